@@ -9,7 +9,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "trace/events/event_code.h"
+#include "trace/read/event_code.h"
 #include "trace/read/trace_file.h"
 
 static int damaged(const char *path, size_t at, struct error *error)

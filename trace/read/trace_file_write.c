@@ -8,8 +8,8 @@
 
 #include "base/array.h"
 #include "base/json/json_text.h"
-#include "trace/events/event_code.h"
 #include "trace/memory.h"
+#include "trace/read/event_code.h"
 #include "trace/read/trace_file.h"
 
 enum {

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "trace/events/event_code.h"
 #include "trace/memory.h"
+#include "trace/read/event_code.h"
 
 enum { EVENTS = 20000 };
 

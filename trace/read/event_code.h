@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TRACE_EVENTS_EVENT_CODE_H
-#define GASPIPE_TRACE_EVENTS_EVENT_CODE_H
+#ifndef GASPIPE_TRACE_READ_EVENT_CODE_H
+#define GASPIPE_TRACE_READ_EVENT_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/events/event_code.h"
+#include "trace/read/event_code.h"
 
 #include <stdlib.h>
 
