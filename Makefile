@@ -250,6 +250,15 @@ $(BUILD)/native/swingset-warm.heap: $(NATIVE_WORKER) $(BUILD)/native/gaspipe | $
 	@ln -f $(BUILD)/prepare-start $(@D)
 	$(Q)$(@D)/prepare-start $@
 
+# Of this one the engine is sanitized, too. It is for programs that try to harm the engine's memory.
+XS_SANITIZED_WORKER := $(BUILD)/xs-sanitized/gaspipe-worker
+all: $(XS_SANITIZED_WORKER)
+$(XS_SANITIZED_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto base) $(BUILD)/obj/counter/pair_table.o $(XS_SANITIZED)/libxs.a
+	@mkdir -p $(@D)
+	$(call say,link,$@)
+	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_SANITIZED)/libxs.a -Wl,--end-group \
+		$(XS_WRAP) -lm -ldl -lpthread -o $@
+
 .PHONY: ordinary-worker
 ordinary-worker: $(XS_ARCHIVE)
 	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-worker build/gaspipe-worker-wasm build/gaspipe-worker-native build/swingset-warm.heap

@@ -90,6 +90,19 @@ $(XS_ARCHIVE): $(XS_PATCHED) $(XS_HEADERS)
 	@rm -f $@
 	@ar rcs $@ $(XS_WORKER)/*.o
 
+# For the sanitized worker (Makefile): each chunk is one of malloc()'s and moves at each collection, what is
+# not in use is poisoned, and XS_COLLECT_EVERY=N collects at every N-th allocation. Its own sweep.
+XS_SANITIZED := $(XS_DIR)/sanitized
+XS_SANITIZERS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize=alignment,nonnull-attribute
+XS_SANITIZED_CC := $(XS_CC) -w -g1 $(XS_SANITIZERS) -fno-sanitize-recover=all -DmxNoChunks=1 -DmxPoisonSlots=1 \
+	-DmxStress=1 -iquote $(CURDIR) -include $(CURDIR)/worker/xs/garbage/xs_mark.h -Dxs_sweep=fxSweep
+$(XS_SANITIZED)/libxs.a: $(XS_PATCHED) $(XS_HEADERS)
+	@echo 'xs       compiling the engine, sanitized'
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@$(call xs_compile,$(XS_SOURCES),$(@D),$(XS_SANITIZED_CC),$(XS_PLAIN) $(XS_INLINED) xsRun $(XS_MEMORY)) GOAL=debug \
+		> $(@D)/compile.log 2>&1 || { cat $(@D)/compile.log >&2; exit 1; }
+	@ar rcs $@ $(@D)/*.o
+
 $(XSNAP_WORKER): $(XS_DIR)/fetched
 	@echo 'xs       compiling xsnap-worker, the peer'
 	@$(call xs_make,$(XS_PACKAGE)) CC=gcc > $(XS_DIR)/peer.log 2>&1 || { cat $(XS_DIR)/peer.log >&2; exit 1; }

@@ -18,6 +18,13 @@ counters() {
     [ "$BUILD" != "$ROOT/build" ] || [ ! -x "$BUILD/gaspipe-worker-metered" ] || echo compiled
 }
 
+# send SCRIPT: the frame with which a bare worker runs it.
+send() {
+    local LC_ALL=C
+
+    printf '%d:e%s,' $((${#1} + 1)) "$1"
+}
+
 # deliver COUNTER CONTRACT METHOD...: status, result and computrons of each delivery.
 deliver() {
     printf '{"vat":"c","method":"%s"}\n' "${@:3}" > lines
@@ -69,4 +76,46 @@ dataViewShrinks: TypeError
 elementShrinks: 0,0,0,0
 lengthOverflows: RangeError
 nansKeepTheirBits: 1,2,3,4,5,6,248,255,1,2,3,4,5,6,248,127,1,2,3,4,5,6,248,255,1,2,3,4,5,6,248,127,0,0,0,0,0,0,0,0,1,2,3,4,5,6,248,255,1,2,3,4,5,6,248,127'
+}
+
+@test "a loop of a RegExp that matches nothing ends, and going back restores how often loops still run" {
+    everywhere loops loops
+    assert_equal "$(jq -c '.[1] | arrays | .[]' first)" '["a\n"]
+["b"]
+["aaa"]
+null
+["",null]
+["ab"]
+["zaacbbbcac","z","ac","a",null,"c"]
+["ab",null]
+["a","a","a"]
+["a","",null]
+["abac"]
+["aabaac"]
+["c"]
+["aab","a"]
+["aac"]
+["aab","a"]'
+}
+
+@test "functions that act while built-in ones run do not end the worker" {
+    local seed
+
+    for seed in 1 2 3; do
+        send "const SEED = $seed, CALLS = 700;"$'\n'"$(cat "$CONTRACTS/hostile_calls.js")" > frames
+        "$BUILD/gaspipe-worker" 3< frames 4> replies > said 2>&1 || fail "$(cat said)"
+        assert_equal "$(grep -c '^[0-9]* functions, 700 calls' said)" 1
+    done
+}
+
+@test "keys, buffers and loops harm no memory of the engine" {
+    local worker=$BUILD/xs-sanitized/gaspipe-worker contract
+
+    [ -x "$worker" ] || skip "the engine is sanitized in make SAN=address,undefined check"
+    for contract in keys buffers loops; do
+        send "$(sed 's/^export //' "$CONTRACTS/$contract.js")"$'\n'"print(JSON.stringify($contract()));" > frames
+        XS_COLLECT_EVERY=7 ASAN_OPTIONS=detect_leaks=0 "$worker" 3< frames 4> replies > said 2>&1 || fail "$(cat said)"
+        run cat said
+        assert_output_lacks Sanitizer
+    done
 }
