@@ -210,7 +210,7 @@ $(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto bas
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_ARCHIVE) -Wl,--end-group \
-		$(XS_WRAP) -lm -ldl -lpthread -o $@
+		$(XS_WRAP) -rdynamic -lm -ldl -lpthread -o $@
 
 NATIVE_WASM_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker-wasm
 
