@@ -32,7 +32,8 @@ static const struct {
     {WORKER_EXIT_STACK,
      "Stack meter exceeded",
      {WORKER_LIMIT_STACK, "stack", NULL,
-      "the engine's 4096 slots, or 262144 links of prototypes or modules, which no option changes"}},
+      "the engine's 4096 slots, or 262144 links of prototypes or modules, which no option "
+      "changes"}},
     {WORKER_EXIT_MEMORY,
      "Allocate meter exceeded",
      {WORKER_LIMIT_HEAP, "heap", "bytes of heap that a vat may have (--max-heap)",

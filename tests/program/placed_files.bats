@@ -18,7 +18,7 @@ refuses() {
 }
 
 @test "a store whose database is a FIFO, a folder or a link" {
-    local command real
+    local command
 
     "$BUILD/gaspipe" run --counter none --store store --vat "$keeper" lines > /dev/null
     cp -r store other
@@ -55,12 +55,12 @@ refuses() {
 
     "$BUILD/gaspipe" run --counter none --slog slog --vat "$keeper" lines > /dev/null
     "$BUILD/gaspipe" fleet submit --to fleet slog > /dev/null
-    cp -r fleet done
-    "$BUILD/gaspipe" fleet work --from done > /dev/null
+    cp -r fleet finished
+    "$BUILD/gaspipe" fleet work --from finished > /dev/null
     for kind in jobs objects results; do
         for what in fifo long link; do
             rm -rf now
-            cp -r "$([ $kind = results ] && echo done || echo fleet)" now
+            cp -r "$([ $kind = results ] && echo finished || echo fleet)" now
             file=$(find "now/$kind" -type f | head -n 1)
             mv "$file" kept
             case $what in
