@@ -67,6 +67,7 @@ setFromArrayShrinks: 1,2
 sliceShrinks: 1,1,0,0,0,0,0,0
 sliceDetaches: TypeError
 sortShrinks: 4
+sortsTheView: 9834571,9834571,9834571,9834571,9834571,9834571,9834571
 joinShrinks: 0-0--
 resizeResizes: 0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0
 resizeShrinksFirst: 1,1,0,0,0,0,0,0
@@ -108,14 +109,35 @@ null
     done
 }
 
-@test "keys, buffers and loops harm no memory of the engine" {
-    local worker=$BUILD/xs-sanitized/gaspipe-worker contract
+@test "Atomics does not read or write beyond the end of a buffer that an argument makes shorter" {
+    send "$(cat "$CONTRACTS/atomics.js")"$'\n'"print(atomics().join('\\n'));" > frames
+    "$BUILD/gaspipe-worker" 3< frames 4> replies > said 2>&1 || fail "$(cat said)"
+    assert_equal "$(cat said)" 'atomicsShrink: RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError,RangeError
+atomicIndexShrinks: RangeError
+atomicsShrinkEnough: 0,7,0,0,0,0,0,0,7,0
+atomicsDetach: TypeError'
+}
 
-    [ -x "$worker" ] || skip "the engine is sanitized in make SAN=address,undefined check"
-    for contract in keys buffers loops; do
-        send "$(sed 's/^export //' "$CONTRACTS/$contract.js")"$'\n'"print(JSON.stringify($contract()));" > frames
-        XS_COLLECT_EVERY=7 ASAN_OPTIONS=detect_leaks=0 "$worker" 3< frames 4> replies > said 2>&1 || fail "$(cat said)"
-        run cat said
-        assert_output_lacks Sanitizer
+# sanitized FILE EVERY: runs the file in the worker whose engine is sanitized, and which collects garbage at
+# every EVERY-th allocation.
+sanitized() {
+    send "$(cat "$1")" > frames
+    XS_COLLECT_EVERY=$2 ASAN_OPTIONS=detect_leaks=0 "$BUILD/xs-sanitized/gaspipe-worker" 3< frames 4> replies \
+        > said 2>&1 || fail "$1: $(cat said)"
+    run cat said
+    assert_output_lacks Sanitizer
+}
+
+@test "keys, buffers, loops and functions that act meanwhile harm no memory of the engine" {
+    local contract seed
+
+    [ -x "$BUILD/xs-sanitized/gaspipe-worker" ] || skip "the engine is sanitized in make SAN=address,undefined check"
+    for contract in keys buffers loops atomics; do
+        { sed 's/^export //' "$CONTRACTS/$contract.js"; echo "print(JSON.stringify($contract()));"; } > run.js
+        sanitized run.js 7
+    done
+    for seed in 5002 5006 5020; do
+        { echo "const SEED = $seed, CALLS = 150;"; cat "$CONTRACTS/hostile_calls.js"; } > run.js
+        sanitized run.js 97
     done
 }

@@ -101,6 +101,15 @@ const cases = {
     new Uint8Array(buffer).sort((a, b) => (buffer.resize(4), a - b));
     return [buffer.byteLength];
   },
+  sortsTheView() {
+    const kinds = [Int8Array, Uint8ClampedArray, Int16Array, Uint32Array, Float32Array, Float64Array, BigInt64Array];
+    return kinds.map(Kind => {
+      const convert = Kind === BigInt64Array ? BigInt : Number;
+      const all = Kind.from([9, 8, 7, 3, 5, 4, 1].map(convert));
+      all.subarray(2, 6).sort();
+      return all.join('');
+    });
+  },
   joinShrinks() {
     const buffer = resizable(4);
     return [new Uint8Array(buffer).join({ toString: () => (buffer.resize(2), '-') })];
