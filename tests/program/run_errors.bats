@@ -126,7 +126,7 @@ EOF
     assert_equal "$(jq -r '.[2] // "none" | split(" at sendMessage")[0]' errors.1 | sed -E 's/(plain.js):[0-9]+/\1/')" \
         "TypeError: Date.now is not available: results must be the same on every replay; take the time from the method's arguments
  at refuse (gaspipe/plain.js)
- at now (gaspipe/plain.js)
+ at refuseInMethods (gaspipe/plain.js)
  at clock (contract.js:2)
 
 ReferenceError: timer: get setTimeout: undefined variable
