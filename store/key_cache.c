@@ -381,16 +381,19 @@ int key_cache_forget(struct key_cache *cache, struct iovec beginning)
     return 0;
 }
 
-/* The table has a row of this name, which is asked for again. */
-static void forget_new(struct key_cache *cache, const struct key_cache_entry *entry)
+/* The table has a row of this key: neither its name nor that of its first part is new. */
+static void forget_new(struct key_cache *cache, struct key_cache_entry *entry)
 {
     const char *dot = memchr(entry->key, '.', entry->key_length);
-    const size_t length = dot != NULL ? (size_t)(dot - entry->key) : entry->key_length;
-    struct key_cache_entry *name =
-        find_cache_entry(cache, entry->key, length, hash_of(entry->key, length));
+    struct key_cache_entry *part = NULL;
 
-    if (name != NULL && name->is_new)
-        forget_name(cache, name);
+    if (dot != NULL)
+        part = find_cache_entry(cache, entry->key, (size_t)(dot - entry->key),
+                                hash_of(entry->key, (size_t)(dot - entry->key)));
+    if (part != NULL && part->is_new)
+        forget_name(cache, part);
+    if (entry->is_new)
+        forget_name(cache, entry);
 }
 
 /* The table has no row for it any more, or is hardly asked for the one it has. */

@@ -479,6 +479,15 @@ static void a_new_name_is_found_when_the_cache_is_full(void **state)
     OK(store_transaction_commit(store, &error));
     OK(store_key_get(store, "kp40.state", &value, &found, &error));
     same(&value, found, "unresolved");
+    /* And a whole key that was noted, within a savepoint. */
+    OK(store_savepoint_set(store, &error));
+    OK(store_name_note_new(store, "runQueue.4", &error));
+    OK(store_key_set(store, "runQueue.4", bytes("send"), &error));
+    OK(key_writes_finish(store, &error));
+    OK(store_key_get(store, "runQueue.4", &value, &found, &error));
+    same(&value, found, "send");
+    OK(store_savepoint_release(store, &error));
+    buf_free(&value);
     store_close(store);
 }
 
