@@ -134,7 +134,7 @@ have_metered() {
     store_contents expected > contents
     long=$BATS_TEST_TMPDIR/$(printf 'x%.0s' {1..150})
     mkdir "$long"
-    cp "$NATIVE"/gaspipe{,-worker,-sandbox} "$long"
+    cp "$NATIVE"/gaspipe{,-worker} "$BUILD/gaspipe-sandbox" "$long"
     for options in '--jobs 3' '--max-workers 1' '--profile profile' '--sandbox off'; do
         rm -rf store
         # shellcheck disable=SC2086 # several words

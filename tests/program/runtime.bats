@@ -127,7 +127,7 @@ EOF
         echo '{"vat":"c","method":"go","args":["'$text'",10000]}'
         echo '{"vat":"c","method":"go","args":["'$text'",80000]}'
     done > long.jsonl
-    run --separate-stderr "$NATIVE/gaspipe" run --json --counter qemu --vat c=long.js long.jsonl
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter qemu --vat c=long.js long.jsonl
     assert_equal "$(jq -rs '[.[] | select(.deliveryNum > 1) | .instructions] |
         [.[1] / .[0] < 12, .[3] / .[2] < 12]' <<< "$output" | tr -d ' \n')" '[true,true]'
 }

@@ -206,6 +206,17 @@ static void tell_who_refused_memory(struct engine *engine)
     set_text(engine, "the system gave it no memory");
 }
 
+/* XS leaves behind what a stopped command had allocated: the process is about to end. */
+static bool was_stopped;
+
+int __lsan_is_turned_off(void);
+
+/* LeakSanitizer asks this at the end of the process. */
+int __lsan_is_turned_off(void)
+{
+    return was_stopped;
+}
+
 static void set_stopped(struct engine *engine)
 {
     static const struct {
@@ -220,6 +231,7 @@ static void set_stopped(struct engine *engine)
         {xsUnhandledExceptionExit, WORKER_EXIT_UNKNOWN, "unhandled exception"},
     };
 
+    was_stopped = true;
     engine->compute = xsGetCurrentMeter(engine->machine);
     engine->result.outcome = ENGINE_STOPPED;
     engine->result.exit_status = WORKER_EXIT_UNKNOWN;
