@@ -21,7 +21,7 @@ static const struct sock_filter program[] = {
 /* snprintf() is not safe in a handler. */
 static char *put_text(char *to, const char *text)
 {
-    return memcpy(to, text, strlen(text)) + strlen(text);
+    return stpcpy(to, text);
 }
 
 static char *put_number(char *to, unsigned number)

@@ -23,7 +23,7 @@ struct spool {
 };
 
 /* Where spools make their files from now on: an existing directory. Else in $TMPDIR or /tmp. */
-void spool_keep_in(const char *directory);
+void spool_keep_in(const char *path);
 
 void spool_append(struct spool *spool, const void *bytes, size_t length);
 void spool_append_string(struct spool *spool, const char *string);

@@ -372,7 +372,8 @@ end_worker() {
 @test "a confined worker rejects what it would import from files, and lives" {
     local imports='eimport("PATH").then(() => print("loaded"), error => print(String(error)))' command
 
-    echo 'export default 7;' > "$BATS_TEST_TMPDIR/other.js"
+    cd "$BATS_TEST_TMPDIR" || return 1
+    echo 'export default 7;' > other.js
     frame "${imports/PATH/$BATS_TEST_TMPDIR/other.js}" "${imports/PATH/other.js}" "${imports/PATH/./other.js}" \
         "m$BATS_TEST_TMPDIR/other.js" "s$BATS_TEST_TMPDIR/other.js" e1 R > frames
     for command in "$NATIVE/gaspipe-worker" "qemu-x86_64 -plugin $BUILD/libgascount.so $BUILD/gaspipe-worker"; do
