@@ -46,20 +46,29 @@ static void check(struct spool *spool, size_t length)
     spool_unmap(spool, bytes);
 }
 
+static uint32_t next_random(void)
+{
+    static uint32_t seed = 2463534242U;
+
+    seed ^= seed << 13;
+    seed ^= seed >> 17;
+    seed ^= seed << 5;
+    return seed;
+}
+
 static void any_pieces_come_back(void **state)
 {
     struct spool spool = {0};
     size_t length = 0;
 
     (void)state;
-    srand(1);
     for (size_t i = 0; i < LENGTH_MAX; i++)
-        pattern[i] = (char)rand();
+        pattern[i] = (char)next_random();
     for (int step = 0; step < 400; step++) {
-        const size_t more = (size_t)rand() % (step % 8 == 0 ? 2 * SPOOL_MEMORY : 100000);
+        const size_t more = (size_t)next_random() % (step % 8 == 0 ? 2 * SPOOL_MEMORY : 100000);
 
         if (length + more > LENGTH_MAX || step % 5 == 4) {
-            length = step % 50 == 49 || length == 0 ? 0 : (size_t)rand() % length;
+            length = step % 50 == 49 || length == 0 ? 0 : (size_t)next_random() % length;
             spool_truncate(&spool, length);
         } else {
             spool_append(&spool, pattern + step, more);

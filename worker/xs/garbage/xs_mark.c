@@ -230,6 +230,7 @@ static inline void data(txSlot *slot)
  * last first. The second of two is looked at only when it is taken from the list: following the
  * first may have met it.
  */
+/* NOLINTNEXTLINE(readability-function-size): one case for each kind of slot */
 static inline __attribute__((always_inline)) void value(txMachine *the, txSlot *slot,
                                                         enum purpose purpose)
 {
