@@ -17,7 +17,7 @@ enum { SPOOL_MEMORY = 1 << 20 };
 
 struct spool {
     struct buf tail; /* the last bytes */
-    size_t written;  /* those before, in the file */
+    size_t written;  /* bytes before the tail, in the file */
     int file;        /* its descriptor and one; 0: there is none yet */
     struct error failure;
 };
@@ -33,7 +33,7 @@ static inline size_t spool_length(const struct spool *spool)
     return spool->written + spool->tail.length;
 }
 
-/* Drops what is behind the first `length` bytes, and a failure if that is all. */
+/* Keeps the first `length` bytes only. With 0 it also clears a failure. */
 void spool_truncate(struct spool *spool, size_t length);
 
 /* Calls take() for all bytes, one piece after the other, until it returns other than 0, which is

@@ -10,7 +10,7 @@ struct sort {
     char *scratch;
 };
 
-/* Of equal items the left one goes first. `size` is a constant where items are copied often. */
+/* The left one of two equal items goes first. `size` is a constant in calls that copy often. */
 static inline __attribute__((always_inline)) void merge(const struct sort *sort, char *items,
                                                         size_t left, size_t right, size_t size)
 {

@@ -47,7 +47,7 @@ static int compile(scmp_filter_ctx filter, int kind, FILE *program)
 
     if (result != 0)
         return give_up("the rules", result);
-    /* Of QEMU's threads one alone would end at a call of another machine, and the rest wait. */
+    /* Otherwise such a call would end one of QEMU's threads only, and the others would wait. */
     result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     /* A binary tree by the calls' numbers. */
     if (result == 0)

@@ -12,6 +12,6 @@
 int rules_start(scmp_filter_ctx filter);  /* what is not named is allowed */
 int rules_zygote(scmp_filter_ctx filter); /* the same, for who makes processes that confine
                                              themselves */
-int rules_tight(scmp_filter_ctx filter);  /* what is not named ends the process by SIGSYS */
+int rules_tight(scmp_filter_ctx filter);  /* any other call ends the process by SIGSYS */
 
 #endif
