@@ -34,10 +34,11 @@ GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 
 # These targets begin with setup: make first remakes the files that it includes, and restarts if they
 # have changed.
-ifneq ($(filter demo metered metered-profile musl built check check-npm conformance packages,$(MAKECMDGOALS)),)
+ifneq ($(filter demo metered metered-profile musl built check check-quick check-npm conformance packages unit,$(MAKECMDGOALS)),)
 include build/set-up
 build/set-up: FORCE
-	@scripts/setup $(if $(filter built check check-npm conformance packages,$(MAKECMDGOALS)),--test) \
+	@scripts/setup $(if $(filter-out unit,$(MAKECMDGOALS)),,--unit $(if $(filter $(BUILD)/tests/worker/%,$(call narrow,$(UNIT_TESTS))),--xs)) \
+		$(if $(filter built check check-quick check-npm conformance packages,$(MAKECMDGOALS)),--test) \
 		$(if $(filter metered metered-profile musl built check check-npm conformance packages,$(MAKECMDGOALS)),--meter) \
 		$(if $(filter musl built check check-npm conformance,$(MAKECMDGOALS)),--cross) \
 		$(if $(filter check-npm conformance packages,$(MAKECMDGOALS)),--npm)
@@ -88,7 +89,8 @@ help:
 	@echo 'make vats       bundle the vats of the examples and tests'
 	@echo 'make compile-commands  write build/compile_commands.json, for editors and clang-tidy'
 	@echo 'make lint       check layout, includes, circles, clang-tidy, cppcheck, shellcheck'
-	@echo 'make unit       run only the unit tests'
+	@echo 'make unit       run only the unit tests; make unit TESTS=test_buf builds and runs this one'
+	@echo 'make check-quick  run the unit tests and the examples'
 	@echo 'make program    run only the whole-program tests'
 	@echo 'make campaign   try N=100 times each trouble that a run can meet, and compare the outcome'
 	@echo 'make fuzz       run each fuzzer for SECONDS=30'

@@ -13,16 +13,34 @@ GOLDEN_TESTS := $(if $(wildcard tests/golden/*/cmd),scripts/golden)
 narrow = $(if $(TESTS),$(foreach test,$(1),$(if $(filter $(TESTS),$(basename $(notdir $(test)))),$(test))),$(1))
 run_tests = @BUILD=$(BUILD) scripts/run-tests
 
-# Tests, fuzzers and benchmarks are linked with every room and with $(1).
-define link_all_rooms
+# Links a test, a fuzzer or a benchmark with the archives that it depends on, and with $(1).
+define link_test
 @mkdir -p $(@D)
 $(call say,link,$@)
-$(link) -Wl,--start-group $(ARCHIVES) $(XS_ARCHIVE) -Wl,--end-group \
+$(Q)$(CC) $(GASPIPE_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 	$(PACKAGE_LIBS) -lZydis -lnats -lsodium -lsecp256k1 $(1) -lm -ldl -lpthread -o $@
 endef
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES) $(XS_ARCHIVE)
-	$(call link_all_rooms,-lcmocka)
+# A unit test is linked with its directory of the product and what that calls, so that the first test of a
+# fresh checkout waits for nothing else.
+UNIT_base := base
+UNIT_gas := gas base
+UNIT_proto := proto base
+UNIT_sandbox := sandbox base
+UNIT_store := store base
+UNIT_kernel := kernel store proto slog base
+UNIT_slog := slog base
+UNIT_counter := counter sandbox base
+UNIT_worker := worker sandbox proto counter base
+UNIT_meter := meter/costs base
+UNIT_trace := trace counter base
+UNIT_supervisor := supervisor trace kernel store counter sandbox proto slog gas base
+UNIT_tools := tools slog gas base
+define unit_test_rule
+$(BUILD)/tests/$(1)/%: $(BUILD)/obj/tests/unit/$(1)/%.o $(call lib,$(UNIT_$(1))) $(if $(filter worker,$(1)),$(XS_ARCHIVE))
+	$$(call link_test,-lcmocka)
+endef
+$(foreach directory,$(notdir $(wildcard tests/unit/*)),$(eval $(call unit_test_rule,$(directory))))
 
 # Tests of WebAssembly's specification, and what runs them and NEAR's.
 WASM_SPEC := build/wasm-spec/fetched
@@ -35,14 +53,14 @@ $(WASM_SPEC): scripts/fetch-wasm-spec
 # Makes, fills and reads streams of NATS.
 NATS_CLIENT := $(BUILD)/tests/nats_client
 
-$(WASM_RUNNERS) $(NATS_CLIENT): $(BUILD)/tests/%: $(BUILD)/obj/tests/program/%.o $(ARCHIVES)
-	$(call link_all_rooms)
+$(WASM_RUNNERS) $(NATS_CLIENT): $(BUILD)/tests/%: $(BUILD)/obj/tests/program/%.o $(ARCHIVES) $(XS_ARCHIVE)
+	$(call link_test)
 
 # What `make conformance` gives tc39/test262 to.
 BARE_WORKERS := $(BUILD)/tests/bare_workers
 
-$(BARE_WORKERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/conformance/%.o $(ARCHIVES)
-	$(call link_all_rooms)
+$(BARE_WORKERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/conformance/%.o $(ARCHIVES) $(XS_ARCHIVE)
+	$(call link_test)
 
 # Keep objects that are only intermediate files of a test.
 .SECONDARY:
@@ -51,12 +69,15 @@ $(BARE_WORKERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/conformance/%.o $(ARCHIVES
 check_tests = $(program_tests) $(UNIT_TESTS)
 unit_tests = $(UNIT_TESTS)
 program_tests = $(PROGRAM_TESTS) $(GOLDEN_TESTS)
+# What a change breaks most often: the examples, and what the documents show.
+check-quick_tests = $(UNIT_TESTS) $(addprefix tests/program/,exchange.bats readme.bats) $(GOLDEN_TESTS)
 
-.PHONY: built check-built unit-built program-built
+.PHONY: built check-built check-quick check-quick-built unit-built program-built
 check-built: unit-built program-built
-unit-built: $(UNIT_TESTS)
+unit-built: $(call narrow,$(UNIT_TESTS))
 program-built: all $(XSNAP_WORKER) $(METER_IN_TESTS) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS) $(NATS_CLIENT) $(BARE_WORKERS) suites
-check-built unit-built program-built:
+check-quick-built: unit-built all $(VAT_BUNDLES) suites
+check-built check-quick-built unit-built program-built:
 	@:
 
 # All that make check runs, without running it: .ci/run builds the sanitized one beside the tests of the
@@ -65,7 +86,7 @@ built: check-built
 
 # Only one of several makes in the same folder builds at a time, so that they do not write
 # the same files.
-check unit program:
+check check-quick unit program:
 	@mkdir -p build
 	@flock -o build/make.lock $(MAKE) --no-print-directory $@-built
 	$(if $(SAN),@echo 'left to the ordinary build (nothing of theirs is sanitized): $(basename $(notdir $(NEVER_SANITIZED)))')
@@ -121,7 +142,7 @@ $(BUILD)/lib/fuzzed.a: $(FUZZED_SUPERVISOR)
 
 $(BUILD)/fuzz/%: ARCHIVES = $(FUZZED)
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZED) $(XS_ARCHIVE)
-	$(call link_all_rooms,-fsanitize=fuzzer)
+	$(call link_test,-fsanitize=fuzzer)
 
 fuzzers: $(FUZZERS)
 
@@ -142,7 +163,7 @@ BENCH ?= $(filter-out %.c %.h %.md %.mjs,$(wildcard bench/*))
 BENCH_PROGRAMS := $(patsubst bench/%.c,$(BUILD)/bench/%,$(filter-out %_plugin.c bench/trace_%,$(wildcard bench/*.c)))
 
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(ARCHIVES) $(XS_ARCHIVE)
-	$(call link_all_rooms)
+	$(call link_test)
 
 # One after the other: each needs the machine to itself.
 bench: all $(XSNAP_WORKER) $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES) $(if $(filter %/swingset,$(BENCH)),$(SWINGSET_KERNEL) $(NODE_KERNEL))

@@ -22,6 +22,17 @@ sources() {
     assert_status 0
 }
 
+@test "make unit TESTS=name builds that test and what its directory calls, without the engine" {
+    local there=$BATS_TEST_TMPDIR/there
+
+    run make --no-print-directory -n -k V=1 SAN= BUILD="$there" TESTS=test_buf unit-built
+    assert_status 0
+    assert_equal "$(grep -o -- "-o $there/tests/.*" <<< "$output")" "-o $there/tests/base/test_buf"
+    assert_output_has "$there/lib/base.a"
+    assert_output_lacks libxs.a
+    assert_output_lacks "$there/lib/store.a"
+}
+
 @test "a metered worker keeps its own engine when the ordinary one is compiled anew" {
     local there=$BATS_TEST_TMPDIR/metered
 

@@ -80,6 +80,23 @@ without_libuv() {
     assert_output_has 'takes no plugins'
 }
 
+@test "setup --unit needs no QEMU, and npm only with --xs" {
+    stand_in qemu-x86_64 'exit 1'
+    run scripts/setup --unit
+    assert_status 0
+    # Nothing but these is found: what remains of the requirements is reported.
+    for command in cat cut dirname grep id sed sort sh tr; do
+        ln -sf "$(command -v "$command")" "bin/$command"
+    done
+    rm -f bin/npm bin/patch bin/openssl
+    stand_in id 'echo 1000'
+    PATH=$PWD/bin run scripts/setup --unit
+    assert_output_lacks npm
+    PATH=$PWD/bin run scripts/setup --unit --xs
+    assert_status 4
+    assert_output_has 'npm              fetches'
+}
+
 @test "setup: an unknown option is a usage error" {
     run scripts/setup --everything
     assert_status 2
