@@ -4,16 +4,15 @@
 
 load common
 
-# A small project with two rooms of which only one may include the other.
+# A small project with two directories of which only one may include the other.
 setup() {
     cd "$BATS_TEST_TMPDIR"
     mkdir scripts low high tests
-    cat > DESIGN.md <<'END'
-| folder | lives there | may include |
-|---|---|---|
-| `low/` | what knows nothing | nothing of ours |
-| `high/` | what uses it | `low/`, `other/mark.h` |
-| `docs/` `tests/` | the rest | anything |
+    cat > scripts/includes.txt <<'END'
+# A comment: low/ high/
+low/:
+high/: low/ other/mark.h
+docs/ tests/: *
 END
     printf '#include <stdio.h>\n' > low/low.h
     printf '#include "low/low.h"\n' > high/high.h
@@ -23,7 +22,7 @@ END
 }
 
 includes() {
-    run "$ROOT/scripts/lint-includes" DESIGN.md "$@"
+    run "$ROOT/scripts/lint-includes" scripts/includes.txt "$@"
 }
 
 # A separate checkout, for checks that ask git for the files.
@@ -47,7 +46,7 @@ project_with_git() {
     assert_output_has 'low/wrong.c:2: low/ may not include "high/high.h"'
 }
 
-@test "includes: allowing one header of a room does not allow the others" {
+@test "includes: allowing one header of a directory does not allow the others" {
     printf '#include "other/rest.h"\n' > high/wrong.c
     includes high/wrong.c
     assert_status 1
@@ -61,17 +60,17 @@ project_with_git() {
     assert_equal "${#lines[@]}" 3 "number of complaints"
 }
 
-@test "includes: a folder that is not in the table is refused" {
+@test "includes: a directory without a rule is refused" {
     printf '#include "low/low.h"\n' > other/wrong.c
     includes other/wrong.c
     assert_status 1
-    assert_output_has 'other/wrong.c lies in no folder of the table of rooms'
+    assert_output_has 'other/wrong.c lies in no directory that has a rule'
 }
 
 @test "includes: a subfolder has its own line" {
     mkdir high/inner
     touch high/inner/inner.h
-    printf '| `high/inner/` | inside | nothing of ours |\n' >> DESIGN.md
+    echo 'high/inner/:' >> scripts/includes.txt
     printf '#include "high/inner/inner.h"\n' > high/right.c
     includes high/right.c
     assert_status 0
@@ -97,11 +96,11 @@ project_with_git() {
     assert_output_lacks 'low/one.c'
 }
 
-@test "includes: the project's own table is read" {
+@test "includes: the project's own rules are read" {
     mkdir base worker
     touch worker/worker.h
     printf '#include "worker/worker.h"\n' > base/wrong.c
-    run "$ROOT/scripts/lint-includes" "$ROOT/DESIGN.md" base/wrong.c
+    run "$ROOT/scripts/lint-includes" "$ROOT/scripts/includes.txt" base/wrong.c
     assert_status 1
     assert_output_has 'base/ may not include "worker/worker.h"'
 }
