@@ -13,6 +13,7 @@ int vat_registrar_provide(const struct vat_registrar *registrar, const struct ke
         .dynamic = vat->dynamic,
         .incarnation = vat->incarnation,
         .first_delivery = vat->first_delivery,
+        .deliveries = vat->deliveries,
         .limits = vat->limits,
     };
 

@@ -263,6 +263,7 @@ struct vat *vat_new(struct vat_owner *owner, const struct warehouse_vat *describ
     vat->dynamic = described->dynamic;
     vat->incarnation = described->incarnation;
     vat->replay.first_num = described->first_delivery;
+    vat->deliveries = described->deliveries;
     vat->limits = described->limits;
     vat->heap_fd = vat->fresh_fd = -1;
     vat->last_seat = -1;

@@ -47,6 +47,7 @@ struct vat {
     char *name, *bundle_id; /* owned */
     bool dynamic;
     int64_t incarnation;
+    int64_t deliveries; /* of it, when the kernel described the vat last */
     struct kernel_limits limits;
     bool removed; /* freed when its worker is gone; the warehouse's */
 

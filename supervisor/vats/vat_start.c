@@ -35,7 +35,13 @@ static int find_past(struct vat *vat, struct error *error)
                                               vat->incarnation};
 
     vat->replay.position = 0;
-    return vat_replay_find_end(&vat->replay, &transcript, error);
+    if (vat_replay_find_end(&vat->replay, &transcript, error) != 0)
+        return -1;
+    if (vat->replay.end >= vat->deliveries)
+        return 0;
+    return error_set(error, ERROR_INPUT,
+                     "its transcript ends after delivery %" PRId64 " of %" PRId64, vat->replay.end,
+                     vat->deliveries);
 }
 
 static int log_start(struct vat *vat, struct error *error)

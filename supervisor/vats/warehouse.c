@@ -123,6 +123,7 @@ static int renew_vat(struct vat *vat, const struct warehouse_vat *described, str
 
     vat->removed = false;
     vat->replay.first_num = described->first_delivery;
+    vat->deliveries = described->deliveries;
     if (memcmp(&vat->limits, &described->limits, sizeof vat->limits) != 0) {
         successor_drop(&vat->successor); /* it was started with the old ones */
         vat->outdated = true;

@@ -49,6 +49,7 @@ struct warehouse_vat {
     bool dynamic;
     int64_t incarnation;
     int64_t first_delivery; /* what to add to a place in the transcript for a delivery's number */
+    int64_t deliveries;     /* of this incarnation: its transcript has as many, or more */
     struct kernel_limits limits; /* those that a worker is started with */
 };
 

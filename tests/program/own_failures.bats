@@ -222,6 +222,8 @@ harm_pages() {
 
     whole_store
     for harm in "DELETE FROM snapshot WHERE vat = 1; DELETE FROM transcript WHERE vat = 1 AND position = 2" \
+        'DELETE FROM transcript WHERE vat = 1 AND position = 4' 'DELETE FROM transcript WHERE vat = 1' \
+        'DELETE FROM transcript WHERE vat = 1; DELETE FROM snapshot WHERE vat = 1' \
         "UPDATE transcript SET item = zeroblob(length(item)) WHERE vat = 1 AND position = 4" \
         "UPDATE transcript SET item = CAST(replace(CAST(item AS TEXT), 'name\",\"three', 'name\",\"thief') AS BLOB)
             WHERE vat = 1 AND position = 4;" \
@@ -232,8 +234,11 @@ harm_pages() {
         case $harm in
         *thief*) store_edit harmed "UPDATE transcript SET checksum = checksum(3, vat, incarnation, position, '', item)" ;;
         esac
+        [[ $harm != 'DELETE FROM transcript'* ]] || cp -r harmed kept
         good_goes_on harmed
         said 'vat bad is in quarantine: it cannot be restored: '
+        [ ! -e kept ] || decisions kept 0
+        rm -rf kept
     done
 }
 
