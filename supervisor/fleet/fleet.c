@@ -5,13 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "supervisor/fleet/fleet_collect.h"
-#include "supervisor/fleet/fleet_options.h"
-#include "supervisor/fleet/fleet_status.h"
-#include "supervisor/fleet/fleet_submit.h"
-#include "supervisor/fleet/fleet_work.h"
-#include "supervisor/fleet/transport/folder_transport.h"
-#include "supervisor/fleet/transport/nats_transport.h"
+#include "supervisor/fleet/transport.h"
 
 static const char usage[] = "usage: gaspipe fleet COMMAND [options]\n"
                             "\n"

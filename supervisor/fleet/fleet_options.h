@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/option/option.h"
-#include "supervisor/fleet/job/job_kind.h"
-#include "supervisor/nats/nats_link.h"
+#include "supervisor/fleet/fleet_job.h"
+#include "supervisor/nats.h"
 #include "supervisor/replay/replay_options.h"
 
 /* The commands of gaspipe fleet, as bits for option rows. */

@@ -11,7 +11,7 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/lines.h"
-#include "supervisor/fleet/job/job_check.h"
+#include "supervisor/fleet/fleet_job.h"
 #include "supervisor/process/fingerprint.h"
 
 enum { CHOSEN_NAME_LENGTH = 12 };

@@ -2,7 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_FLEET_FLEET_RUN_H
 #define GASPIPE_SUPERVISOR_FLEET_FLEET_RUN_H
 
-#include "supervisor/fleet/job/job_kind.h"
+#include "supervisor/fleet/fleet_job.h"
 
 /* A run: the jobs of one submission, in the order of vats and deliveries, or of what was given. */
 

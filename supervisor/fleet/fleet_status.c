@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/fleet/fleet_status.h"
+#include "supervisor/fleet/fleet.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "base/option/option_file.h"
 #include "supervisor/common_options.h"
-#include "supervisor/nats/nats_address.h"
+#include "supervisor/nats.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/schedule/scheduler.h"
 

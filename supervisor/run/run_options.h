@@ -9,7 +9,7 @@
 #include "base/option/option.h"
 #include "gas/gas_model.h"
 #include "slog/write/writer.h"
-#include "supervisor/nats/nats_link.h"
+#include "supervisor/nats.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement/placement.h"

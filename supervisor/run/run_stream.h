@@ -5,9 +5,7 @@
 #include <uv.h>
 
 #include "base/error.h"
-#include "supervisor/nats/nats_address.h"
-#include "supervisor/nats/nats_link.h"
-#include "supervisor/nats/nats_reader.h"
+#include "supervisor/nats.h"
 #include "supervisor/run/run_options.h"
 #include "supervisor/run/stream/stream_results.h"
 

@@ -6,7 +6,7 @@
 #include <uv.h>
 
 #include "base/error.h"
-#include "supervisor/nats/nats_reader.h"
+#include "supervisor/nats.h"
 #include "supervisor/run/input/delivery_input.h"
 
 /*

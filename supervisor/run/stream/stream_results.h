@@ -8,7 +8,7 @@
 #include <uv.h>
 
 #include "base/error.h"
-#include "supervisor/nats/nats_writer.h"
+#include "supervisor/nats.h"
 
 /*
  * Publishes results of lines to SUBJECT.NUMBER, in the order in which they were added. The

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/fleet/job/job_beat.h"
+#include "supervisor/fleet/job_beat.h"
 
 static struct fleet_lease held;
 static sem_t extended;

@@ -1,0 +1,733 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/json/json_value.h"
+#include "base/number.h"
+#include "supervisor/fleet/folder_files.h"
+#include "supervisor/fleet/transport.h"
+
+/* ---- markers ---- */
+
+/* The name of a file that stands for a job that waits or is taken: WEIGHT-ID.F.L or
+ * WEIGHT-ID.F.L.OWNER. */
+enum { MARKER_SIZE = 320, MARKER_OWNER_SIZE = 96 };
+
+struct marker {
+    int64_t weight;
+    char id[FLEET_HASH_SIZE];
+    unsigned failures, losses;     /* so far */
+    char owner[MARKER_OWNER_SIZE]; /* "": it waits */
+};
+
+/* A number and the character behind it. */
+static bool marker_take(const char **at, char behind, uint64_t *number)
+{
+    return number_take(at, number) && *(*at)++ == behind;
+}
+
+/* False: the name is none of a marker. */
+static bool marker_read(struct marker *marker, const char *name)
+{
+    uint64_t weight, failures, losses;
+    const char *at = name;
+
+    *marker = (struct marker){0};
+    if (!marker_take(&at, '-', &weight) || weight > INT64_MAX ||
+        strspn(at, "0123456789abcdef") != FLEET_HASH_SIZE - 1)
+        return false;
+    memcpy(marker->id, at, FLEET_HASH_SIZE - 1);
+    at += FLEET_HASH_SIZE - 1;
+    if (*at++ != '.' || !marker_take(&at, '.', &failures) || failures > UINT32_MAX ||
+        !number_take(&at, &losses) || losses > UINT32_MAX)
+        return false;
+    marker->weight = (int64_t)weight;
+    marker->failures = (unsigned)failures;
+    marker->losses = (unsigned)losses;
+    if (*at == '.')
+        return (size_t)snprintf(marker->owner, sizeof marker->owner, "%s", at + 1) <
+               sizeof marker->owner;
+    return *at == '\0';
+}
+
+/* FOLDER/NAME */
+static void marker_path(const struct marker *marker, const char *folder, char path[MARKER_SIZE])
+{
+    snprintf(path, MARKER_SIZE, "%s/%010" PRId64 "-%s.%u.%u%s%s", folder, marker->weight,
+             marker->id, marker->failures, marker->losses, marker->owner[0] != '\0' ? "." : "",
+             marker->owner);
+}
+
+/* For qsort(3): the lightest first. */
+static int marker_compare(const void *left, const void *right)
+{
+    const struct marker *a = left, *b = right;
+
+    if (a->weight != b->weight)
+        return a->weight < b->weight ? -1 : 1;
+    return strcmp(a->id, b->id);
+}
+
+enum { FLEET_VERSION = 1 };
+
+static const char *const folders[] = {"objects", "jobs",   "waiting",   "taken",
+                                      "results", "words",  "aside",     "cancelled",
+                                      "runs",    "clocks", "unfinished"};
+
+struct folder_transport {
+    struct fleet_transport transport;
+    char *path; /* owned */
+    struct folder_files files;
+    char owner[MARKER_OWNER_SIZE];
+    char clock[MARKER_OWNER_SIZE +
+               16]; /* a file whose time is touched, to read the server's clock */
+    uint64_t lease_ms;
+    struct marker *waiting; /* seen when the folder was last read, lightest first */
+    size_t waiting_count, waiting_capacity;
+    json_t *states; /* of jobs that wait or are taken, when asked for; owned */
+};
+
+static struct folder_transport *of(struct fleet_transport *transport)
+{
+    return (struct folder_transport *)transport;
+}
+
+static int folder_transport_fail(const struct folder_transport *folder, const char *what,
+                                 const char *path, struct error *error)
+{
+    return error_system(error, errno, "cannot %s %s/%s", what, folder->path, path);
+}
+
+/* ---- small files ---- */
+
+static int put_empty(struct folder_transport *folder, const char *path, struct error *error)
+{
+    const struct buf nothing = {0};
+    bool added;
+
+    return folder_files_add(&folder->files, path, &nothing, &added, error);
+}
+
+static int has(struct folder_transport *folder, const char *kind, const char *id, const char *end,
+               bool *found, struct error *error)
+{
+    char path[MARKER_SIZE];
+
+    snprintf(path, sizeof path, "%s/%s%s", kind, id, end);
+    return folder_files_exist(&folder->files, path, found, error);
+}
+
+static int drop(struct folder_transport *folder, const char *kind, const char *name,
+                struct error *error)
+{
+    char path[MARKER_SIZE];
+
+    snprintf(path, sizeof path, "%s/%s", kind, name);
+    return folder_files_remove(&folder->files, path, error);
+}
+
+static int missing(const struct folder_transport *folder, const char *path, struct error *error)
+{
+    return error_set(error, ERROR_INPUT, "%s/%s: it is missing", folder->path, path);
+}
+
+static int get(struct folder_transport *folder, const char *path, struct buf *content,
+               struct error *error)
+{
+    bool found;
+
+    if (folder_files_read(&folder->files, path, content, &found, error) != 0)
+        return -1;
+    return found ? 0 : missing(folder, path, error);
+}
+
+/* ---- objects ---- */
+
+static int has_object(struct fleet_transport *transport, const char *hash, bool *found,
+                      struct error *error)
+{
+    return has(of(transport), "objects", hash, ".zst", found, error);
+}
+
+static int put_object(struct fleet_transport *transport, const char *hash, int packed,
+                      struct error *error)
+{
+    char path[MARKER_SIZE];
+    bool added;
+
+    snprintf(path, sizeof path, "objects/%s.zst", hash);
+    return folder_files_add_copy(&of(transport)->files, path, packed, &added, error);
+}
+
+static int get_object(struct fleet_transport *transport, const char *hash, int *packed,
+                      struct error *error)
+{
+    struct folder_transport *folder = of(transport);
+    char path[MARKER_SIZE];
+
+    snprintf(path, sizeof path, "objects/%s.zst", hash);
+    if (folder_files_open(&folder->files, path, packed, error) != 0)
+        return -1;
+    return *packed >= 0 ? 0 : missing(folder, path, error);
+}
+
+/* ---- jobs that are submitted ---- */
+
+static int note_state(void *context, const char *name, struct error *error)
+{
+    struct folder_transport *folder = context;
+    struct marker marker;
+
+    if (!marker_read(&marker, name))
+        return 0;
+    return json_object_set_new(
+               folder->states, marker.id,
+               json_integer(marker.owner[0] != '\0' ? FLEET_TAKEN : FLEET_WAITING)) == 0
+               ? 0
+               : error_memory(error, "the state of a fleet");
+}
+
+/* In the order in which jobs move on, so that none is missed. */
+static int read_states(struct folder_transport *folder, struct error *error)
+{
+    if (folder->states != NULL)
+        return 0;
+    folder->states = json_object();
+    if (folder_files_list(&folder->files, "waiting", note_state, folder, error) != 0)
+        return -1;
+    return folder_files_list(&folder->files, "taken", note_state, folder, error);
+}
+
+static int state_of(struct fleet_transport *transport, const char *id, enum fleet_state *state,
+                    struct error *error)
+{
+    struct folder_transport *folder = of(transport);
+    bool done, aside, cancelled;
+
+    if (read_states(folder, error) != 0 ||
+        has(folder, "results", id, ".jsonl", &done, error) != 0 ||
+        has(folder, "aside", id, "", &aside, error) != 0 ||
+        has(folder, "cancelled", id, "", &cancelled, error) != 0)
+        return -1;
+    if (done)
+        *state = FLEET_DONE;
+    else if (cancelled)
+        *state = FLEET_CANCELLED;
+    else if (aside)
+        *state = FLEET_ASIDE;
+    else
+        *state = (enum fleet_state)json_integer_value(json_object_get(folder->states, id));
+    return 0;
+}
+
+static int put_job(struct fleet_transport *transport, const char *id, const struct buf *job,
+                   int64_t weight, bool *added, struct error *error)
+{
+    struct folder_transport *folder = of(transport);
+    struct marker marker = {.weight = weight};
+    char path[MARKER_SIZE];
+    enum fleet_state state;
+    bool is_new;
+
+    if (state_of(transport, id, &state, error) != 0)
+        return -1;
+    *added = fleet_state_takes_job(state);
+    if (!*added)
+        return 0;
+    snprintf(path, sizeof path, "jobs/%s.json", id);
+    snprintf(marker.id, sizeof marker.id, "%s", id);
+    if (folder_files_add(&folder->files, path, job, &is_new, error) != 0 ||
+        drop(folder, "cancelled", id, error) != 0 || drop(folder, "aside", id, error) != 0 ||
+        drop(folder, "words", id, error) != 0)
+        return -1;
+    (void)json_object_set_new(folder->states, id, json_integer(FLEET_WAITING));
+    marker_path(&marker, "waiting", path);
+    return put_empty(folder, path, error);
+}
+
+static int get_job(struct fleet_transport *transport, const char *id, struct buf *job,
+                   struct error *error)
+{
+    char path[MARKER_SIZE];
+
+    snprintf(path, sizeof path, "jobs/%s.json", id);
+    return get(of(transport), path, job, error);
+}
+
+/* ---- leases ---- */
+
+/* The time of the server that keeps the folder, which is that of the files' times. */
+static int server_time(struct folder_transport *folder, int64_t *ms, struct error *error)
+{
+    struct stat status;
+
+    if (utimensat(folder->files.fd, folder->clock, NULL, 0) != 0 ||
+        fstatat(folder->files.fd, folder->clock, &status, 0) != 0)
+        return folder_transport_fail(folder, "touch", folder->clock, error);
+    *ms = (int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000;
+    return 0;
+}
+
+static int set_aside(struct folder_transport *folder, const struct marker *marker,
+                     struct error *error)
+{
+    char path[MARKER_SIZE];
+
+    snprintf(path, sizeof path, "aside/%s", marker->id);
+    return put_empty(folder, path, error);
+}
+
+static int add_words(struct folder_transport *folder, const char *id, const char *words,
+                     struct error *error)
+{
+    char path[MARKER_SIZE];
+    struct buf line = {0};
+    int fd, result;
+
+    snprintf(path, sizeof path, "words/%s", id);
+    buf_printf(&line, "%s\n", words);
+    fd = openat(folder->files.fd, path,
+                O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0666);
+    result = fd >= 0 && !buf_failed(&line) && write(fd, line.data, line.length) >= 0 ? 0 : -1;
+    if (result != 0)
+        folder_transport_fail(folder, "write", path, error);
+    if (fd >= 0)
+        close(fd);
+    buf_free(&line);
+    return result;
+}
+
+/* From one place to another; *moved is false when somebody else was first. */
+static int move(struct folder_transport *folder, const char *from, const char *to, bool *moved,
+                struct error *error)
+{
+    *moved = renameat(folder->files.fd, from, folder->files.fd, to) == 0;
+    return *moved || errno == ENOENT ? 0 : folder_transport_fail(folder, "rename", from, error);
+}
+
+struct search {
+    struct folder_transport *folder;
+    int64_t now;
+    bool left; /* somebody has a job */
+};
+
+/* A job whose worker has been silent for too long waits again. */
+static int take_back(void *context, const char *name, struct error *error)
+{
+    struct search *search = context;
+    struct folder_transport *folder = search->folder;
+    char from[MARKER_SIZE], to[MARKER_SIZE];
+    struct marker marker;
+    struct stat status;
+    bool moved;
+
+    if (!marker_read(&marker, name))
+        return 0;
+    search->left = true;
+    marker_path(&marker, "taken", from);
+    if (fstatat(folder->files.fd, from, &status, 0) != 0)
+        return 0;
+    if (search->now - ((int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000) <=
+        (int64_t)folder->lease_ms)
+        return 0;
+    marker.owner[0] = '\0';
+    marker.losses++;
+    marker_path(&marker, "waiting", to);
+    if (move(folder, from, to, &moved, error) != 0)
+        return -1;
+    if (!moved || marker.losses < FLEET_LOSSES_MAX)
+        return 0;
+    if (add_words(folder, marker.id, "its workers were lost, time and again", error) != 0 ||
+        set_aside(folder, &marker, error) != 0)
+        return -1;
+    return folder_files_remove(&folder->files, to, error);
+}
+
+static int add_waiting(void *context, const char *name, struct error *error)
+{
+    struct folder_transport *folder = ((struct search *)context)->folder;
+    struct marker *markers = array_reserve(folder->waiting, &folder->waiting_capacity,
+                                           folder->waiting_count + 1, sizeof *markers);
+
+    if (markers == NULL)
+        return error_memory(error, "the jobs of a fleet");
+    folder->waiting = markers;
+    folder->waiting_count += marker_read(&markers[folder->waiting_count], name);
+    return 0;
+}
+
+static int look(struct folder_transport *folder, bool *left, struct error *error)
+{
+    struct search search = {.folder = folder};
+
+    folder->waiting_count = 0;
+    if (server_time(folder, &search.now, error) != 0 ||
+        folder_files_list(&folder->files, "taken", take_back, &search, error) != 0 ||
+        folder_files_list(&folder->files, "waiting", add_waiting, &search, error) != 0)
+        return -1;
+    if (folder->waiting_count > 0)
+        qsort(folder->waiting, folder->waiting_count, sizeof *folder->waiting, marker_compare);
+    *left = search.left;
+    return 0;
+}
+
+/* 1: this worker has it; 0: another was first, or it needs no work any more. */
+static int claim(struct folder_transport *folder, const struct marker *marker,
+                 struct fleet_lease *lease, struct error *error)
+{
+    char from[MARKER_SIZE], to[MARKER_SIZE];
+    struct marker taken = *marker;
+    bool moved, done, cancelled;
+
+    snprintf(taken.owner, sizeof taken.owner, "%s", folder->owner);
+    marker_path(marker, "waiting", from);
+    marker_path(&taken, "taken", to);
+    /* Else it would look as if it had been taken when it was submitted. */
+    if (utimensat(folder->files.fd, from, NULL, 0) != 0 && errno != ENOENT)
+        return folder_transport_fail(folder, "touch", from, error);
+    if (move(folder, from, to, &moved, error) != 0)
+        return -1;
+    if (!moved)
+        return 0;
+    if (has(folder, "results", marker->id, ".jsonl", &done, error) != 0 ||
+        has(folder, "cancelled", marker->id, "", &cancelled, error) != 0)
+        return -1;
+    if (done || cancelled)
+        return folder_files_remove(&folder->files, to, error);
+    *lease = (struct fleet_lease){.hold = malloc(sizeof taken)};
+    if (lease->hold == NULL)
+        return error_memory(error, "a job");
+    memcpy(lease->hold, &taken, sizeof taken);
+    memcpy(lease->id, marker->id, sizeof lease->id);
+    return get_job(&folder->transport, marker->id, &lease->job, error) == 0 ? 1 : -1;
+}
+
+/* 1, 0 or -1 as claim(). */
+static int claim_next(struct folder_transport *folder, const char *id, struct fleet_lease *lease,
+                      struct error *error)
+{
+    int claimed = 0;
+
+    while (claimed == 0 && folder->waiting_count > 0) {
+        const struct marker *marker = &folder->waiting[--folder->waiting_count];
+
+        if (id == NULL || strcmp(id, marker->id) == 0)
+            claimed = claim(folder, marker, lease, error);
+    }
+    return claimed;
+}
+
+static int folder_transport_take(struct fleet_transport *transport, const char *id,
+                                 struct fleet_lease *lease, bool *left, struct error *error)
+{
+    struct folder_transport *folder = of(transport);
+    int claimed = claim_next(folder, id, lease, error);
+
+    if (claimed != 0)
+        return claimed;
+    if (look(folder, left, error) != 0)
+        return -1;
+    return claim_next(folder, id, lease, error);
+}
+
+static int extend(struct fleet_transport *transport, struct fleet_lease *lease, bool *lost,
+                  struct error *error)
+{
+    struct folder_transport *folder = of(transport);
+    char path[MARKER_SIZE];
+
+    if (has(folder, "cancelled", lease->id, "", lost, error) != 0)
+        return -1;
+    if (*lost)
+        return 0;
+    marker_path(lease->hold, "taken", path);
+    *lost = utimensat(folder->files.fd, path, NULL, 0) != 0;
+    return !*lost || errno == ENOENT ? 0 : folder_transport_fail(folder, "touch", path, error);
+}
+
+static void free_lease(struct fleet_lease *lease)
+{
+    buf_free(&lease->job);
+    free(lease->hold);
+    *lease = (struct fleet_lease){0};
+}
+
+static int folder_transport_finish(struct fleet_transport *transport, struct fleet_lease *lease,
+                                   const struct buf *result, struct error *error)
+{
+    struct folder_transport *folder = of(transport);
+    char path[MARKER_SIZE];
+    int status = -1;
+    bool added;
+
+    snprintf(path, sizeof path, "results/%s.jsonl", lease->id);
+    if (folder_files_add(&folder->files, path, result, &added, error) == 0) {
+        marker_path(lease->hold, "taken", path);
+        status = folder_files_remove(&folder->files, path, error);
+    }
+    free_lease(lease);
+    return status;
+}
+
+/* The job of the lease goes where it says. */
+static int hand_back(struct folder_transport *folder, struct fleet_lease *lease,
+                     const struct marker *back, struct error *error)
+{
+    char from[MARKER_SIZE], to[MARKER_SIZE];
+    bool moved;
+
+    marker_path(lease->hold, "taken", from);
+    marker_path(back, "waiting", to);
+    return move(folder, from, to, &moved, error);
+}
+
+static int fail_job(struct fleet_transport *transport, struct fleet_lease *lease, const char *words,
+                    struct error *error)
+{
+    struct folder_transport *folder = of(transport);
+    struct marker back = *(struct marker *)lease->hold;
+    char path[MARKER_SIZE];
+    int status = add_words(folder, lease->id, words, error);
+
+    back.owner[0] = '\0';
+    back.failures++;
+    back.weight = 0; /* behind the others, which may be taken for the first time */
+    if (status == 0 && back.failures < FLEET_FAILURES_MAX) {
+        status = hand_back(folder, lease, &back, error);
+    } else if (status == 0) {
+        marker_path(lease->hold, "taken", path);
+        status = set_aside(folder, &back, error);
+        if (status == 0)
+            status = folder_files_remove(&folder->files, path, error);
+    }
+    free_lease(lease);
+    return status;
+}
+
+static int release(struct fleet_transport *transport, struct fleet_lease *lease,
+                   struct error *error)
+{
+    struct marker back = *(struct marker *)lease->hold;
+    int status;
+
+    back.owner[0] = '\0';
+    status = hand_back(of(transport), lease, &back, error);
+    free_lease(lease);
+    return status;
+}
+
+/* ---- results, runs ---- */
+
+static int get_result(struct fleet_transport *transport, const char *id, struct buf *result,
+                      struct error *error)
+{
+    char path[MARKER_SIZE];
+
+    snprintf(path, sizeof path, "results/%s.jsonl", id);
+    return get(of(transport), path, result, error);
+}
+
+static int get_words(struct fleet_transport *transport, const char *id, struct buf *words,
+                     struct error *error)
+{
+    char path[MARKER_SIZE];
+    bool found;
+
+    snprintf(path, sizeof path, "words/%s", id);
+    return folder_files_read(&of(transport)->files, path, words, &found, error);
+}
+
+static int cancel(struct fleet_transport *transport, const char *id, struct error *error)
+{
+    char path[MARKER_SIZE];
+    enum fleet_state state;
+
+    if (state_of(transport, id, &state, error) != 0)
+        return -1;
+    if (state != FLEET_WAITING && state != FLEET_TAKEN)
+        return 0;
+    snprintf(path, sizeof path, "cancelled/%s", id);
+    return put_empty(of(transport), path, error);
+}
+
+static int put_run(struct fleet_transport *transport, const char *name, const struct buf *jobs,
+                   struct error *error)
+{
+    char path[MARKER_SIZE];
+    bool added;
+
+    snprintf(path, sizeof path, "runs/%s.jsonl", name);
+    return folder_files_add(&of(transport)->files, path, jobs, &added, error);
+}
+
+static int get_run(struct fleet_transport *transport, const char *name, struct buf *jobs,
+                   struct error *error)
+{
+    char path[MARKER_SIZE];
+
+    snprintf(path, sizeof path, "runs/%s.jsonl", name);
+    return get(of(transport), path, jobs, error);
+}
+
+struct naming {
+    fleet_each *each;
+    void *context;
+};
+
+static int name_run(void *context, const char *file, struct error *error)
+{
+    const struct naming *naming = context;
+    char name[MARKER_SIZE];
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(file, "."), file);
+    return naming->each(naming->context, name, error);
+}
+
+static int list_runs(struct fleet_transport *transport, fleet_each *each, void *context,
+                     struct error *error)
+{
+    struct naming naming = {each, context};
+
+    return folder_files_list(&of(transport)->files, "runs", name_run, &naming, error);
+}
+
+/* ---- opening ---- */
+
+static void close_folder(struct fleet_transport *transport)
+{
+    struct folder_transport *folder = of(transport);
+
+    if (folder->files.fd >= 0) {
+        (void)unlinkat(folder->files.fd, folder->clock, 0); /* it is of no use to others */
+        close(folder->files.fd);
+    }
+    free(folder->waiting);
+    free(folder->path);
+    json_decref(folder->states);
+    free(folder);
+}
+
+/* HOST-PID-CHANCE, of characters that names of files may have. */
+static int name_owner(struct folder_transport *folder, struct error *error)
+{
+    char host[64] = "host";
+    uint32_t chance;
+
+    (void)gethostname(host, sizeof host - 1);
+    for (char *at = host; *at != '\0'; at++)
+        if (strchr("./ ", *at) != NULL)
+            *at = '_';
+    if (getrandom(&chance, sizeof chance, 0) != (ssize_t)sizeof chance)
+        return error_system(error, errno, "cannot get random bytes");
+    snprintf(folder->owner, sizeof folder->owner, "%s-%d-%08" PRIx32, host, (int)getpid(), chance);
+    snprintf(folder->clock, sizeof folder->clock, "clocks/%s", folder->owner);
+    return 0;
+}
+
+static int make_folders(struct folder_transport *folder, struct error *error)
+{
+    struct buf version = {0};
+    int result = 0;
+    bool added;
+
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (mkdirat(folder->files.fd, folders[i], 0777) != 0 && errno != EEXIST)
+            return folder_transport_fail(folder, "make", folders[i], error);
+    buf_printf(&version, "{\"version\":%d}\n", FLEET_VERSION);
+    result = folder_files_add(&folder->files, "fleet.json", &version, &added, error);
+    buf_free(&version);
+    return result;
+}
+
+static int check_version(struct folder_transport *folder, bool *found, struct error *error)
+{
+    struct buf text = {0};
+    int64_t version = 0;
+    int result = folder_files_read(&folder->files, "fleet.json", &text, found, error);
+
+    if (result == 0 && *found) {
+        json_t *json = json_value_read(text.data, text.length, 0, NULL);
+
+        version = json_integer_value(json_object_get(json, "version"));
+        json_decref(json);
+        if (version != FLEET_VERSION)
+            result = error_set(error, ERROR_INPUT,
+                               "%s: the folder of a fleet of version %" PRId64
+                               "; this gaspipe knows version %d",
+                               folder->path, version, FLEET_VERSION);
+    }
+    buf_free(&text);
+    return result;
+}
+
+static int open_folder(struct folder_transport *folder, bool make, struct error *error)
+{
+    bool found;
+
+    if (make && mkdir(folder->path, 0777) != 0 && errno != EEXIST)
+        return error_system(error, errno, "cannot make %s", folder->path);
+    folder->files.fd = open(folder->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder->files.fd < 0)
+        return error_set(error, ERROR_INPUT, "%s: %s", folder->path, strerror(errno));
+    if (check_version(folder, &found, error) != 0)
+        return -1;
+    if (!found && !make)
+        return error_set(error, ERROR_INPUT,
+                         "%s: it is no fleet's folder, which gaspipe fleet submit makes",
+                         folder->path);
+    if (make && make_folders(folder, error) != 0)
+        return -1;
+    return put_empty(folder, folder->clock, error);
+}
+
+struct fleet_transport *folder_transport_open(const char *path, bool make, uint64_t lease_ms,
+                                              struct error *error)
+{
+    static const struct fleet_operations operations = {
+        .has_object = has_object,
+        .put_object = put_object,
+        .get_object = get_object,
+        .put_job = put_job,
+        .get_job = get_job,
+        .take = folder_transport_take,
+        .extend = extend,
+        .finish = folder_transport_finish,
+        .fail = fail_job,
+        .release = release,
+        .refuse = release, /* others are as likely to come to it next */
+        .state = state_of,
+        .get_result = get_result,
+        .get_words = get_words,
+        .cancel = cancel,
+        .put_run = put_run,
+        .get_run = get_run,
+        .list_runs = list_runs,
+        .close = close_folder,
+    };
+    struct folder_transport *folder = calloc(1, sizeof *folder);
+
+    if (folder == NULL || (folder->path = strdup(path)) == NULL) {
+        free(folder);
+        error_memory(error, "a fleet's folder");
+        return NULL;
+    }
+    folder->transport = (struct fleet_transport){
+        .operations = &operations, .name = folder->path, .beat_ms = lease_ms / 4 + 1};
+    folder->lease_ms = lease_ms;
+    folder->files = (struct folder_files){.fd = -1, .name = folder->path, .owner = folder->owner};
+    if (name_owner(folder, error) == 0 && open_folder(folder, make, error) == 0)
+        return &folder->transport;
+    close_folder(&folder->transport);
+    return NULL;
+}

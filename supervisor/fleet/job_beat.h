@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_FLEET_JOB_BEAT_H
+#define GASPIPE_SUPERVISOR_FLEET_JOB_BEAT_H
+
+#include <pthread.h>
+
+#include "supervisor/fleet/transport.h"
+
+/*
+ * Extends a lease four times in its length, on a thread of its own, while what a job consists of or
+ * has made is moved and hashed, which may take longer than the lease. Nobody else may touch the
+ * lease meanwhile. That the job is another worker's by now, or that it cannot be extended, shows
+ * when somebody extends it who can do something about it.
+ */
+struct job_beat {
+    struct fleet_transport *transport;
+    struct fleet_lease *lease;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    bool ends;
+};
+
+/* -1 with ERROR_SYSTEM; if not, job_beat_end() has to be called, and the struct stays where it is.
+ */
+int job_beat_begin(struct job_beat *beat, struct fleet_transport *transport,
+                   struct fleet_lease *lease, struct error *error);
+void job_beat_end(struct job_beat *beat);
+
+#endif
