@@ -208,7 +208,7 @@ XS_WRAP := $(XS_WRAPPED:%=-Wl,--wrap=%)
 # The worker made of these objects; see below for sanitized builds.
 NATIVE_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker
 
-$(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto base) $(BUILD)/obj/counter/pair_table.o $(XS_ARCHIVE)
+$(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto base) $(XS_ARCHIVE)
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_ARCHIVE) -Wl,--end-group \
@@ -255,7 +255,7 @@ $(BUILD)/native/swingset-warm.heap: $(NATIVE_WORKER) $(BUILD)/native/gaspipe | $
 # Of this one the engine is sanitized, too. It is for programs that try to harm the engine's memory.
 XS_SANITIZED_WORKER := $(BUILD)/xs-sanitized/gaspipe-worker
 all: $(XS_SANITIZED_WORKER)
-$(XS_SANITIZED_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto base) $(BUILD)/obj/counter/pair_table.o $(XS_SANITIZED)/libxs.a
+$(XS_SANITIZED_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto base) $(XS_SANITIZED)/libxs.a
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_SANITIZED)/libxs.a -Wl,--end-group \
@@ -290,7 +290,7 @@ $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog gas b
 	$(link) $(PACKAGE_LIBS) $(HTTP_LIBS) -lm -lpthread -o $@
 
 # Not sanitized, because it is loaded into QEMU, which is not.
-$(BUILD)/libgascount.so: $(call sources_below,counter) $(addprefix sandbox/,tight_filter.c filter_program.c syscall_name.c) $(FILTERS) $(wildcard sandbox/*.h counter/*.h counter/qemu/*.h counter/qemu/*/*.h) $(FLAGS_FILE)
+$(BUILD)/libgascount.so: $(call sources_below,counter) base/pair_table.c base/pair_table.h $(addprefix sandbox/,tight_filter.c filter_program.c syscall_name.c) $(FILTERS) $(wildcard sandbox/*.h counter/*.h counter/qemu/*.h counter/qemu/*/*.h) $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call say,plugin,$@)
 	$(Q)$(CC) -std=gnu17 -I. -Ibuild/filters $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -fvisibility=hidden \

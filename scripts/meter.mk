@@ -141,7 +141,7 @@ build/metered/$(1)/libxs.a: $(XS_PATCHED) $(XS_HEADERS) build/gaspipe-meter buil
 
 build/metered/$(1)/gaspipe-worker: build/metered/$(1)/libxs.a $(METER_TOOLS) \
 		$(FILTERS) \
-		$$(foreach room,worker sandbox counter proto base,$$(call sources_below,$$(room)))
+		$$(foreach room,worker sandbox proto base,$$(call sources_below,$$(room)))
 	@rm -f $$@ # the run-time part may be another one, which the make below does not know of
 	@$$(MAKE) --no-print-directory SAN= BUILD=build/metered/$(1) CC='$$(call METERED_CC,$(1))' \
 		XS_ARCHIVE=build/metered/$(1)/libxs.a PACKAGE_CFLAGS= CFLAGS= WARNINGS=-w METERED_WORKER_OF=$(1) \

@@ -18,7 +18,7 @@
 #include "supervisor/count/count_print.h"
 #include "supervisor/count/count_run.h"
 #include "supervisor/count/count_text.h"
-#include "supervisor/count/profile/count_profile.h"
+#include "supervisor/profile/counter_profile.h"
 
 /* All that a whole command holds. */
 struct count {
@@ -94,17 +94,17 @@ static int print(struct count *count, struct error *error)
 
 static int write_profiles(const struct count *count, struct error *error)
 {
-    struct count_profile profile;
+    struct profile profile;
     char path[64];
     int result;
 
     if (count->profile_fd < 0)
         return 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", count->profile_fd);
-    if (count_profile_read(&profile, path, error) != 0)
-        return -1;
-    result = count_outputs_write_profile(&count->options, &profile, error);
-    count_profile_free(&profile);
+    result = counter_profile_read(&profile, path, error);
+    if (result == 0)
+        result = count_outputs_write_profile(&count->options, &profile, error);
+    profile_close(&profile);
     return result;
 }
 

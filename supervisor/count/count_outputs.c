@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/output/output_file.h"
+#include "base/profile/profile_write.h"
 #include "base/visible.h"
 #include "supervisor/process/guest.h"
 
@@ -74,23 +75,14 @@ static int write_to(const char *path, struct buf *out, struct error *error)
                : error_system(error, errno, "cannot write on stderr");
 }
 
-typedef int format_function(struct buf *, const struct count_profile *, struct error *);
-
-/* In one format; a path that is NULL was not asked for. */
-static int write_profile_as(format_function *format, const char *path,
-                            const struct count_profile *profile, struct error *error)
+static int put_folded(struct buf *out, const struct profile *profile, struct error *error)
 {
-    struct buf out = {0};
-    int result;
+    return profile_put_folded(out, profile, NULL, PROFILE_FRAME_MODULE, error);
+}
 
-    if (path == NULL)
-        return 0;
-    result = format(&out, profile, error);
-    if (result == 0)
-        result =
-            buf_failed(&out) ? error_memory(error, "the profile") : write_to(path, &out, error);
-    buf_free(&out);
-    return result;
+static int put_callgrind(struct buf *out, const struct profile *profile, struct error *error)
+{
+    return profile_put_callgrind(out, profile, NULL, error);
 }
 
 int count_outputs_write(const struct count_options *options, struct buf *result,
@@ -99,16 +91,29 @@ int count_outputs_write(const struct count_options *options, struct buf *result,
     return write_to(options->output, result, error);
 }
 
-int count_outputs_write_profile(const struct count_options *options,
-                                const struct count_profile *profile, struct error *error)
+int count_outputs_write_profile(const struct count_options *options, const struct profile *profile,
+                                struct error *error)
 {
-    int result = write_profile_as(count_profile_fold, options->profile, profile, error);
+    const struct {
+        const char *path; /* NULL: not asked for */
+        int (*put)(struct buf *out, const struct profile *profile, struct error *error);
+    } outputs[] = {
+        {options->profile, put_folded},
+        {options->profile_json, profile_put_json},
+        {options->profile_callgrind, put_callgrind},
+    };
+    int result = 0;
 
-    if (result == 0)
-        result = write_profile_as(count_profile_json, options->profile_json, profile, error);
-    if (result == 0)
-        result =
-            write_profile_as(count_profile_callgrind, options->profile_callgrind, profile, error);
+    for (size_t i = 0; result == 0 && i < sizeof outputs / sizeof *outputs; i++) {
+        struct buf out = {0};
+
+        if (outputs[i].path == NULL)
+            continue;
+        result = outputs[i].put(&out, profile, error);
+        if (result == 0)
+            result = write_to(outputs[i].path, &out, error);
+        buf_free(&out);
+    }
     return result;
 }
 

@@ -3,8 +3,8 @@
 #define GASPIPE_SUPERVISOR_COUNT_COUNT_OUTPUTS_H
 
 #include "base/error.h"
+#include "base/profile/profile.h"
 #include "supervisor/count/count_options.h"
-#include "supervisor/count/profile/count_profile.h"
 
 /*
  * Refuses, with ERROR_USAGE, files to write (--output, --profile, --profile-json,
@@ -19,8 +19,8 @@ int count_outputs_write(const struct count_options *options, struct buf *result,
                         struct error *error);
 
 /* The same of the profile, in each format that was asked for. */
-int count_outputs_write_profile(const struct count_options *options,
-                                const struct count_profile *profile, struct error *error);
+int count_outputs_write_profile(const struct count_options *options, const struct profile *profile,
+                                struct error *error);
 
 /* Whether any format of it was asked for. */
 bool count_outputs_want_profile(const struct count_options *options);

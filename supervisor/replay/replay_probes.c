@@ -80,7 +80,7 @@ static int note_native(struct replay_probes *probes, const struct profiled_deliv
     return profile_files_flush(native_session_files(probes->native), error);
 }
 
-static int note_trace(struct replay_probes *probes, const struct profiled_delivery *of,
+static int note_trace(struct replay_probes *probes, const struct profile_delivery *of,
                       const struct meter *meter, struct error *error)
 {
     struct trace_delivery delivery = {
@@ -115,10 +115,10 @@ int replay_probes_note(struct replay_probes *probes, const struct replay_result 
                        struct error *error)
 {
     struct profiled_delivery delivery = {
-        .vat_id = vat->id,
-        .vat = vat->name,
-        .crank_num = event->crank_num,
-        .delivery_num = event->delivery_num,
+        .delivery = {.vat_id = vat->id,
+                     .vat = vat->name,
+                     .crank_num = event->crank_num,
+                     .delivery_num = event->delivery_num},
         .profile = meter->profile,
         .counted = meter->counted,
         .instructions = meter->instructions,
@@ -130,11 +130,11 @@ int replay_probes_note(struct replay_probes *probes, const struct replay_result 
         return 0;
     if (describe(probes, event->delivery->delivery, error) != 0)
         return -1;
-    delivery.method = probes->method.data;
+    delivery.delivery.method = probes->method.data;
     if (note_profile(probes, &delivery, error) != 0 ||
         note_native(probes, &delivery, meter, error) != 0)
         return -1;
-    return note_trace(probes, &delivery, meter, error);
+    return note_trace(probes, &delivery.delivery, meter, error);
 }
 
 int replay_probes_close(struct replay_probes *probes, struct error *error)

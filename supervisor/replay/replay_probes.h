@@ -3,7 +3,7 @@
 #define GASPIPE_SUPERVISOR_REPLAY_REPLAY_PROBES_H
 
 #include "proto/meter.h"
-#include "supervisor/profile/native/native_session.h"
+#include "supervisor/profile/native_session.h"
 #include "supervisor/profile/profile_files.h"
 #include "supervisor/replay/output/replay_result.h"
 #include "supervisor/replay/replay_options.h"

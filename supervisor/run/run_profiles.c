@@ -42,11 +42,11 @@ int run_profiles_add(struct run_profiles *profiles, const struct delivery_report
                      struct error *error)
 {
     const struct profiled_delivery delivery = {
-        .vat_id = report->vat_id,
-        .vat = report->vat,
-        .method = report->method,
-        .crank_num = report->crank_num,
-        .delivery_num = report->delivery_num,
+        .delivery = {.vat_id = report->vat_id,
+                     .vat = report->vat,
+                     .method = report->method,
+                     .crank_num = report->crank_num,
+                     .delivery_num = report->delivery_num},
         .profile = report->profile,
         .counted = report->instructions != REPORT_NONE,
         .instructions = (uint64_t)report->instructions,

@@ -2,7 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_RUN_RUN_PROFILES_H
 #define GASPIPE_SUPERVISOR_RUN_RUN_PROFILES_H
 
-#include "supervisor/profile/native/native_session.h"
+#include "supervisor/profile/native_session.h"
 #include "supervisor/profile/profile_files.h"
 #include "supervisor/run/run_options.h"
 #include "supervisor/schedule/log/delivery_report.h"

@@ -16,7 +16,7 @@
 #include "base/stamp.h"
 #include "base/visible.h"
 #include "supervisor/process/guest.h"
-#include "supervisor/profile/profile_file.h"
+#include "supervisor/profile/profile_files.h"
 #include "supervisor/trace/trace_attach.h"
 #include "supervisor/trace/trace_child.h"
 #include "supervisor/trace/trace_options.h"
@@ -27,7 +27,7 @@
 #include "trace/read/trace_file.h"
 #include "trace/read/trace_throttle.h"
 #include "trace/report/perfetto.h"
-#include "trace/report/profile.h"
+#include "trace/report/trace_report.h"
 #include "trace/ring/trace_ring.h"
 
 enum {
@@ -43,7 +43,7 @@ struct trace {
     struct trace_throttle throttle;
     struct trace_sums *sums;
     struct trace_clock clock;
-    struct profile_function *functions; /* owned */
+    struct traced_function *functions; /* owned */
     size_t function_count;
     struct trace_sources sources;
     struct trace_file file;        /* of --output */
@@ -85,7 +85,7 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
         return error_memory(error, "the functions of a program");
     trace->function_count = plan->count;
     for (size_t i = 0; i < plan->count; i++)
-        trace->functions[i] = (struct profile_function){
+        trace->functions[i] = (struct traced_function){
             .name = plan->functions[i].name,
             .module = plan->modules[plan->functions[i].module],
             .address = plan->functions[i].address,
@@ -190,29 +190,28 @@ struct trace_left_out {
 
 static const char *name_of(void *context, uint32_t function)
 {
-    return profile_name(context, function);
+    return trace_report_name(context, function);
 }
 
 /* Of a process that has just been traced. */
 static uint64_t calls_of(void *context, uint32_t function)
 {
-    const struct trace_profile *const profile = context;
+    const struct trace_report *const of = context;
     uint64_t calls = 0;
 
-    for (size_t i = 0; i < profile->tree->count; i++)
-        if (profile->tree->nodes[i].function == function)
-            calls += profile->tree->nodes[i].calls;
+    for (size_t i = 0; i < of->tree->count; i++)
+        if (of->tree->nodes[i].function == function)
+            calls += of->tree->nodes[i].calls;
     return calls;
 }
 
 /* Of one process. */
-static int put_absences(struct buf *out, const struct trace *trace,
-                        const struct trace_profile *profile, const struct trace_left_out *left_out,
-                        struct error *error)
+static int put_absences(struct buf *out, const struct trace *trace, const struct trace_report *of,
+                        const struct trace_left_out *left_out, struct error *error)
 {
-    struct trace_profile names = *profile;
+    struct trace_report names = *of;
     const struct trace_absence_words words = {
-        name_of, trace->options.read == NULL ? calls_of : NULL, &names, profile->clock.first.mono};
+        name_of, trace->options.read == NULL ? calls_of : NULL, &names, of->clock.first.mono};
     struct buf line = {0};
     int result;
 
@@ -231,18 +230,17 @@ static int put_absences(struct buf *out, const struct trace *trace,
 }
 
 /* Of the process, or of those of the trace that was read. */
-static int put_left_out(struct buf *out, const struct trace *trace,
-                        const struct trace_profile *profile, const struct archive *archive,
-                        struct error *error)
+static int put_left_out(struct buf *out, const struct trace *trace, const struct trace_report *of,
+                        const struct archive *archive, struct error *error)
 {
     struct trace_left_out left_out = {&trace->throttle.absences, 0, trace->program};
 
     if (archive == NULL)
-        return put_absences(out, trace, profile, &left_out, error);
+        return put_absences(out, trace, of, &left_out, error);
     left_out.absences = &archive->absences;
     for (; left_out.process < archive->process_count; left_out.process++) {
         left_out.name = archive->process_names[left_out.process];
-        if (left_out.name != NULL && put_absences(out, trace, profile, &left_out, error) != 0)
+        if (left_out.name != NULL && put_absences(out, trace, of, &left_out, error) != 0)
             return -1;
     }
     return 0;
@@ -250,8 +248,8 @@ static int put_left_out(struct buf *out, const struct trace *trace,
 
 /* ---- files ---- */
 
-static int write_one(const char *path, const char *what, const struct trace_profile *profile,
-                     int (*put)(struct buf *out, const struct trace_profile *profile,
+static int write_one(const char *path, const char *what, const struct trace_report *of,
+                     int (*put)(struct buf *out, const struct trace_report *of,
                                 struct error *error),
                      struct error *error)
 {
@@ -260,36 +258,36 @@ static int write_one(const char *path, const char *what, const struct trace_prof
 
     if (path == NULL)
         return 0;
-    if (put(&text, profile, error) != 0 || output_file_write_whole(path, what, &text, error) != 0)
+    if (put(&text, of, error) != 0 || output_file_write_whole(path, what, &text, error) != 0)
         result = -1;
     buf_free(&text);
     return result;
 }
 
 /* May be large, and is compressed where its name says so. */
-static int write_profile(const char *path, const struct trace_profile *profile, struct error *error)
+static int write_profile(const char *path, const struct trace_report *of, struct error *error)
 {
-    struct profile_file file;
+    struct profile_files files = {0};
     struct error ignored;
     int result;
 
     if (path == NULL)
         return 0;
-    result = profile_file_open(&file, path, PROFILE_JSON, error);
+    result = profile_files_open(&files, (struct profile_paths){.json = path}, error);
     if (result == 0)
-        result = profile_put_lines(&file.gathered, profile, error);
-    return profile_file_close(&file, result == 0 ? error : &ignored) == 0 ? result : -1;
+        result = trace_report_put_deliveries(&files.files[0].gathered, of, error);
+    return profile_files_close(&files, result == 0 ? error : &ignored) == 0 ? result : -1;
 }
 
-static int write_outputs(const struct trace_options *options, const struct trace_profile *profile,
+static int write_outputs(const struct trace_options *options, const struct trace_report *of,
                          struct error *error)
 {
-    if (write_one(options->folded, "the folded stacks", profile, profile_put_folded, error) != 0)
+    if (write_one(options->folded, "the folded stacks", of, trace_report_put_folded, error) != 0)
         return -1;
-    if (write_profile(options->profile, profile, error) != 0)
+    if (write_profile(options->profile, of, error) != 0)
         return -1;
-    return write_one(options->callgrind, "the profile for callgrind", profile,
-                     profile_put_callgrind, error);
+    return write_one(options->callgrind, "the profile for callgrind", of,
+                     trace_report_put_callgrind, error);
 }
 
 static int write_report(const struct trace_options *options, struct buf *report,
@@ -305,38 +303,38 @@ static int write_report(const struct trace_options *options, struct buf *report,
 /* ---- a whole report ---- */
 
 /* `archive` NULL: the process has just been traced. */
-static int put_report(struct trace *trace, const struct trace_profile *profile,
+static int put_report(struct trace *trace, const struct trace_report *of,
                       const struct archive *archive, const struct trace_counts *counts,
                       struct error *error)
 {
     struct buf text = {0};
     int result;
 
-    if (trace_sources_fill(&trace->sources, profile->tree, trace->functions, trace->function_count,
+    if (trace_sources_fill(&trace->sources, of->tree, trace->functions, trace->function_count,
                            error) != 0)
         return -1;
     if (trace->options.json) {
-        result = profile_put_json(&text, profile, error);
+        result = trace_report_put_json(&text, of, error);
     } else {
-        result = profile_put_table(&text, profile, (size_t)trace->options.top, error);
+        result = trace_report_put_table(&text, of, (size_t)trace->options.top, error);
         if (archive == NULL)
             put_fates(&text, trace->plan);
         put_counts(&text, counts,
                    trace->ring != NULL ? trace_ring_threads_left_out(trace->ring) : 0);
     }
     if (result == 0)
-        result = put_left_out(&text, trace, profile, archive, error);
+        result = put_left_out(&text, trace, of, archive, error);
     if (result == 0)
         result = write_report(&trace->options, &text, error);
     if (result == 0)
-        result = write_outputs(&trace->options, profile, error);
+        result = write_outputs(&trace->options, of, error);
     buf_free(&text);
     return result;
 }
 
 static int report(struct trace *trace, struct error *error)
 {
-    const struct trace_profile profile = {
+    const struct trace_report of = {
         .tree = &trace->sums->tree,
         .functions = trace->functions,
         .function_count = trace->plan->count,
@@ -345,12 +343,12 @@ static int report(struct trace *trace, struct error *error)
     const struct trace_counts counts = trace_sums_counts(trace->sums);
 
     call_tree_settle(&trace->sums->tree);
-    return put_report(trace, &profile, NULL, &counts, error);
+    return put_report(trace, &of, NULL, &counts, error);
 }
 
 static int report_archive(struct trace *trace, const struct archive *archive, struct error *error)
 {
-    const struct trace_profile profile = {
+    const struct trace_report of = {
         .tree = &archive->tree,
         .functions = trace->functions,
         .function_count = archive->function_count,
@@ -362,7 +360,7 @@ static int report_archive(struct trace *trace, const struct archive *archive, st
 
     trace->function_count = archive->function_count;
     for (size_t i = 0; i < archive->function_count; i++)
-        trace->functions[i] = (struct profile_function){
+        trace->functions[i] = (struct traced_function){
             .name = archive->functions[i].name,
             .module = archive->modules[archive->functions[i].module].path,
             .address = archive->functions[i].address,
@@ -370,7 +368,7 @@ static int report_archive(struct trace *trace, const struct archive *archive, st
         };
     if (archive->torn)
         log_line("%s ends in the middle: its writer was killed", trace->options.read);
-    return put_report(trace, &profile, archive, &archive->counts, error);
+    return put_report(trace, &of, archive, &archive->counts, error);
 }
 
 static int read_archive(const struct trace *trace, struct archive *archive, struct error *error)

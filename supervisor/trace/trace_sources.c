@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "supervisor/count/profile/elf_symbols.h"
+#include "supervisor/profile/elf_symbols.h"
 
 struct trace_module_symbols {
     char *path;                  /* owned */
@@ -37,7 +37,7 @@ static struct trace_module_symbols *module_of(struct trace_sources *sources, con
     return modules;
 }
 
-static int fill_one(struct trace_sources *sources, struct profile_function *function,
+static int fill_one(struct trace_sources *sources, struct traced_function *function,
                     struct error *error)
 {
     const struct trace_module_symbols *const module = module_of(sources, function->module);
@@ -57,7 +57,7 @@ static int fill_one(struct trace_sources *sources, struct profile_function *func
 }
 
 int trace_sources_fill(struct trace_sources *sources, const struct call_tree *tree,
-                       struct profile_function *functions, size_t count, struct error *error)
+                       struct traced_function *functions, size_t count, struct error *error)
 {
     bool *const filled = calloc(count + 1, sizeof *filled);
     int result = 0;

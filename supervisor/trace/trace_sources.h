@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/option/option.h"
-#include "trace/report/profile.h"
+#include "trace/report/trace_report.h"
 
 /* Where functions stand in source files, as far as their modules' debug information says so. */
 struct trace_sources {
@@ -25,7 +25,7 @@ void trace_sources_close(struct trace_sources *sources);
  * borrowed from the sources. -1 with ERROR_SYSTEM without memory.
  */
 int trace_sources_fill(struct trace_sources *sources, const struct call_tree *tree,
-                       struct profile_function *functions, size_t count, struct error *error);
+                       struct traced_function *functions, size_t count, struct error *error);
 
 /* Whether the function is defined in a source file that one of the patterns matches, as in glob(7):
  * its path, or what stands in that behind a slash. */

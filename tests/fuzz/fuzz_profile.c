@@ -3,19 +3,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "supervisor/profile/cost_tree.h"
+#include "supervisor/profile/script_profile.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct cost_tree tree;
+    struct profile profile;
     struct error error;
 
-    if (cost_tree_read(&tree, (struct iovec){(void *)data, size}, 1000, &error) != 0)
-        return 0;
     /* A caller stands before what it calls, so that whoever walks up arrives. */
-    for (size_t i = 1; i < tree.node_count; i++)
-        check(tree.nodes[i].caller < i && tree.nodes[i].function < tree.function_count);
-    cost_tree_free(&tree);
+    if (script_profile_read(&profile, (struct iovec){(void *)data, size}, 1000, &error) == 0)
+        for (size_t i = 1; i < profile.node_count; i++)
+            check(profile.nodes[i].caller < i &&
+                  profile.nodes[i].function < profile.function_count);
+    profile_close(&profile);
     return 0;
 }

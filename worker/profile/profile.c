@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/json/json_text.h"
-#include "counter/pair_table.h"
+#include "base/pair_table.h"
 
 struct function {
     char *name; /* owned; NULL: memory ran out */

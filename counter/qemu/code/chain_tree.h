@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "counter/pair_table.h"
+#include "base/pair_table.h"
 #include "counter/qemu/code/stretch.h"
 
 /*

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "counter/pair_table.h"
+#include "base/pair_table.h"
 #include "counter/qemu/code/call_stack.h"
 #include "counter/qemu/code/chain_tree.h"
 #include "counter/qemu/code/profile_regions.h"

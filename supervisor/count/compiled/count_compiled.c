@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "supervisor/count/compiled/cost_print.h"
-#include "supervisor/count/compiled/cost_profile.h"
 #include "supervisor/count/compiled/cost_run.h"
 #include "supervisor/count/count_outputs.h"
 #include "supervisor/count/count_text.h"
+#include "supervisor/profile/compiled_profile.h"
 
 /* All that the command holds. */
 struct work {
@@ -59,17 +59,17 @@ static int open_profile(struct work *work, struct error *error)
 
 static int write_profile(const struct work *work, struct error *error)
 {
-    struct count_profile profile;
+    struct profile profile;
     char path[64];
     int result;
 
     if (work->profile_fd < 0)
         return 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", work->profile_fd);
-    if (cost_profile_read(&profile, path, error) != 0)
-        return -1;
-    result = count_outputs_write_profile(work->options, &profile, error);
-    count_profile_free(&profile);
+    result = compiled_profile_read(&profile, path, error);
+    if (result == 0)
+        result = count_outputs_write_profile(work->options, &profile, error);
+    profile_close(&profile);
     return result;
 }
 

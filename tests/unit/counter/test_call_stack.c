@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "counter/pair_table.h"
+#include "base/pair_table.h"
 #include "counter/qemu/code/call_stack.h"
 
 /* What the tests call a chain by. */

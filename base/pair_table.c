@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/pair_table.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define FIRST_ROOM 1024 /* a power of two, as all that follow */
+
+/* The finalizer of MurmurHash3 (Appleby, public domain), over both numbers. */
+static uint64_t hash(uint64_t a, uint64_t b)
+{
+    uint64_t h = a * 0x9e3779b97f4a7c15 ^ b;
+
+    h = (h ^ h >> 33) * 0xff51afd7ed558ccd;
+    h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53;
+    return h ^ h >> 33;
+}
+
+/* Where the pair is, or would be: there is always an empty slot. */
+static size_t pair_table_place_of(const struct pair_table *pairs, uint64_t a, uint64_t b)
+{
+    size_t at = hash(a, b) & (pairs->room - 1);
+
+    while (pairs->is_used[at] && (pairs->slots[at].a != a || pairs->slots[at].b != b))
+        at = (at + 1) & (pairs->room - 1);
+    return at;
+}
+
+static bool make(struct pair_table *table, size_t room)
+{
+    *table = (struct pair_table){
+        .slots = calloc(room, sizeof *table->slots),
+        .is_used = calloc(room, sizeof *table->is_used),
+        .room = room,
+    };
+    if (table->slots != NULL && table->is_used != NULL)
+        return true;
+    pair_table_free(table);
+    return false;
+}
+
+static bool grow_table(struct pair_table *pairs)
+{
+    struct pair_table old = *pairs, larger;
+
+    if (!make(&larger, old.room > 0 ? 2 * old.room : FIRST_ROOM))
+        return false;
+    for (size_t from = 0; from < old.room; from++) {
+        size_t to;
+
+        if (!old.is_used[from])
+            continue;
+        to = pair_table_place_of(&larger, old.slots[from].a, old.slots[from].b);
+        larger.slots[to] = old.slots[from];
+        larger.is_used[to] = 1;
+        larger.count++;
+    }
+    *pairs = larger;
+    pair_table_free(&old);
+    return true;
+}
+
+struct pair *pair_table_find(struct pair_table *pairs, uint64_t a, uint64_t b)
+{
+    size_t at;
+
+    /* Never more than three quarters full. */
+    if (4 * pairs->count >= 3 * pairs->room && !grow_table(pairs))
+        return NULL;
+    at = pair_table_place_of(pairs, a, b);
+    if (!pairs->is_used[at]) {
+        pairs->is_used[at] = 1;
+        pairs->slots[at] = (struct pair){a, b, 0};
+        pairs->count++;
+    }
+    return &pairs->slots[at];
+}
+
+uint64_t pair_table_value(const struct pair_table *pairs, uint64_t a, uint64_t b)
+{
+    size_t at;
+
+    if (pairs->count == 0)
+        return 0;
+    at = pair_table_place_of(pairs, a, b);
+    return pairs->is_used[at] ? pairs->slots[at].value : 0;
+}
+
+struct pair *pair_table_next(const struct pair_table *pairs, size_t *at)
+{
+    while (*at < pairs->room) {
+        size_t here = (*at)++;
+
+        if (pairs->is_used[here])
+            return &pairs->slots[here];
+    }
+    return NULL;
+}
+
+void pair_table_free(struct pair_table *pairs)
+{
+    free(pairs->slots);
+    free(pairs->is_used);
+    *pairs = (struct pair_table){0};
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_BASE_PROFILE_PROFILE_H
+#define GASPIPE_BASE_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/pair_table.h"
+
+/*
+ * What something cost by function, by chain of callers and by line. Every profile becomes such a
+ * tree: of JavaScript, of machine instructions, of block cost, of a trace. profile_write.h writes
+ * it.
+ */
+
+/* In the order of a node's numbers in docs/profile-format.md. */
+enum profile_unit {
+    PROFILE_COMPUTRONS,
+    PROFILE_INSTRUCTIONS,
+    PROFILE_NANOSECONDS,
+    PROFILE_BLOCK_COST,
+    PROFILE_UNITS
+};
+
+/* A profile has one unit, or two. */
+enum { PROFILE_COSTS = 2 };
+
+struct profile_cost {
+    int64_t of[PROFILE_COSTS]; /* in the profile's units; sums saturate */
+};
+
+/* Texts are borrowed: from the profile's own, or from what its maker says. */
+struct profile_function {
+    const char *name;
+    const char *module;   /* the file of its machine code, without directory; NULL: JavaScript */
+    const char *file;     /* the source file in which it begins; NULL: unknown */
+    int64_t line;         /* in that */
+    const char *build_id; /* of the module, in hexadecimal; NULL: unknown */
+    const char *inlined;  /* functions compiled into it, '\n' between; NULL: unknown */
+    int64_t calls;        /* this and the costs are set by profile_sum() */
+    struct profile_cost self, total; /* total: with all it called, recursive calls once */
+};
+
+/* A function as called by the node `caller`, which has a smaller index. */
+struct profile_node {
+    uint32_t caller, function;
+    int64_t calls; /* 0: unknown */
+    struct profile_cost self;
+};
+
+#define PROFILE_NO_FUNCTION UINT32_MAX
+
+struct profile_line {
+    uint32_t function; /* or PROFILE_NO_FUNCTION */
+    const char *file;  /* NULL: unknown */
+    int64_t line;
+    const char *inlined; /* the innermost function compiled in there; NULL: none, or unknown */
+    struct profile_cost self;
+};
+
+/* When a call was, in nanoseconds since the delivery began. */
+struct profile_span {
+    uint32_t node;
+    int64_t begin, length;
+};
+
+/* Texts that are freed together. All zeros: none. */
+struct profile_texts {
+    struct profile_text_block *blocks;
+};
+
+/* A copy of the text; NULL without memory. */
+const char *profile_texts_copy(struct profile_texts *texts, const char *text);
+
+/* The same, with '_' for all that cannot stand in a folded stack: blanks, `;`, what is not ASCII.
+ */
+const char *profile_texts_copy_name(struct profile_texts *texts, const char *name);
+void profile_texts_free(struct profile_texts *texts);
+
+struct profile {
+    enum profile_unit units[PROFILE_COSTS];
+    size_t unit_count;
+    bool has_root; /* nodes[1] is an engine that calls all others: no frame of a stack */
+    struct profile_function *functions;
+    struct profile_node *nodes; /* nodes[0] stands for no caller */
+    struct profile_line *lines; /* callgrind wants them in the order of their functions */
+    size_t function_count, node_count, line_count;
+    size_t function_capacity, node_capacity, line_capacity;
+    struct profile_texts texts;
+    struct pair_table children;       /* from caller and function to the node */
+    const struct profile_span *spans; /* borrowed; NULL: unknown */
+    size_t span_count;
+    uint64_t spans_left_out;
+};
+
+/* A profile of one unit, with nodes[0]. False without memory, as all below; close it in any case.
+ */
+bool profile_init(struct profile *profile, enum profile_unit unit);
+
+/* Another item at the end, all zeros; the others may move. NULL without memory. */
+struct profile_function *profile_add_function(struct profile *profile);
+struct profile_line *profile_add_line(struct profile *profile);
+
+/* The index of a new node; 0 without memory. */
+size_t profile_add_node(struct profile *profile, size_t caller, size_t function);
+
+/* The same, of the node that there is, or a new one. */
+size_t profile_child(struct profile *profile, size_t caller, size_t function);
+
+/* Whether the node's function is among its callers, too: its total is part of that one's. */
+bool profile_is_recursive(const struct profile *profile, size_t node);
+
+/* What a node cost with all that it called, by node; to be freed. NULL without memory. */
+struct profile_cost *profile_totals(const struct profile *profile);
+
+/* Sets calls and costs of the functions. 0, or -1 with ERROR_SYSTEM without memory. */
+int profile_sum(struct profile *profile, struct error *error);
+
+void profile_cost_add(struct profile_cost *sum, const struct profile_cost *more);
+
+/* Frees all it has. All zeros may be closed. */
+void profile_close(struct profile *profile);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_PROFILE_ELF_SYMBOLS_H
+#define GASPIPE_SUPERVISOR_PROFILE_ELF_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The functions of an ELF file, by where their code stands in the file. Separate debug
+ * information (Debian's -dbgsym packages in /usr/lib/debug, debuginfod) is used where libdw
+ * finds it.
+ */
+struct elf_symbols;
+
+/* NULL when the file cannot be read or is no ELF file. */
+struct elf_symbols *elf_symbols_open(const char *path);
+
+struct elf_function {
+    const char *name; /* borrowed from the symbols */
+    uint64_t address; /* of its first byte, for elf_symbols_source() */
+    uint64_t within;  /* how far behind that the byte is that was asked for */
+};
+
+/*
+ * The function that holds the byte at that offset of the file. One without a symbol has its address
+ * as name, "0x1150", as addr2line(1) takes it: that of its first byte where the file says how to
+ * unwind it, else that of the byte. False: there is no code. Fastest in order.
+ */
+bool elf_symbols_find(struct elf_symbols *symbols, uint64_t offset, struct elf_function *function);
+
+/*
+ * The source file in which the function begins, borrowed, and the line. NULL: there is no
+ * debug information for it.
+ */
+const char *elf_symbols_source(const struct elf_symbols *symbols,
+                               const struct elf_function *function, int *line);
+
+/* The function that begins at this address, as the file has it; its name is not looked up. */
+struct elf_function elf_symbols_at(const struct elf_symbols *symbols, uint64_t address);
+
+enum { ELF_INLINED_MAX = 64 };
+
+struct elf_description {
+    const char *source; /* the file in which it is defined, borrowed; NULL: not known */
+    int line;           /* of its name there */
+    char *inlined; /* functions that were compiled into it, so that what it costs is theirs, too:
+                    * each once, at most ELF_INLINED_MAX, '\n' between; owned; NULL: none */
+};
+
+/* What debug information says of the function. */
+struct elf_description elf_symbols_describe(const struct elf_symbols *symbols,
+                                            const struct elf_function *function);
+
+/* What an instruction at that offset of the file belongs to. */
+struct elf_line {
+    const char *source; /* borrowed, the same for the same; NULL: not known */
+    int line;           /* of that; 0: not known */
+    const char
+        *inlined; /* the innermost function that was compiled in there, likewise; NULL: none */
+};
+struct elf_line elf_symbols_line(struct elf_symbols *symbols, uint64_t offset);
+
+/* The bytes there, borrowed; *available: how many. NULL: there are none. */
+const uint8_t *elf_symbols_bytes(const struct elf_symbols *symbols, uint64_t offset,
+                                 size_t *available);
+
+/* The file's build-id in hexadecimal, 40 digits at most; "" where it has none. */
+void elf_symbols_build_id(const struct elf_symbols *symbols, char text[41]);
+
+/* NULL may be closed. */
+void elf_symbols_close(struct elf_symbols *symbols);
+
+#endif

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/profile/native_profile.h"
+
+#include <Zydis/Zydis.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "supervisor/profile/elf_symbols.h"
+
+struct native_file {
+    char *path;                  /* owned; NULL: code of no file */
+    const char *module;          /* its name without directory, or "[generated]" */
+    struct elf_symbols *symbols; /* NULL: none that can be read */
+    const char *build_id;        /* NULL: none */
+    struct pair_table functions; /* from an address to the number of its function and 1 */
+};
+
+struct native_run {
+    uint32_t line; /* its number */
+    uint32_t count;
+};
+
+/* ---- files and functions ---- */
+
+static bool is_of(const struct native_file *file, const char *path)
+{
+    if (path == NULL || file->path == NULL)
+        return path == file->path;
+    return strcmp(file->path, path) == 0;
+}
+
+static bool open_native_file(struct native_code *code, const char *path, struct native_file *file)
+{
+    const char *const slash = path != NULL ? strrchr(path, '/') : NULL;
+    char build_id[41] = "";
+
+    *file = (struct native_file){
+        .path = path != NULL ? strdup(path) : NULL,
+        .module = profile_texts_copy_name(&code->texts, slash != NULL ? slash + 1 : "[generated]"),
+        .symbols = path != NULL ? elf_symbols_open(path) : NULL,
+    };
+    if (file->symbols != NULL)
+        elf_symbols_build_id(file->symbols, build_id);
+    if (build_id[0] != '\0')
+        file->build_id = profile_texts_copy(&code->texts, build_id);
+    if (file->module != NULL && (path == NULL) == (file->path == NULL) &&
+        (build_id[0] == '\0') == (file->build_id == NULL))
+        return true;
+    free(file->path);
+    elf_symbols_close(file->symbols);
+    return false;
+}
+
+/* NULL without memory. */
+static struct native_file *file_of(struct native_code *code, const char *path)
+{
+    struct native_file *files;
+
+    for (size_t i = 0; i < code->file_count; i++)
+        if (is_of(&code->files[i], path))
+            return &code->files[i];
+    files = array_reserve(code->files, &code->file_capacity, code->file_count + 1, sizeof *files);
+    if (files == NULL)
+        return NULL;
+    code->files = files;
+    return open_native_file(code, path, &files[code->file_count]) ? &files[code->file_count++]
+                                                                  : NULL;
+}
+
+/* NULL becomes NULL. False without memory. */
+static bool copy_name(struct native_code *code, const char *name, const char **copy)
+{
+    *copy = name != NULL ? profile_texts_copy_name(&code->texts, name) : NULL;
+    return (name == NULL) == (*copy == NULL);
+}
+
+static bool fill_function(struct native_code *code, const struct native_file *file,
+                          const struct elf_function *found, struct profile_function *function)
+{
+    struct elf_description description = {0};
+    bool filled;
+
+    if (file->symbols != NULL)
+        description = elf_symbols_describe(file->symbols, found);
+    *function = (struct profile_function){
+        .module = file->module, .build_id = file->build_id, .line = description.line};
+    filled = copy_name(code, found->name, &function->name) &&
+             copy_name(code, description.source, &function->file);
+    if (filled && description.inlined != NULL) {
+        function->inlined = profile_texts_copy(&code->texts, description.inlined);
+        filled = function->inlined != NULL;
+    }
+    free(description.inlined);
+    return filled;
+}
+
+static size_t add_function(struct native_code *code, const struct native_file *file,
+                           const struct elf_function *found)
+{
+    struct profile_function *const functions = array_reserve(
+        code->functions, &code->function_capacity, code->function_count + 1, sizeof *functions);
+
+    if (functions == NULL)
+        return SIZE_MAX;
+    code->functions = functions;
+    return fill_function(code, file, found, &functions[code->function_count])
+               ? code->function_count++
+               : SIZE_MAX;
+}
+
+/* The number of the function that holds the byte at `offset` of the file, and how far behind its
+ * beginning that is. SIZE_MAX without memory. */
+static size_t find_function(struct native_code *code, const char *path, uint64_t offset,
+                            uint64_t *within)
+{
+    struct native_file *const file = file_of(code, path);
+    struct elf_function found = {.name = "[unknown]", .address = UINT64_MAX, .within = offset};
+    struct pair *number;
+
+    if (file == NULL)
+        return SIZE_MAX;
+    if (file->symbols != NULL)
+        (void)elf_symbols_find(file->symbols, offset, &found); /* where there is none, it stays */
+    *within = found.within;
+    number = pair_table_find(&file->functions, found.address, 0);
+    if (number == NULL)
+        return SIZE_MAX;
+    if (number->value == 0)
+        number->value = add_function(code, file, &found) + 1;
+    return number->value - 1;
+}
+
+/* ---- lines ---- */
+
+/* Its number; SIZE_MAX without memory. libdw has each path once in a unit. */
+static size_t line_number(struct native_code *code, const struct elf_line *found, size_t function)
+{
+    struct pair *const known =
+        pair_table_find(&code->line_numbers, (uint64_t)function << 32 | (uint32_t)found->line,
+                        (uint64_t)(uintptr_t)found->source);
+    struct profile_line *lines;
+
+    if (known == NULL)
+        return SIZE_MAX;
+    if (known->value != 0)
+        return known->value - 1;
+    lines = array_reserve(code->lines, &code->line_capacity, code->line_count + 1, sizeof *lines);
+    if (lines == NULL)
+        return SIZE_MAX;
+    code->lines = lines;
+    lines += code->line_count;
+    *lines = (struct profile_line){.function = (uint32_t)function, .line = found->line};
+    if (!copy_name(code, found->source, &lines->file) ||
+        !copy_name(code, found->inlined, &lines->inlined))
+        return SIZE_MAX;
+    known->value = ++code->line_count;
+    return code->line_count - 1;
+}
+
+/* `count` instructions more, which continue the last run if they are of its line. */
+static bool add_run(struct native_code *code, uint32_t first, size_t line, uint32_t count)
+{
+    struct native_run *runs;
+
+    if (line == SIZE_MAX)
+        return false;
+    if (code->run_count > first && code->runs[code->run_count - 1].line == line) {
+        code->runs[code->run_count - 1].count += count;
+        return true;
+    }
+    runs = array_reserve(code->runs, &code->run_capacity, code->run_count + 1, sizeof *runs);
+    if (runs == NULL)
+        return false;
+    code->runs = runs;
+    runs[code->run_count++] = (struct native_run){.line = (uint32_t)line, .count = count};
+    return true;
+}
+
+/* The bytes of the instruction there; 0: it is none, or not in the file. */
+static size_t instruction_size(const ZydisDecoder *decoder, const struct elf_symbols *symbols,
+                               uint64_t offset)
+{
+    ZydisDecodedInstruction instruction;
+    size_t available;
+    const uint8_t *const bytes = elf_symbols_bytes(symbols, offset, &available);
+
+    return bytes != NULL && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, NULL, bytes,
+                                                                       available, &instruction))
+               ? instruction.length
+               : 0;
+}
+
+/* Adds the runs of a stretch of `length` instructions at that offset: *first and *count of `runs`.
+ */
+static bool add_runs(struct native_code *code, struct elf_symbols *symbols, uint64_t offset,
+                     uint32_t length, size_t function, uint32_t *first, uint32_t *count)
+{
+    struct elf_line found = {0};
+    ZydisDecoder decoder;
+    uint32_t done = 0;
+    size_t size = 1;
+
+    *first = (uint32_t)code->run_count;
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    while (symbols != NULL && done < length && size > 0) {
+        found = elf_symbols_line(symbols, offset);
+        if (!add_run(code, *first, line_number(code, &found, function), 1))
+            return false;
+        size = instruction_size(&decoder, symbols, offset);
+        offset += size;
+        done++;
+    }
+    /* What cannot be decoded stays with the line before. */
+    if (done < length && !add_run(code, *first, line_number(code, &found, function), length - done))
+        return false;
+    *count = (uint32_t)code->run_count - *first;
+    return true;
+}
+
+void native_code_free(struct native_code *code)
+{
+    for (size_t i = 0; i < code->file_count; i++) {
+        free(code->files[i].path);
+        elf_symbols_close(code->files[i].symbols);
+        pair_table_free(&code->files[i].functions);
+    }
+    free(code->functions);
+    free(code->lines);
+    free(code->runs);
+    free(code->files);
+    pair_table_free(&code->line_numbers);
+    profile_texts_free(&code->texts);
+    *code = (struct native_code){0};
+}
+
+/* ---- a profile ---- */
+
+/* A profile in the making. */
+struct making {
+    struct region_stream *stream;
+    struct native_code *code;
+    struct profile *profile;
+    struct pair_table local; /* from a function's number to its index in the profile and 1 */
+    struct pair_table nodes; /* from a chain to its node */
+    struct pair_table lines; /* from a line's number to its index in the profile and 1 */
+};
+
+static const char *path_of(const struct making *making, const struct region_place *place)
+{
+    return place->file == REGION_NO_FILE ? NULL : making->stream->files[place->file];
+}
+
+/* Its number; SIZE_MAX without memory. A call returns behind itself, where another function may
+ * begin. */
+static size_t number_of(const struct making *making, struct region_place *place, bool is_call)
+{
+    uint64_t within;
+    size_t number;
+
+    if (place->function > 0)
+        return place->function - 1;
+    number =
+        find_function(making->code, path_of(making, place),
+                      is_call && place->offset > 0 ? place->offset - 1 : place->offset, &within);
+    if (number == SIZE_MAX)
+        return SIZE_MAX;
+    place->function = (uint32_t)number + 1;
+    place->begins_function = within == 0;
+    return number;
+}
+
+/* Its index in the profile; SIZE_MAX without memory. */
+static size_t function_of(struct making *making, struct region_place *place, bool is_call)
+{
+    const size_t number = number_of(making, place, is_call);
+    struct pair *const local =
+        number != SIZE_MAX ? pair_table_find(&making->local, number, 0) : NULL;
+    struct profile_function *function;
+
+    if (local == NULL)
+        return SIZE_MAX;
+    if (local->value == 0) {
+        function = profile_add_function(making->profile);
+        if (function == NULL)
+            return SIZE_MAX;
+        *function = making->code->functions[number];
+        local->value = making->profile->function_count;
+    }
+    return local->value - 1;
+}
+
+/* The node of `place` as `caller` calls it; 0 without memory. */
+static size_t node_within(struct making *making, size_t caller, struct region_place *place,
+                          bool is_call)
+{
+    const size_t function = function_of(making, place, is_call);
+
+    return function == SIZE_MAX ? 0 : profile_child(making->profile, caller, function);
+}
+
+/* That of no caller is 0; SIZE_MAX without memory. As deep as the stream lets chains be. */
+static size_t node_of_chain(struct making *making, uint32_t chain)
+{
+    struct region_place *call;
+    struct pair *known;
+    size_t node;
+
+    if (chain == 0)
+        return 0;
+    known = pair_table_find(&making->nodes, chain, 0);
+    if (known == NULL)
+        return SIZE_MAX;
+    if (known->value != 0)
+        return known->value;
+    call = &making->stream->chains.items[chain];
+    node = node_of_chain(making, call->caller);
+    if (node == SIZE_MAX || (node = node_within(making, node, call, true)) == 0)
+        return SIZE_MAX;
+    known = pair_table_find(&making->nodes, chain, 0); /* it may have moved */
+    known->value = node;
+    return node;
+}
+
+/* NULL without memory. */
+static struct profile_line *line_of(struct making *making, uint32_t number)
+{
+    const struct profile_line *const of = &making->code->lines[number];
+    struct pair *const known = pair_table_find(&making->lines, number, 0);
+    struct profile_line *line;
+
+    if (known == NULL)
+        return NULL;
+    if (known->value != 0)
+        return &making->profile->lines[known->value - 1];
+    line = profile_add_line(making->profile);
+    if (line == NULL)
+        return NULL;
+    known->value = making->profile->line_count;
+    *line = *of;
+    line->function = (uint32_t)(pair_table_value(&making->local, of->function, 0) - 1);
+    return line;
+}
+
+static bool find_runs(struct making *making, struct region_place *place)
+{
+    const struct native_file *file;
+
+    if (place->run_count > 0)
+        return true;
+    file = file_of(making->code, path_of(making, place));
+    return file != NULL && add_runs(making->code, file->symbols, place->offset,
+                                    place->length > 0 ? place->length : 1, place->function - 1,
+                                    &place->first_run, &place->run_count);
+}
+
+/* A stretch executes all of its instructions; what is over where it was left is the first ones'. */
+static bool add_lines(struct making *making, struct region_place *place, uint64_t instructions)
+{
+    const uint64_t length = place->length > 0 ? place->length : 1;
+    const uint64_t whole = instructions / length;
+    uint64_t over = instructions % length;
+
+    if (!find_runs(making, place))
+        return false;
+    for (uint32_t i = 0; i < place->run_count; i++) {
+        const struct native_run run = making->code->runs[place->first_run + i];
+        const uint64_t more = over < run.count ? over : run.count;
+        struct profile_line *const line = line_of(making, run.line);
+
+        if (line == NULL)
+            return false;
+        line->self.of[0] += (int64_t)(whole * run.count + more);
+        over -= more;
+    }
+    return true;
+}
+
+static bool add_cell(struct making *making, const struct profile_stream_cell *cell)
+{
+    struct region_place *const place = &making->stream->stretches.items[cell->place];
+    size_t node = node_of_chain(making, cell->chain);
+
+    if (node == SIZE_MAX || (node = node_within(making, node, place, false)) == 0)
+        return false;
+    making->profile->nodes[node].self.of[0] += (int64_t)cell->instructions;
+    if (place->begins_function)
+        making->profile->nodes[node].calls +=
+            (int64_t)((cell->instructions + place->length - 1) / place->length);
+    return add_lines(making, place, cell->instructions);
+}
+
+static bool add_cells(struct making *making, const struct region *region)
+{
+    for (size_t i = 0; i < region->cell_count; i++)
+        if (!add_cell(making, &region->cells[i]))
+            return false;
+    return true;
+}
+
+int native_profile_make(struct profile *profile, struct region_stream *stream,
+                        const struct region *region, struct native_code *code, struct error *error)
+{
+    struct making making = {.stream = stream, .code = code, .profile = profile};
+    const bool memory = profile_init(profile, PROFILE_INSTRUCTIONS) && add_cells(&making, region);
+
+    pair_table_free(&making.local);
+    pair_table_free(&making.nodes);
+    pair_table_free(&making.lines);
+    return memory ? profile_sum(profile, error) : error_memory(error, "a profile");
+}

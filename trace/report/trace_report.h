@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TRACE_REPORT_TRACE_REPORT_H
+#define GASPIPE_TRACE_REPORT_TRACE_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/profile/profile.h"
+#include "trace/calls/call_tree.h"
+#include "trace/read/trace_archive.h"
+#include "trace/read/trace_clock.h"
+
+/* What is known of a function by its number. Texts are borrowed. */
+struct traced_function {
+    const char *name;
+    const char *module;   /* its file */
+    uint64_t address;     /* in that file */
+    const char *build_id; /* of that file; "": unknown */
+    const char *source;   /* the source file in which it begins; NULL: unknown */
+    int line;             /* in that */
+    char *inlined;        /* owned: functions compiled into it, '\n' between; NULL: unknown */
+};
+
+/* A settled tree with the names that it needs. Borrowed. */
+struct trace_report {
+    const struct call_tree *tree;
+    const struct traced_function *functions; /* functions[i] has the number i + 1 */
+    size_t function_count;
+    const struct archive_delivery *deliveries; /* deliveries[i] is CALL_TREE_GROUPS + i */
+    size_t delivery_count;
+    const struct call_spans *spans; /* settled, of the deliveries; NULL: unknown */
+    struct trace_clock clock;
+};
+
+/* Its name, or "?" for a number that is none. */
+const char *trace_report_name(const struct trace_report *report, uint32_t number);
+
+/* What is known of it; NULL for a number that is none. */
+const struct traced_function *trace_report_function(const struct trace_report *report,
+                                                    uint32_t number);
+
+/* Each appends the whole report and returns 0, or -1 with ERROR_SYSTEM without memory. */
+
+/* The `top` most expensive functions, for people; 0: all. */
+int trace_report_put_table(struct buf *out, const struct trace_report *report, size_t top,
+                           struct error *error);
+
+/* One JSON object a line for each function, and each group. */
+int trace_report_put_json(struct buf *out, const struct trace_report *report, struct error *error);
+
+/* Folded stacks for flame graphs, in nanoseconds. */
+int trace_report_put_folded(struct buf *out, const struct trace_report *report,
+                            struct error *error);
+
+/* callgrind.out, in nanoseconds. */
+int trace_report_put_callgrind(struct buf *out, const struct trace_report *report,
+                               struct error *error);
+
+/* What deliveries took by function, their calls as trees, and when the longest calls were: the
+ * lines of a profile for slogreport (docs/profile-format.md, "Time"). */
+int trace_report_put_deliveries(struct buf *out, const struct trace_report *report,
+                                struct error *error);
+
+#endif
