@@ -99,6 +99,14 @@ null
 ["aab","a"]'
 }
 
+@test "parameters, escaped numbers and negated classes of a RegExp are the language's" {
+    everywhere refused names escapes negated
+    assert_equal "$(jq -c '.[:2]' first)" '["ok",null]
+["ok","ok"]
+["ok","ok"]
+["ok","ok"]'
+}
+
 @test "functions that act while built-in ones run do not end the worker" {
     local seed
 

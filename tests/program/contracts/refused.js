@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What XS, as it is published, refuses or takes for something else, with what the language makes of it.
+
+const is = (name, found, expected) => {
+  if (`${found}` !== `${expected}`) throw Error(`${name}: ${found}, not ${expected}`);
+};
+
+export const names = () => {
+  is('parameter', (function u(u) { return u; })(1), 1);
+  is('closure', (function u(u) { return () => u; })(2)(), 2);
+  is('assignment', (function u(u) { u += 1; return u; })(3), 4);
+  is('default', (function u(u = 5) { return u; })(), 5);
+  is('pattern', (function u({ a: [u] }) { return u; })({ a: [6] }), 6);
+  is('rest', (function u(...u) { return u; })(7, 8), '7,8');
+  is('second', (function u(a, u) { return a + u; })(9, 1), 10);
+  is('generator', [...(function* u(u) { yield u; })(11)], 11);
+  is('twice', new Function('return (function u(u, u) { return u; })(1, 13)')(), 13);
+  is('name', (function u(u) { return u; }).name, 'u');
+  is('no parameter', (function u(a) { return a ? u(0) : typeof u; })(1), 'function');
+  return 'ok';
+};
+
+// What a pattern captures, each character as its octal code.
+const captured = (pattern, text) =>
+  [...pattern.exec(text)].map(part => (part === undefined ? '-' : [...part].map(c => c.charCodeAt(0).toString(8)))).join('|');
+
+const refuses = (pattern, flags) => {
+  try {
+    return !RegExp(pattern, flags);
+  } catch (error) {
+    return error instanceof SyntaxError;
+  }
+};
+
+export const escapes = () => {
+  is('no group', captured(/\1/, '\x01'), '1');
+  is('a group later', captured(/\1(a)/, 'a'), '141|141');
+  is('a group too few', captured(/(a)\2/, 'a\x02'), '141,2|141');
+  is('groups in a class or escaped', captured(/[(]\(\1/, '((\x01'), '50,50,1');
+  is('groups that do not capture', captured(/(?:a)(?=b)(?<=a)\1*b/, 'ab'), '141,142');
+  is('named groups', captured(/(?<n>a)\2\1/, 'a\x02a'), '141,2,141|141');
+  is('8 and 9', captured(/\8\99/, '899'), '70,71,71');
+  is('digits behind', captured(/\18\400\0123\08/, '\x018\x200\n3\x008'), '1,70,40,60,12,63,0,70');
+  is('in a class', captured(/[\012\377]+/, '\n\xff'), '12,377');
+  is('a range in a class', captured(/[\200-\377]+/, '7\xe9'), '351');
+  is('a loop', captured(/\1{2}/, '\x01\x01'), '1,1');
+  is('the flag u', [refuses('\\1', 'u'), refuses('\\00', 'u'), refuses('(a)\\1', 'u')], 'true,true,false');
+  return 'ok';
+};
+
+export const negated = () => {
+  is('all of ASCII but letters', 'a-b_c\0d'.match(/[^\x00-\x60]+/g), 'a,b,c,d');
+  is('all but U+0000', captured(/[^\0]+/, '\0ab\0'), '141,142');
+  is('negated twice', captured(/[^\W\0]+/, '-ab-'), '141,142');
+  is('everything', /[^\0-\u{10ffff}]/u.test('a\0'), false);
+  return 'ok';
+};
