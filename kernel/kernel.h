@@ -115,7 +115,8 @@ struct kernel_limits {
     /* Instructions where they are counted, for a vat without `instructions`: runs without a counter
      * do not know it. */
     int64_t counted_instructions;
-    int64_t heap_bytes; /* of the engine's heap, in the vat's life since its last snapshot */
+    int64_t metered_cost; /* the same of units, for a vat without `cost` */
+    int64_t heap_bytes;   /* of the engine's heap, in the vat's life since its last snapshot */
     /* The kernel looks after these. */
     int64_t syscalls;    /* in a delivery */
     int64_t store_bytes; /* of the keys and values in the vat's own store */

@@ -54,6 +54,11 @@ const char *common_options_counter_name(struct counters counters)
     return counters.compiled ? "compiled" : "none";
 }
 
+uint64_t common_options_cost(bool given, uint64_t limit, struct counters counters)
+{
+    return given || !counters.compiled ? limit : COMMON_OPTIONS_METERED_COST;
+}
+
 int common_options_check_worker(const char *worker, struct counters counters, struct error *error)
 {
     if (worker != NULL && (counters.qemu || counters.compiled))

@@ -23,13 +23,23 @@
     "compute-limit", "N", "computrons for each delivery, 0: no limit (default: 100000000)",        \
         OPTION_IS_NUMBER(type, member, 0, INT32_MAX)
 
-#define COMMON_OPTION_MAX_INSTRUCTIONS(type, member)                                               \
-    "max-instructions", "N", "machine instructions for each delivery, 0: no limit (default: 0)",   \
+#define COMMON_OPTION_MAX_INSTRUCTIONS(type, member, default_text)                                 \
+    "max-instructions", "N",                                                                       \
+        "machine instructions for each delivery, 0: no limit (default: " default_text ")",         \
         OPTION_IS_NUMBER(type, member, 0, INT64_MAX)
 
-#define COMMON_OPTION_MAX_COST(type, member)                                                       \
-    "max-cost", "N", "units of block cost for each delivery, 0: no limit (default: 0)",            \
+#define COMMON_OPTION_MAX_COST(type, member, default_text)                                         \
+    "max-cost", "N",                                                                               \
+        "units of block cost for each delivery, 0: no limit (default: " default_text ")",          \
         OPTION_IS_NUMBER(type, member, 0, INT64_MAX)
+
+/*
+ * The block cost of a delivery where the worker has the meter and no other limit is given: several
+ * times what 100,000,000 computrons mostly come to, 20 s of the slowest built-in functions
+ * (docs/security.md).
+ */
+#define COMMON_OPTIONS_METERED_COST      INT64_C(20000000000)
+#define COMMON_OPTIONS_METERED_COST_TEXT "20000000000 with --counter compiled"
 
 #define COMMON_OPTION_WORKER(type, member)                                                         \
     "worker", "PATH", "another worker, such as xsnap-worker; without the counter",                 \
@@ -104,8 +114,13 @@ extern const char *const common_options_trace_clocks[];
 #define COMMON_OPTION_TLS_KEY(type, member)                                                        \
     "tls-key", "FILE", "its key; goes with --tls-cert", OPTION_IS_TEXT(type, member)
 
-/* Long for any honest delivery, short for a night's run that hangs. */
-enum { COMMON_OPTIONS_TIMEOUT_MS = 600000, COMMON_OPTIONS_TIMEOUT_SECONDS_MAX = 1000000 };
+/* Long for any honest delivery, short for a night's run that hangs. Where neither instructions nor
+ * units are counted, only this ends built-in functions that are slow: a tenth of it. */
+enum {
+    COMMON_OPTIONS_TIMEOUT_MS = 600000,
+    COMMON_OPTIONS_UNCOUNTED_TIMEOUT_MS = 60000,
+    COMMON_OPTIONS_TIMEOUT_SECONDS_MAX = 1000000
+};
 
 #define COMMON_OPTION_DELIVERY_TIMEOUT(type, member, help_text)                                    \
     "delivery-timeout", "SECS", help_text,                                                         \
@@ -119,6 +134,9 @@ int common_options_take_counter(void *place, const char *option, char *value, st
 
 /* `place` is a struct gas_model. */
 int common_options_take_gas(void *place, const char *option, char *value, struct error *error);
+
+/* The units that a delivery may cost: the default where --max-cost is not given. */
+uint64_t common_options_cost(bool given, uint64_t limit, struct counters counters);
 
 /* As that option has it. */
 const char *common_options_counter_name(struct counters counters);

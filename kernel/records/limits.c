@@ -20,6 +20,7 @@ static const struct {
     {"instructions", offsetof(struct kernel_limits, instructions), "instructions", false},
     {"cost", offsetof(struct kernel_limits, cost), "cost", false},
     {"countedInstructions", offsetof(struct kernel_limits, counted_instructions), NULL, false},
+    {"meteredCost", offsetof(struct kernel_limits, metered_cost), NULL, false},
     {"heapBytes", offsetof(struct kernel_limits, heap_bytes), "heap", false},
     {"syscalls", offsetof(struct kernel_limits, syscalls), "syscalls", true},
     {"storeBytes", offsetof(struct kernel_limits, store_bytes), "store-bytes", true},
@@ -141,6 +142,15 @@ int limits_look(struct kernel *kernel, int64_t vat, const char *name, struct lim
     return 0;
 }
 
+/* What an operator sets takes the place of the default: 0 is no limit then. */
+static void drop_default(struct kernel_limits *limits, const char *option)
+{
+    if (strcmp(option, "instructions") == 0)
+        limits->counted_instructions = 0;
+    if (strcmp(option, "cost") == 0)
+        limits->metered_cost = 0;
+}
+
 int limits_change(struct kernel *kernel, int64_t vat, const struct limit_change *change,
                   struct error *error)
 {
@@ -155,6 +165,7 @@ int limits_change(struct kernel *kernel, int64_t vat, const struct limit_change 
     if (limits_read(kernel, vat, &limits, error) != 0)
         return -1;
     *field_of(&limits, field) = change->value;
+    drop_default(&limits, change->name);
     record = make_record(&limits);
     if (record == NULL)
         return error_memory(error, "the limits of a vat");

@@ -66,9 +66,11 @@ static const struct option_row rows[] = {
      .given = offsetof(struct fleet_options, counter_given), .commands = FLEET_SUBMIT},
     {COMMON_OPTION_COMPUTE_LIMIT(struct fleet_options, replay.compute_limit),
      .given = offsetof(struct fleet_options, replay.compute_given), .commands = FLEET_SUBMIT},
-    {COMMON_OPTION_MAX_INSTRUCTIONS(struct fleet_options, replay.instruction_limit),
+    {COMMON_OPTION_MAX_INSTRUCTIONS(struct fleet_options, replay.instruction_limit, "0"),
      .commands = FLEET_SUBMIT},
-    {COMMON_OPTION_MAX_COST(struct fleet_options, replay.cost_limit), .commands = FLEET_SUBMIT},
+    {COMMON_OPTION_MAX_COST(struct fleet_options, replay.cost_limit,
+                            COMMON_OPTIONS_METERED_COST_TEXT),
+     .given = offsetof(struct fleet_options, replay.cost_given), .commands = FLEET_SUBMIT},
     {COMMON_OPTION_DELIVERY_TIMEOUT(struct fleet_options, replay.timeout_ms,
                                     "as of gaspipe replay"),
      .commands = FLEET_SUBMIT},
@@ -158,7 +160,7 @@ static bool has_replays_own(const struct replay_options *replay)
     return replay->vats.count > 0 || replay->bundles.count > 0 || replay->snapshots != NULL ||
            replay->store != NULL || replay->from_start || replay->worker != NULL ||
            replay->tolerated != 0 || replay->tolerates_gc || replay->compares_allocation ||
-           replay->selection.span >= 0 || replay->compute_given || replay->cost_limit > 0 ||
+           replay->selection.span >= 0 || replay->compute_given || replay->cost_given ||
            replay->instruction_limit > 0 || replay->deliveries;
 }
 

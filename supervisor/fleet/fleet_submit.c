@@ -191,7 +191,7 @@ static void add_arguments(struct submission *submission, const struct replay_opt
     if (options->instruction_limit > 0)
         submission_add_argument(submission, "--max-instructions=%" PRIu64,
                                 options->instruction_limit);
-    if (options->cost_limit > 0)
+    if (options->cost_given)
         submission_add_argument(submission, "--max-cost=%" PRIu64, options->cost_limit);
     if (options->deliveries)
         submission_add_argument(submission, "--deliveries");

@@ -49,7 +49,7 @@ static const struct option_row rows[] = {
      OPTION_IS_NUMBER(struct ping_options, load, 0, PING_LOAD_MAX)},
     {COMMON_OPTION_SANDBOX(struct ping_options, sandbox)},
     {COMMON_OPTION_COUNTER(struct ping_options, counters, "none")},
-    {COMMON_OPTION_MAX_COST(struct ping_options, cost_limit)},
+    {COMMON_OPTION_MAX_COST(struct ping_options, cost_limit, "0")},
     {COMMON_OPTION_WORKER(struct ping_options, worker)},
     {COMMON_OPTION_JSON(struct ping_options, json)},
 };

@@ -175,6 +175,8 @@ struct launcher launcher_for(const struct launcher *launcher, enum launcher_cont
     chosen.program_fd = other->program_fd;
     if (contracts == LAUNCHER_WASM)
         chosen.compute_limit = launcher->wasm_compute_limit;
+    if (contracts == LAUNCHER_NATIVE_CODE && launcher->cost_by_default)
+        chosen.cost_limit = 0;
     return chosen;
 }
 

@@ -64,7 +64,8 @@ struct launcher {
     bool by_function; /* which says which function its units are of */
     /* Units of block cost for each delivery; 0: none. The caller sets it, when metered. */
     uint64_t cost_limit;
-    uint64_t heap_limit; /* bytes of the engine's heap; 0: the engine's own. The caller sets it */
+    bool cost_by_default; /* contracts in native code, which may have no meter, have none */
+    uint64_t heap_limit;  /* bytes of the engine's heap; 0: the engine's own. The caller sets it */
     /* As the worker's -i and -s; 0: not given. The caller sets them. */
     uint32_t compute_interval, parser_kb;
     /* Bytes that a worker may write to, QEMU's own with it; 0: no limit. The caller sets it. */

@@ -145,8 +145,9 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_COUNTER(struct replay_options, counters, "none")},
     {COMMON_OPTION_COMPUTE_LIMIT(struct replay_options, compute_limit),
      .given = offsetof(struct replay_options, compute_given)},
-    {COMMON_OPTION_MAX_INSTRUCTIONS(struct replay_options, instruction_limit)},
-    {COMMON_OPTION_MAX_COST(struct replay_options, cost_limit)},
+    {COMMON_OPTION_MAX_INSTRUCTIONS(struct replay_options, instruction_limit, "0")},
+    {COMMON_OPTION_MAX_COST(struct replay_options, cost_limit, COMMON_OPTIONS_METERED_COST_TEXT),
+     .given = offsetof(struct replay_options, cost_given)},
     {COMMON_OPTION_SANDBOX(struct replay_options, sandbox)},
     {COMMON_OPTION_PLACEMENT(
         struct replay_options, placement,

@@ -43,6 +43,7 @@ struct replay_options {
     bool compute_given;         /* --compute-limit; else prepaid gas alone limits WebAssembly */
     uint64_t instruction_limit; /* machine instructions for each delivery; 0: none */
     uint64_t cost_limit;        /* units of block cost for each delivery; 0: none */
+    bool cost_given;            /* --max-cost */
     uint64_t timeout_ms;        /* for a delivery; 0: none */
     uint64_t jobs;              /* vats or spans that are replayed at the same time; at least 1 */
     unsigned tolerated;         /* 1 << COMPARE_...: what may differ */

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/visible.h"
+#include "supervisor/common_options.h"
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/replay/any_source.h"
 #include "supervisor/replay/replay_against.h"
@@ -231,7 +232,9 @@ static int open_launcher(struct replay_run *run, struct error *error)
     if (options->compute_given)
         run->launcher.wasm_compute_limit = (uint32_t)options->compute_limit;
     run->launcher.instruction_limit = options->instruction_limit;
-    run->launcher.cost_limit = options->cost_limit;
+    run->launcher.cost_limit =
+        common_options_cost(options->cost_given, options->cost_limit, options->counters);
+    run->launcher.cost_by_default = !options->cost_given;
     if (replay_probes_open(&run->probes, options, &run->launcher, error) != 0)
         return -1;
     if (!options->counters.qemu)

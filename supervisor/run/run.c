@@ -11,6 +11,7 @@
 #include "base/json/json_value.h"
 #include "base/log.h"
 #include "base/output/spool.h"
+#include "supervisor/common_options.h"
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/run/output.h"
 #include "supervisor/run/run_lines.h"
@@ -350,7 +351,8 @@ static int open_run_launcher(struct run *run, struct error *error)
     else
         result = launcher_open(&run->launcher, options->counters, options->compute_limit, error);
     run->launcher.instruction_limit = options->instruction_limit;
-    run->launcher.cost_limit = options->cost_limit;
+    run->launcher.cost_limit =
+        common_options_cost(options->cost_given, options->cost_limit, options->counters);
     run->launcher.memory_limit = (uint64_t)run->options.memory_limit;
     run->launcher.profile = options->profile != NULL || options->profile_folded != NULL;
     run->launcher.confinement = &run->confinement;
@@ -399,6 +401,11 @@ static int64_t heap_limit(const struct run_options *options)
     return options->memory_limit / 2 > least ? options->memory_limit / 2 : least;
 }
 
+static bool unlimited(bool given, uint64_t limit)
+{
+    return given && limit == 0;
+}
+
 static int open_scheduler(struct run *run, struct error *error)
 {
     const struct scheduler_options options = {
@@ -418,7 +425,13 @@ static int open_scheduler(struct run *run, struct error *error)
                 .compute = run->options.compute_limit,
                 .instructions = (int64_t)run->options.instruction_limit,
                 .cost = (int64_t)run->options.cost_limit,
-                .counted_instructions = RUN_COUNTED_INSTRUCTIONS,
+                .counted_instructions =
+                    unlimited(run->options.instructions_given, run->options.instruction_limit)
+                        ? 0
+                        : RUN_COUNTED_INSTRUCTIONS,
+                .metered_cost = unlimited(run->options.cost_given, run->options.cost_limit)
+                                    ? 0
+                                    : COMMON_OPTIONS_METERED_COST,
                 .heap_bytes = heap_limit(&run->options),
                 .syscalls = (int64_t)run->options.syscall_limit,
                 .store_bytes = run->options.store_limit,

@@ -83,8 +83,11 @@ static const struct option_row rows[] = {
      .given = offsetof(struct run_options, counter_given)},
     {COMMON_OPTION_COMPUTE_LIMIT(struct run_options, compute_limit),
      .given = offsetof(struct run_options, compute_given)},
-    {COMMON_OPTION_MAX_INSTRUCTIONS(struct run_options, instruction_limit)},
-    {COMMON_OPTION_MAX_COST(struct run_options, cost_limit)},
+    {COMMON_OPTION_MAX_INSTRUCTIONS(struct run_options, instruction_limit,
+                                    "50000000000 with --counter qemu"),
+     .given = offsetof(struct run_options, instructions_given)},
+    {COMMON_OPTION_MAX_COST(struct run_options, cost_limit, COMMON_OPTIONS_METERED_COST_TEXT),
+     .given = offsetof(struct run_options, cost_given)},
     {"max-heap", "SIZE",
      "the engine's heap, at most 2G (default: half of --max-memory, or the engine's 2G)",
      OPTION_IS_BYTES(struct run_options, heap_limit)},
@@ -111,8 +114,10 @@ static const struct option_row rows[] = {
         "run workers where it is fastest, where the system schedules them, on gaspipe's "
         "processor, or on another (default: auto)")},
     {COMMON_OPTION_DELIVERY_TIMEOUT(
-        struct run_options, timeout_ms,
-        "a worker that takes longer is a host failure, 0: no limit (default: 600)")},
+         struct run_options, timeout_ms,
+         "a worker that takes longer is a host failure, 0: no limit (default: 600; with --counter "
+         "none, 60)"),
+     .given = offsetof(struct run_options, timeout_given)},
     {"max-memory", "SIZE",
      "memory that a worker may write to; refusing it more is a host failure (default: no limit)",
      OPTION_IS_BYTES(struct run_options, memory_limit)},
@@ -264,6 +269,8 @@ static int check_combination(struct run_options *options, char **operands, struc
         return error_set(error, ERROR_USAGE, "--new-input and --resume do not go together");
     if (options->worker != NULL && !options->counter_given)
         options->counters = (struct counters){0};
+    if (!options->timeout_given && !options->counters.qemu && !options->counters.compiled)
+        options->timeout_ms = COMMON_OPTIONS_UNCOUNTED_TIMEOUT_MS;
     if (common_options_check_worker(options->worker, options->counters, error) != 0 ||
         common_options_check_limits(options->instruction_limit, options->cost_limit,
                                     options->counters, error) != 0)

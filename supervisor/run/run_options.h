@@ -53,7 +53,8 @@ struct run_options {
     struct gas_model gas;       /* --gas */
     uint64_t compute_limit;     /* computrons for each delivery; 0: none */
     bool compute_given;         /* --compute-limit */
-    uint64_t instruction_limit; /* for each delivery; counted runs only; 0: not given */
+    uint64_t instruction_limit; /* for each delivery; counted runs only; 0: none */
+    bool instructions_given;    /* --max-instructions */
     uint64_t syscall_limit;     /* in a delivery; 0: none */
     int64_t store_limit;        /* bytes in a vat's own store; 0: none */
     int64_t message_limit;      /* bytes of what a vat sends or stores at a time; 0: none */
@@ -63,7 +64,9 @@ struct run_options {
     int64_t heap_limit;         /* bytes of a vat's heap; 0: the engine's own limit */
     uint64_t retries;           /* of a crank, after a host failure */
     uint64_t cost_limit;        /* units of block cost for each delivery; 0: none */
+    bool cost_given;            /* --max-cost */
     uint64_t timeout_ms;        /* 0: none */
+    bool timeout_given;         /* --delivery-timeout */
     uint64_t snapshot_interval; /* deliveries; 0: no snapshots */
     uint64_t snapshot_initial;  /* deliveries to a vat before its first snapshot */
     uint64_t reap_interval;     /* deliveries; 0: garbage is collected only on request */

@@ -44,6 +44,11 @@ static void tell_kept(const char *vat, const char *option, int64_t given, int64_
                  given, kept, kept == 0 ? " (no limit)" : "");
 }
 
+static int64_t or_default(int64_t limit, int64_t by_default)
+{
+    return limit > 0 ? limit : by_default;
+}
+
 /* A vat that is in the store keeps its limits; the options do not change them. */
 static int tell_kept_limits(const struct run_options *options, struct kernel *kernel, int64_t vat,
                             struct error *error)
@@ -57,11 +62,12 @@ static int tell_kept_limits(const struct run_options *options, struct kernel *ke
         return 0;
     if (options->compute_given)
         tell_kept(kept.name, "--compute-limit", options->compute_limit, kept.limits.compute);
-    if (options->instruction_limit > 0)
+    if (options->instructions_given)
         tell_kept(kept.name, "--max-instructions", (int64_t)options->instruction_limit,
-                  kept.limits.instructions);
-    if (options->cost_limit > 0)
-        tell_kept(kept.name, "--max-cost", (int64_t)options->cost_limit, kept.limits.cost);
+                  or_default(kept.limits.instructions, kept.limits.counted_instructions));
+    if (options->cost_given)
+        tell_kept(kept.name, "--max-cost", (int64_t)options->cost_limit,
+                  or_default(kept.limits.cost, kept.limits.metered_cost));
     if (options->heap_limit > 0)
         tell_kept(kept.name, "--max-heap", options->heap_limit, kept.limits.heap_bytes);
     if (options->syscall_limit > 0)

@@ -566,7 +566,7 @@ static int64_t limit_value(const struct kernel_limits *limits, enum worker_limit
     case WORKER_LIMIT_INSTRUCTIONS:
         return limits->instructions > 0 ? limits->instructions : limits->counted_instructions;
     case WORKER_LIMIT_COST:
-        return limits->cost;
+        return limits->cost > 0 ? limits->cost : limits->metered_cost;
     case WORKER_LIMIT_HEAP:
         return limits->heap_bytes;
     default:

@@ -34,6 +34,9 @@ struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd,
     launcher.cost_limit = (uint64_t)vat->limits.cost;
     if (launcher.counted && launcher.instruction_limit == 0)
         launcher.instruction_limit = (uint64_t)vat->limits.counted_instructions;
+    /* A contract in native code may have been compiled without the meter. */
+    if (launcher.metered && launcher.cost_limit == 0 && vat->runtime.kind != VAT_RUNTIME_NATIVE)
+        launcher.cost_limit = (uint64_t)vat->limits.metered_cost;
     launcher.heap_limit = (uint64_t)vat->limits.heap_bytes;
     snprintf(title, sizeof title, "gaspipe-worker:%.16s:%.24s", vat->log.vat_id, vat->name);
     return launcher_start_from(&launcher, options->loop, title, snapshot_fd, listener, error);

@@ -137,6 +137,52 @@ END
     "$BUILD/gaspipe" ping --counter compiled --max-cost 100000000 --count 20 > ping.out
 }
 
+# spin OPTION...: two deliveries to the vat of spin.js: `one` is cheap, `encode` is but in computrons.
+spin() {
+    cat > spin.js << 'END'
+export const one = () => 1;
+export const encode = () => { const bytes = new ArrayBuffer(1 << 20); for (let i = 0; i < 10000; i++) Base64.encode(bytes); };
+END
+    printf '{"vat":"spin","method":"%s","args":[]}\n' one encode > lines
+    run --separate-stderr "$BUILD/gaspipe" run --json --new-input --vat spin=spin.js "$@" lines
+}
+
+@test "--max-cost: without it a vat has 20000000000 units, which other counters do not know" {
+    spin --counter compiled --slog s.slog
+    assert_status 1
+    assert_equal "$(jq -c 'select(.limited) | [.limited, .blockCost >= 20000000000, .error]' <<< "$output")" \
+        '["units",true,"Cost limit exceeded: more than the 20000000000 units that a delivery may use (--max-cost)"]'
+    "$BUILD/gaspipe" replay --counter compiled s.slog > /dev/null
+
+    # Made without the meter, held to the limit where it is; and the other way round.
+    echo '{"vat":"spin","method":"one","args":[]}' > one
+    "$BUILD/gaspipe" run --counter none --store t --vat spin=spin.js one > /dev/null
+    spin --counter compiled --store t
+    assert_equal "$(jq -r 'select(.limited).limited' <<< "$output")" units
+    "$BUILD/gaspipe" run --counter compiled --store u --vat spin=spin.js one > /dev/null
+    "$BUILD/gaspipe" run --counter none --store u --new-input one > /dev/null
+    "$BUILD/gaspipe" run --counter qemu --store u --new-input one > /dev/null
+}
+
+@test "--max-cost 0, or --set-limit cost=0: no limit, also of later runs" {
+    local kept
+
+    echo '{"vat":"spin","method":"one","args":[]}' > one
+    printf 'export const one = () => 1;\n' > spin.js
+    "$BUILD/gaspipe" run --counter compiled --max-cost 0 --store zero --vat spin=spin.js one > /dev/null
+    "$BUILD/gaspipe" run --counter compiled --store set --vat spin=spin.js one > /dev/null
+    "$BUILD/gaspipe" run --counter compiled --store set --set-limit spin=cost:0 > /dev/null
+    for kept in zero set; do
+        run --separate-stderr "$BUILD/gaspipe" run --counter compiled --max-cost 5 --store "$kept" --new-input \
+            --vat spin=spin.js one
+        assert_equal "$stderr" 'gaspipe: vat spin: --max-cost 5 is ignored; the vat keeps 0 (no limit)'
+    done
+    "$BUILD/gaspipe" run --counter compiled --store kept --vat spin=spin.js one > /dev/null
+    run --separate-stderr "$BUILD/gaspipe" run --counter compiled --max-cost 0 --store kept --new-input \
+        --vat spin=spin.js one
+    assert_equal "$stderr" 'gaspipe: vat spin: --max-cost 0 is ignored; the vat keeps 20000000000'
+}
+
 @test "replay and ping take it" {
     costs --counter compiled --store store > /dev/null
     "$BUILD/gaspipe" replay --counter compiled --store store token > /dev/null
