@@ -28,7 +28,6 @@ struct meter {
     uint64_t heap_count; /* slots in use in the engine's heap */
     uint64_t compute;    /* computrons */
     uint64_t allocate;   /* bytes that the engine took for heap and chunks */
-    bool as_loaded;      /* of a snapshot: its worker goes on as one would that is loaded from it */
 
     /* Delivery come; for each request: sent, answer come; result about to go. */
     struct stamp *stamps;

@@ -283,13 +283,6 @@ static bool read_gas_profile(struct scan_span value, struct meter *meter, size_t
     return step == SCAN_END;
 }
 
-static bool read_as_loaded(struct scan_span value, struct meter *meter, size_t offset)
-{
-    (void)offset;
-    meter->as_loaded = value.length == 4 && memcmp(value.at, "true", 4) == 0;
-    return true;
-}
-
 /* Places in record_fields. */
 enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8, COST = 10, GAS = 11, REFUND = 13 };
 
@@ -308,7 +301,6 @@ static const struct field record_fields[] = {
     {NAMED("gasBurnt"), read_count, offsetof(struct meter, gas_burnt)},
     {NAMED("gasProfile"), read_gas_profile, 0},
     {NAMED("gasRefunded"), read_count, offsetof(struct meter, gas_refunded)},
-    {NAMED("asLoaded"), read_as_loaded, 0},
     {0},
 };
 

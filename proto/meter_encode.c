@@ -84,8 +84,6 @@ void meter_encode(struct buf *buf, const struct meter *meter)
                      meter->gas_profile.iov_len);
     if (meter->cpu_known)
         at = put_cpu(at, &meter->cpu);
-    if (meter->as_loaded)
-        at = meter_encode_put_text(at, ",\"asLoaded\":true");
     if (meter->profile.iov_len > 0)
         at = mempcpy(meter_encode_put_text(at, ",\"profile\":"), meter->profile.iov_base,
                      meter->profile.iov_len);

@@ -44,7 +44,6 @@ static const char usage[] =
     "  --profile          with each result, its cost by function and line\n"
     "  --report-stops     before ending at a limit, tell what the delivery used\n"
     "  --confine          once started, only compute, read and write\n"
-    "  --splice-snapshots  write snapshots into pipes without copying, for a reader that copies\n"
     "  --compat xsnap     say and do exactly what xsnap-worker does, as when started\n"
     "                     by that name\n"
     "\n"
@@ -66,7 +65,6 @@ enum {
     OPTION_PROFILE,
     OPTION_REPORT_STOPS,
     OPTION_MAX_HEAP,
-    OPTION_SPLICE_SNAPSHOTS,
     OPTION_POLL_PAGE
 };
 
@@ -82,7 +80,6 @@ static const struct option long_options[] = {
     {"profile", no_argument, NULL, OPTION_PROFILE},
     {"report-stops", no_argument, NULL, OPTION_REPORT_STOPS},
     {"confine", no_argument, NULL, OPTION_CONFINE},
-    {"splice-snapshots", no_argument, NULL, OPTION_SPLICE_SNAPSHOTS},
     {"compat", required_argument, NULL, OPTION_COMPAT},
     {0},
 };
@@ -191,9 +188,6 @@ static bool take_option(struct loop_options *options, int option)
         return true;
     case OPTION_CONFINE:
         options->confine = true;
-        return true;
-    case OPTION_SPLICE_SNAPSHOTS:
-        options->engine.splices = true;
         return true;
     case OPTION_COMPAT:
         return take_compat(options);

@@ -42,8 +42,6 @@ struct engine_options {
     bool quiet;                /* say nothing on stderr, as xsnap-worker */
     bool print_compute;        /* print() puts the meter's state in front */
     bool profile;              /* take a profile of each command */
-    bool splices;              /* pipes that take snapshots may be given the worker's own pages */
-    bool finds_as_loaded;      /* find out `as_loaded` of its usage */
     struct engine_host host;
 };
 
@@ -65,8 +63,6 @@ struct engine_usage {
     uint64_t compute;
     uint64_t allocate;         /* bytes of memory taken */
     uint64_t heap_count;       /* heap slots in use */
-    bool as_loaded;            /* the last command wrote a snapshot, and the engine goes on as one
-                                * would that is opened from it, in all but machine instructions */
     const struct buf *profile; /* of the last command, JSON; NULL: none is taken */
     bool gas_known;            /* the engine charges gas: the next ones are of the last command */
     uint64_t gas_burnt;

@@ -196,7 +196,6 @@ static int make_record(struct worker *worker, struct meter *meter)
     meter->compute = usage.compute;
     meter->allocate = usage.allocate;
     meter->heap_count = usage.heap_count;
-    meter->as_loaded = usage.as_loaded;
     if (usage.profile != NULL)
         meter->profile = (struct iovec){usage.profile->data, usage.profile->length};
     meter->gas_known = usage.gas_known;
@@ -473,7 +472,6 @@ static int open_engine(struct worker *worker, const struct loop_options *options
     if (worker->ops->limits_cost)
         engine.cost_limit = options->cost_limit;
     /* Instructions are others in an engine that was opened. */
-    engine.finds_as_loaded = !worker->xsnap && !region_counts() && !engine.profile;
     if (options->snapshot == NULL)
         worker->engine = worker->ops->open(&engine, &error);
     else

@@ -19,7 +19,6 @@ static const int allowed[] = {
     /* what there is to do */
     SCMP_SYS(read),
     SCMP_SYS(write),
-    SCMP_SYS(vmsplice), /* as write(2), without a copy */
     SCMP_SYS(readv),
     SCMP_SYS(writev),
     SCMP_SYS(lseek),

@@ -452,7 +452,6 @@ static size_t put_ours(const struct launcher *launcher, struct words *words, cha
     /* These two are as long as each other, so that a zygote's stack is a worker's. */
     char *const ours[] = {launcher->zygote != NULL ? "--fork-on-request" : "--die-with-parent",
                           "--report-stops",
-                          "--splice-snapshots", /* save_relay.h copies them */
                           "--max-heap",
                           words->heap,
                           "--max-instructions",

@@ -200,14 +200,14 @@ static void timer_closed(uv_handle_t *handle)
     free(session);
 }
 
-int session_begin_save(struct session *session, struct error *error)
+int session_begin_snapshot(struct session *session, struct error *error)
 {
-    return worker_process_begin_save(session->process, error);
+    return worker_process_begin_snapshot(session->process, error);
 }
 
-int session_saved(struct session *session, struct error *error)
+int session_end_snapshot(struct session *session, struct error *error)
 {
-    return worker_process_saved(session->process, error);
+    return worker_process_end_snapshot(session->process, error);
 }
 
 void session_end(struct session *session)

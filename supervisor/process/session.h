@@ -43,9 +43,9 @@ int session_send(struct session *session, const struct iovec *parts, int count,
 int session_wait(struct session *session, uint64_t timeout_ms, struct session_news *news,
                  struct error *error);
 
-/* As worker_process_begin_save() and worker_process_saved(). */
-int session_begin_save(struct session *session, struct error *error);
-int session_saved(struct session *session, struct error *error);
+/* As worker_process_begin_snapshot() and worker_process_end_snapshot(). */
+int session_begin_snapshot(struct session *session, struct error *error);
+int session_end_snapshot(struct session *session, struct error *error);
 
 /* What was exchanged with the worker, for as long as it had the turn. */
 struct session_turns {

@@ -9,16 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "sandbox/control_group.h"
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/guest.h"
-#include "supervisor/process/pipe/save_relay.h"
 #include "supervisor/process/pipe/worker_frames.h"
 #include "supervisor/process/pipe/worker_stderr.h"
+#include "supervisor/process/snapshot_pipe.h"
 
 enum {
     FRAMES_DOWN_FD = 3,
@@ -26,7 +25,7 @@ enum {
 };
 
 /* Of a snapshot, in bytes. */
-static const uint64_t SAVE_CAP = 4ULL << 30;
+static const uint64_t SNAPSHOT_CAP = 4ULL << 30;
 
 struct worker_process {
     struct worker_process *next, **link; /* among those that run */
@@ -35,10 +34,7 @@ struct worker_process {
     struct worker_frames frames;
     struct worker_stderr printed;
     uv_pipe_t stderr_pipe;
-    int save_fd;              /* what the worker writes to WORKER_SAVE_PLACE */
-    struct save_relay *relay; /* while it writes a snapshot */
-    int saved_fd;             /* the last one; -1: none */
-    uint64_t save_cap;        /* bytes of one */
+    struct snapshot_pipe snapshots; /* what the worker writes to WORKER_SAVE_PLACE */
     char group[PATH_MAX];
     int handles_open;
     bool reaped, up_ended, stderr_ended, freed;
@@ -75,13 +71,6 @@ void worker_process_place_all(const cpu_set_t *set)
 {
     for (struct worker_process *process = running; process != NULL; process = process->next)
         worker_process_place(process, set);
-}
-
-void worker_process_listen(struct worker_process *process, const struct worker_listener *listener)
-{
-    process->listener = *listener;
-    process->printed.tell = listener->stderr_line;
-    process->printed.context = listener->context;
 }
 
 /* Tells the owner when nothing more can come. */
@@ -198,13 +187,8 @@ static void close_fd(int fd)
 
 static void free_process(struct worker_process *process)
 {
-    struct error ignored;
-
     worker_frames_free(&process->frames);
-    if (process->relay != NULL)
-        close_fd(save_relay_end(process->relay, &ignored));
-    close_fd(process->saved_fd);
-    close_fd(process->save_fd);
+    snapshot_pipe_free(&process->snapshots);
     if (process->child.pidfd >= 0)
         child_process_free(&process->child);
     free(process);
@@ -270,6 +254,7 @@ void worker_process_free(struct worker_process *process)
     close_handle(&process->frames.up);
     close_handle(&process->frames.before_poll);
     close_handle(&process->stderr_pipe);
+    close_handle(&process->snapshots.poll);
     close_handle(&process->child.end);
 }
 
@@ -408,53 +393,17 @@ static int limit_memory(const struct worker_process *process, uint64_t bytes, st
     return errno == ESRCH ? 0 : error_system(error, errno, "cannot limit a worker's memory");
 }
 
-int worker_process_expect_save(struct worker_process *process, int pass_on,
-                               const struct save_head *head, const cpu_set_t *processors,
-                               struct error *error)
+int worker_process_begin_snapshot(struct worker_process *process, struct error *error)
 {
-    const struct save_relay_options options = {
-        .from = process->save_fd,
-        .pass_on = pass_on,
-        .head = *head,
-        /* One grows from snapshot to snapshot, but seldom by more than this. */
-        .expected = head->size + head->size / 8,
-        .cap = process->save_cap,
-        .processors = processors,
-    };
+    uv_loop_t *loop = uv_handle_get_loop((uv_handle_t *)&process->stderr_pipe);
 
-    process->relay = save_relay_start(&options, error);
-    return process->relay != NULL ? 0 : -1;
+    worker_frames_use_loop(&process->frames);
+    return snapshot_pipe_begin(&process->snapshots, loop, process, &process->handles_open, error);
 }
 
-bool worker_process_expects_save(const struct worker_process *process)
+int worker_process_end_snapshot(struct worker_process *process, struct error *error)
 {
-    return process->relay != NULL;
-}
-
-int worker_process_begin_save(struct worker_process *process, struct error *error)
-{
-    const struct save_head unknown = {0};
-
-    if (process->relay == NULL &&
-        worker_process_expect_save(process, -1, &unknown, NULL, error) != 0)
-        return -1;
-    return save_relay_begin(process->relay, error);
-}
-
-void worker_process_drop_saved(struct worker_process *process)
-{
-    close_fd(process->saved_fd);
-    process->saved_fd = -1;
-}
-
-int worker_process_saved(struct worker_process *process, struct error *error)
-{
-    worker_process_drop_saved(process);
-    process->saved_fd = save_relay_end(process->relay, error);
-    process->relay = NULL;
-    if (process->saved_fd >= 0 && lseek(process->saved_fd, 0, SEEK_SET) != 0)
-        return error_system(error, errno, "cannot go to the beginning of a snapshot");
-    return process->saved_fd;
+    return snapshot_pipe_end(&process->snapshots, error);
 }
 
 static int start_reading(struct worker_process *process, struct error *error)
@@ -481,6 +430,14 @@ static void abandon(struct worker_process *process)
         worker_process_free(process);
 }
 
+/* In bytes. A snapshot is no larger than the heap that it is made of. */
+static uint64_t snapshot_cap(const struct worker_launch *launch)
+{
+    const uint64_t limit = launch->memory_limit;
+
+    return limit > 0 && limit < SNAPSHOT_CAP ? limit : SNAPSHOT_CAP;
+}
+
 static struct worker_process *new_process(const struct worker_launch *launch,
                                           const struct worker_listener *listener)
 {
@@ -496,11 +453,8 @@ static struct worker_process *new_process(const struct worker_launch *launch,
         return NULL;
     process->listener = *listener;
     process->reaped = true; /* until there is one to reap */
-    process->child.pidfd = process->save_fd = process->saved_fd = -1;
-    /* One is no larger than what it is made of. */
-    process->save_cap = launch->memory_limit > 0 && launch->memory_limit < SAVE_CAP
-                            ? launch->memory_limit
-                            : SAVE_CAP;
+    process->child.pidfd = -1;
+    snapshot_pipe_init(&process->snapshots, -1, snapshot_cap(launch));
     if (launch->group != NULL)
         snprintf(process->group, sizeof process->group, "%s", launch->group);
     worker_frames_init(&process->frames, launch->frame_cap, &frames);
@@ -534,7 +488,7 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
         started = limit_memory(process, launch->memory_limit, error) == 0 &&
                   start_reading(process, error) == 0;
     }
-    process->save_fd = save[0];
+    process->snapshots.fd = save[0];
     close_fd(save[1]);
     for (int end = 0; end < 2; end++) {
         close_fd(down[end]);

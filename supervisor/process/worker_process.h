@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/stamp.h"
-#include "supervisor/process/pipe/save_head.h"
 #include "supervisor/process/zygote.h"
 
 /*
@@ -97,9 +96,6 @@ void worker_process_await(struct worker_process *process);
  */
 bool worker_process_read(struct worker_process *process);
 
-/* Another owner: what is told from now on is told to this one. */
-void worker_process_listen(struct worker_process *process, const struct worker_listener *listener);
-
 /* Lets it run on these processors, as far as that is allowed. */
 void worker_process_place(const struct worker_process *process, const cpu_set_t *set);
 
@@ -110,29 +106,15 @@ void worker_process_place_all(const cpu_set_t *set);
 /* Gives to stderr_line() what has been printed up to now. */
 void worker_process_read_stderr(struct worker_process *process);
 
-/*
- * Makes ready, any time before the worker is asked for a snapshot at WORKER_SAVE_PLACE, what takes
- * that, and passes it on to the pipe `pass_on`, which is owned (-1: to nobody) and has this
- * beginning of it already, on these processors (NULL: those of the caller). -1 with ERROR_SYSTEM.
- */
-int worker_process_expect_save(struct worker_process *process, int pass_on,
-                               const struct save_head *head, const cpu_set_t *processors,
-                               struct error *error);
-bool worker_process_expects_save(const struct worker_process *process);
-
-/* The worker is asked next: what it writes from now on counts. Where no snapshot is expected, one
- * is kept that is passed on to nobody. -1 with ERROR_SYSTEM. */
-int worker_process_begin_save(struct worker_process *process, struct error *error);
+/* Call it before the worker is asked for a snapshot at WORKER_SAVE_PLACE. -1 with ERROR_SYSTEM. */
+int worker_process_begin_snapshot(struct worker_process *process, struct error *error);
 
 /*
- * When it has written one: a file in memory that no worker can reach, to be read from its
- * beginning. Owned by the process. -1 with ERROR_SYSTEM, or with ERROR_INPUT where it was longer
- * than the memory that the worker may have.
+ * Call it when the worker has written one. Returns a file in memory that no worker can reach, the
+ * caller's, at its beginning; or -1 with ERROR_SYSTEM, or with ERROR_INPUT if the snapshot was
+ * longer than the memory that the worker may have.
  */
-int worker_process_saved(struct worker_process *process, struct error *error);
-
-/* Closes that file, where there is one: it is as much memory as the snapshot has bytes. */
-void worker_process_drop_saved(struct worker_process *process);
+int worker_process_end_snapshot(struct worker_process *process, struct error *error);
 
 /* Closes the pipe down, on which an idle worker ends. */
 void worker_process_hang_up(struct worker_process *process);

@@ -214,14 +214,18 @@ int replay_worker_save(struct replay_worker *worker, const struct replay_owner *
                        int snapshot_fd, struct error *error)
 {
     static char place[] = WORKER_SAVE_PLACE;
-    int saved;
+    int saved, result;
 
-    if (session_begin_save(worker->session, error) != 0 ||
+    if (session_begin_snapshot(worker->session, error) != 0 ||
         do_command(worker, owner, COMMAND_SNAPSHOT, (struct iovec){place, strlen(place)},
                    "write a snapshot", error) != 0)
         return -1;
-    saved = session_saved(worker->session, error);
-    return saved < 0 ? -1 : heap_file_copy(snapshot_fd, saved, error);
+    saved = session_end_snapshot(worker->session, error);
+    if (saved < 0)
+        return -1;
+    result = heap_file_copy(snapshot_fd, saved, error);
+    close(saved);
+    return result;
 }
 
 void replay_worker_end(struct replay_worker *worker)

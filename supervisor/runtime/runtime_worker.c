@@ -82,25 +82,38 @@ static void send_next_command(struct runtime_worker *worker)
         return;
     }
     worker->saving = true;
-    if (worker_process_begin_save(worker->process, &error) != 0)
+    if (worker_process_begin_snapshot(worker->process, &error) != 0)
         runtime_worker_fail(worker, error.text);
     else
         send_to_runtime(worker, COMMAND_SNAPSHOT, (struct iovec){place, strlen(place)});
 }
 
-/* The reply is borrowed from the payload. */
-static int keep_saved(struct runtime_worker *worker, struct iovec payload, struct error *error)
+/* Where the file is what the payload says. */
+static int copy_snapshot(const struct runtime_worker *worker, int file, struct iovec payload,
+                         struct error *error)
 {
-    const int saved = worker_process_saved(worker->process, error);
     struct meter meter;
     struct iovec reply;
 
-    if (saved < 0 || meter_split(payload, &meter, &reply, error) != 0)
+    if (meter_split(payload, &meter, &reply, error) != 0)
         return -1;
     meter_free(&meter);
-    if (heap_file_check(saved, reply, error) != 0)
+    if (heap_file_check(file, reply, error) != 0)
         return -1;
-    return heap_file_copy(worker->options.snapshot_fd, saved, error);
+    return heap_file_copy(worker->options.snapshot_fd, file, error);
+}
+
+static int keep_snapshot(const struct runtime_worker *worker, struct iovec payload,
+                         struct error *error)
+{
+    const int file = worker_process_end_snapshot(worker->process, error);
+    int result;
+
+    if (file < 0)
+        return -1;
+    result = copy_snapshot(worker, file, payload, error);
+    close(file);
+    return result;
 }
 
 static void take_done(struct runtime_worker *worker, struct iovec payload)
@@ -110,7 +123,7 @@ static void take_done(struct runtime_worker *worker, struct iovec payload)
     if (!worker->saving) {
         worker->evaluated++;
         send_next_command(worker);
-    } else if (keep_saved(worker, payload, &error) != 0) {
+    } else if (keep_snapshot(worker, payload, &error) != 0) {
         runtime_worker_fail(worker, error.text);
     } else {
         worker->closing = true;

@@ -176,24 +176,12 @@ static void report_idle(struct scheduler *scheduler)
         scheduler->listener.idle(scheduler->listener.context);
 }
 
-/* While the worker is at work. The delivery may have ended already, if it was made ahead. */
-static void expect_snapshot(struct scheduler *scheduler, int64_t vat, int64_t position)
-{
-    if (snapshot_policy_is_near(&scheduler->options.snapshots,
-                                warehouse_saved_at(scheduler->warehouse, vat), position,
-                                warehouse_deliveries_ahead(scheduler->warehouse, vat, position)))
-        warehouse_expect_save(scheduler->warehouse, vat);
-}
-
 static void deliver_crank(struct scheduler *scheduler, const struct kernel_delivery *delivery)
 {
-    const int64_t vat = delivery->vat, position = delivery->position;
     struct error error;
 
     if (active_crank_deliver(&scheduler->crank, delivery, &error) != 0)
         fail_scheduler(scheduler, &error);
-    else if (!scheduler_has_stopped(scheduler) && warehouse_knows(scheduler->warehouse, vat))
-        expect_snapshot(scheduler, vat, position);
 }
 
 /* Runs one crank. Whether the next can follow at once. */

@@ -17,11 +17,4 @@ struct snapshot_policy {
  */
 bool snapshot_policy_is_due(const struct snapshot_policy *policy, int64_t saved_at, int64_t end);
 
-/*
- * Whether it will be due when its transcript has one delivery more, or, for its second snapshot and
- * later ones, `ahead` or a twentieth of the interval more: time to make things ready.
- */
-bool snapshot_policy_is_near(const struct snapshot_policy *policy, int64_t saved_at, int64_t end,
-                             int64_t ahead);
-
 #endif

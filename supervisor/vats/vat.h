@@ -8,8 +8,6 @@
 #include "supervisor/vats/rules/vat_frame.h"
 #include "supervisor/vats/rules/vat_reason.h"
 #include "supervisor/vats/rules/vat_state.h"
-#include "supervisor/vats/succession/retired_workers.h"
-#include "supervisor/vats/succession/successor.h"
 #include "supervisor/vats/vat_log.h"
 #include "supervisor/vats/vat_replay.h"
 #include "supervisor/vats/vat_timer.h"
@@ -26,7 +24,6 @@ struct vat_owner {
     struct vat_runtimes runtimes;
     struct warm_starts warm;
     struct vat_late_lines late; /* of the store's late snapshots */
-    struct retired_workers retired;
     struct placement_seats seats;
     uint64_t patience_ms; /* for a worker to end by itself */
     bool silent;          /* the listener is told nothing any more */
@@ -74,13 +71,6 @@ struct vat {
     int heap_fd;                /* of the snapshot that its worker starts from; -1: none */
     bool restored;              /* that is the vat's own */
     int fresh_fd; /* of its last snapshot, until its next worker starts; -1: it is in the store */
-    struct successor successor; /* while it is to save, saves, and until it starts again */
-    struct save_head head;      /* of the snapshot that its worker started from */
-    bool outdated;              /* its worker was started with other limits */
-    bool goes_on; /* a worker of it was as if loaded from the last snapshot, and may be its own next
-                   * one; so it may be again, for all that is known */
-    int64_t ready_at; /* when its worker was ready for the first delivery behind the last snapshot;
-                       * monotonic, ns */
     int64_t saved_at; /* where its last snapshot stands in the transcript; -1: there is none */
     bool unproven;    /* no worker has started from its last snapshot yet, which is new */
     bool falls_back;  /* it is restored from the snapshot before its last one */
@@ -105,13 +95,6 @@ void vat_happen(struct vat *vat, enum vat_event event);
 
 /* Its worker is not wanted any more, nor what that is doing. */
 void vat_put_away(struct vat *vat);
-
-/* As warehouse_deliveries_ahead(). */
-int64_t vat_deliveries_ahead(const struct vat *vat, int64_t end);
-
-/* A snapshot will be due soon: makes what takes it, and its next worker, ready where there may be
- * two; else does nothing. */
-void vat_expect_save(struct vat *vat);
 
 /* Its next worker starts from what the store has. */
 void vat_drop_fresh(struct vat *vat);

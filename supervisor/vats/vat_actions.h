@@ -26,7 +26,7 @@ enum vat_event vat_fail(struct vat *vat, const struct error *error);
  * Its worker is of no use: VAT_EVENT_BAD. */
 enum vat_event vat_lose_past(struct vat *vat, const struct error *error);
 
-/* Starts one from the snapshot in this file, or that comes through this pipe; -1: afresh. It is
+/* Starts one from the snapshot in this file; -1: a new one. It is
  * forked where `policy`, which may be NULL, can do that, and tells `listener`. NULL with
  * ERROR_SYSTEM. */
 struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd,
@@ -85,36 +85,6 @@ enum vat_event vat_answer(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_stop(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_finish(struct vat *vat, const struct vat_input *input);
-
-/* ---- vat_successor.c: the next worker, beside the present one ---- */
-
-/* Where there may be more workers, and nobody traces them. */
-bool vat_may_succeed(const struct vat *vat);
-
-/* There, and where nothing shows of it: the next one may be started, or given a beginning, before
- * the snapshot is due. */
-bool vat_may_be_early(const struct vat *vat);
-
-/* There: the pipe through which the vat's next worker gets its snapshot, with vat->head in it. Else
- * both ends are -1. */
-void vat_open_succession(const struct vat *vat, int ends[2]);
-
-/*
- * Starts the vat's next worker, which reads its snapshot from this pipe; owned. Where that fails it
- * is started when the snapshot is there, and says why.
- */
-void vat_start_successor(struct vat *vat, int snapshot_fd);
-
-/* It becomes the vat's worker, and tells `listener`. False: there is none. */
-bool vat_take_successor(struct vat *vat, const struct worker_listener *listener);
-
-/* The worker, which wrote a snapshot and is as one would be that starts from it, waits to be that
- * next one. False: it is not, or cannot be. */
-bool vat_go_on(struct vat *vat);
-
-/* Nobody waits for the worker any more, which ends by itself. False: there may not be two, and it
- * has to be waited for. */
-bool vat_retire(struct vat *vat);
 
 /* ---- vat_snapshot.c ---- */
 

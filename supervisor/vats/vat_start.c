@@ -99,7 +99,6 @@ static int find_own_snapshot(struct vat *vat, struct store_snapshot *snapshot, s
 {
     struct store *store = vat->owner->options->store;
 
-    successor_drop(&vat->successor); /* it waits for another one */
     if (vat->falls_back)
         return store_snapshot_before(store, vat->id, vat->incarnation, &vat->replay.position,
                                      snapshot, &vat->restored, error);
@@ -181,14 +180,9 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
         vat->restored ? NULL : warm_start_zygote_policy(&vat->owner->warm, vat->runtime.kind);
     struct error error;
 
-    vat->head = save_head_read(vat->heap_fd);
-    if (!vat_may_be_early(vat))
-        vat->head.length = 0;
-    if (!vat_take_successor(vat, listener))
-        vat->process = vat_launch(vat, vat->heap_fd, policy, listener, &error);
+    vat->process = vat_launch(vat, vat->heap_fd, policy, listener, &error);
     close(vat->heap_fd);
     vat->heap_fd = -1;
-    vat->outdated = false;
     if (vat->process == NULL)
         return lack_process(vat, &error);
     vat_timer_start(&vat->timer, launcher_start_limit(vat->owner->options->timeout_ms));
@@ -199,7 +193,6 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
 enum vat_event vat_started(struct vat *vat, const struct vat_input *input)
 {
     (void)input;
-    vat->ready_at = stamp_now().mono;
     return vat->restored ? VAT_EVENT_RESTORED : VAT_EVENT_FRESH;
 }
 

@@ -124,10 +124,6 @@ static int renew_vat(struct vat *vat, const struct warehouse_vat *described, str
     vat->removed = false;
     vat->replay.first_num = described->first_delivery;
     vat->deliveries = described->deliveries;
-    if (memcmp(&vat->limits, &described->limits, sizeof vat->limits) != 0) {
-        successor_drop(&vat->successor); /* it was started with the old ones */
-        vat->outdated = true;
-    }
     vat->limits = described->limits;
     if (vat->incarnation == described->incarnation &&
         strcmp(vat->bundle_id, described->bundle_id) == 0)
@@ -319,21 +315,6 @@ void warehouse_save(struct warehouse *warehouse, int64_t vat)
     vat_happen(warehouse_find_vat(warehouse, vat), VAT_EVENT_SAVE);
 }
 
-int64_t warehouse_deliveries_ahead(const struct warehouse *warehouse, int64_t id, int64_t end)
-{
-    const struct vat *vat = warehouse_find_vat(warehouse, id);
-
-    return vat != NULL ? vat_deliveries_ahead(vat, end) : 0;
-}
-
-void warehouse_expect_save(struct warehouse *warehouse, int64_t id)
-{
-    struct vat *vat = warehouse_find_vat(warehouse, id);
-
-    if (vat != NULL && !vat->removed)
-        vat_expect_save(vat);
-}
-
 void warehouse_put_away(struct warehouse *warehouse, int64_t id)
 {
     struct vat *vat = warehouse_find_vat(warehouse, id);
@@ -457,7 +438,7 @@ static bool is_empty(const struct warehouse *warehouse)
     for (size_t i = 0; i < warehouse->vat_count; i++)
         if (warehouse->vats[i] != NULL && warehouse->vats[i]->state != VAT_AWAY)
             return false;
-    return warehouse->owner.retired.count == 0 && !warm_starts_are_making(&warehouse->owner.warm);
+    return !warm_starts_are_making(&warehouse->owner.warm);
 }
 
 static void tell_when_closed(struct warehouse *warehouse)
@@ -479,11 +460,6 @@ static void on_vat_away(void *context, struct vat *vat)
         discard_vat(warehouse, vat);
     share_out(warehouse);
     tell_when_closed(warehouse);
-}
-
-static void on_retired_ended(void *context)
-{
-    tell_when_closed(context);
 }
 
 static void on_vat_idle(void *context, struct vat *vat)
@@ -532,10 +508,6 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
                 .context = warehouse,
                 .made = on_warm_start_made,
             },
-        .retired = {.loop = options->loop,
-                    .patience_ms = PATIENCE_MS,
-                    .context = warehouse,
-                    .ended = on_retired_ended},
         .patience_ms = PATIENCE_MS,
         .context = warehouse,
         .lost = on_vat_lost,
@@ -562,7 +534,6 @@ void warehouse_hurry(struct warehouse *warehouse)
     struct vat *vat;
 
     warehouse->owner.patience_ms = HURRY_MS;
-    retired_workers_hurry(&warehouse->owner.retired, HURRY_MS);
     for (size_t i = 0; i < warehouse->vat_count; i++) {
         vat = warehouse->vats[i];
         if (vat != NULL && vat->state == VAT_LEAVING)

@@ -200,19 +200,6 @@ const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, 
  */
 void warehouse_save(struct warehouse *warehouse, int64_t vat);
 
-/*
- * How many deliveries the vat makes, at its pace since its last snapshot or start, in the time that
- * the start of a next worker may take; 0: that takes no time worth speaking of, or the pace is not
- * known. `end` is how many its transcript has.
- */
-int64_t warehouse_deliveries_ahead(const struct warehouse *warehouse, int64_t id, int64_t end);
-
-/*
- * The vat will be due for a snapshot after a few more deliveries: its next worker, and the memory
- * for the snapshot, are made ready meanwhile. May be said again; nothing depends on it but time.
- */
-void warehouse_expect_save(struct warehouse *warehouse, int64_t id);
-
 /* Ends the vat's worker, now. It comes back when it is wanted. What it was to do is not told of. */
 void warehouse_put_away(struct warehouse *warehouse, int64_t id);
 

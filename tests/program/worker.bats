@@ -326,20 +326,6 @@ end_worker() {
     assert_output_has 'bytes 0'
 }
 
-@test "a worker that goes on as one that is loaded has no bytes of former chunks in its next snapshot" {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    # The text of a BigInt does not fill its chunk.
-    local fill='ekept = []; for (let i = 0; i < 1000; i++) kept.push(`litter ${i}`); kept = []; number = -1n'
-    local text='ekept.push(String(number), String(number * 7n))'
-
-    worker < <(frame "$fill" wheap.1 "$fill" wheap.2 "$text" wheap.3)
-    assert_status 0
-    assert_output_has '"asLoaded":true'
-    worker -r heap.2 < <(frame "$text" wheap.4)
-    assert_status 0
-    cmp heap.3 heap.4
-}
-
 @test "a program from a file may leave a rejected promise behind" {
     cd "$BATS_TEST_TMPDIR" || return 1
 
@@ -349,23 +335,6 @@ end_worker() {
     assert_output_has 'Unhandled exception Error: left behind'
     assert_output_has 'Unhandled exception Error: and this'
     assert_output_has 'still there'
-}
-
-@test "a worker says when it goes on as one that is loaded from the snapshot it wrote" {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    local fill='eglobalThis.kept = new Map(Array.from({ length: 2000 }, (_, i) => [{ i }, new Set([i])]))'
-    local forget='efor (const key of [...kept.keys()].slice(1000)) kept.delete(key);'
-    local grow='eglobalThis.more = Array.from({ length: 300000 }, (_, i) => ({ i }))'
-
-    worker < <(frame "$fill" "wheap.1" "$forget" 'wheap.2' "$grow" 'wheap.3')
-    assert_status 0
-    assert_equal "$(meters | jq -c '.asLoaded // false')" $'false\ntrue\nfalse\ntrue\nfalse\nfalse'
-    # It has grown: its next slots would lie elsewhere.
-    worker -r heap.3 < <(frame 'wheap.4')
-    assert_equal "$(meters | jq -c '.asLoaded // false')" true
-    cmp heap.3 heap.4
-    worker --profile < <(frame 'wheap.5')
-    assert_output_lacks asLoaded
 }
 
 # Both ask the system where the module is.

@@ -10,7 +10,6 @@
 #include "worker/cost_limit.h"
 #include "worker/own_stack.h"
 #include "worker/xs/engine_xs_memory.h"
-#include "worker/xs/garbage/xs_sweep_count.h"
 #include "worker/xs/snapshot/engine_xs_snapshot.h"
 #include "worker/xs/xs_depth.h"
 #include "worker/xs/xs_profile.h"
@@ -23,7 +22,6 @@ struct engine {
     struct engine_options options;
     uint32_t limit;   /* of the running command; 0: none */
     uint32_t compute; /* of the last command */
-    bool as_loaded;   /* the last command wrote a snapshot, and the heap is as if loaded from it */
 
     /* What the running command works on and comes to. */
     struct iovec input;
@@ -286,7 +284,6 @@ static struct engine_result run_guarded(struct engine *engine, void (*command)(s
     engine->result = (struct engine_result){.outcome = ENGINE_OK};
     engine->limit = engine->options.compute_limit;
     engine->compute = 0;
-    engine->as_loaded = false;
     xsSetCurrentMeter(engine->machine, 0);
     xs_profile_begin(engine->machine);
     if (!guard(engine, command))
@@ -450,20 +447,13 @@ static void begin_metering(struct engine *engine)
 /* Its result is its size, in decimal, as xsnap's is. */
 static void write_snapshot(struct engine *engine)
 {
-    struct xs_written written;
     char digits[24];
     struct error error;
+    size_t size;
 
-    if (xs_snapshot_write(engine->machine, snapshot_callbacks, engine->path,
-                          engine->options.splices, &written, &error) == 0) {
-        snprintf(digits, sizeof digits, "%zu", written.size);
+    if (xs_snapshot_write(engine->machine, snapshot_callbacks, engine->path, &size, &error) == 0) {
+        snprintf(digits, sizeof digits, "%zu", size);
         set_text(engine, digits);
-        engine->as_loaded =
-            engine->options.finds_as_loaded && xs_as_loaded(engine->machine, &written);
-        if (engine->as_loaded) {
-            xs_sweep_clear(engine->machine);
-            begin_metering(engine);
-        }
         return;
     }
     engine->result.outcome = ENGINE_STOPPED;
@@ -626,7 +616,6 @@ static struct engine_usage xs_usage(const struct engine *engine)
         .compute = engine->compute,
         .allocate = engine->machine->allocatedSpace,
         .heap_count = (uint64_t)fxGetCurrentHeapCount(engine->machine),
-        .as_loaded = engine->as_loaded,
         .profile = xs_profile_take(),
     };
 }

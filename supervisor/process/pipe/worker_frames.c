@@ -169,15 +169,15 @@ static void up_readable(uv_poll_t *poll, int status, int events)
 
     (void)status;
     (void)events;
-    frames->slow = false;
+    frames->slow = frames->needs_loop = false;
     (void)read_up(frames, read);
 }
 
 /* Nothing that the loop has to do for this worker stands in the way of waiting for it. */
 static bool may_wait_directly(const struct worker_frames *frames)
 {
-    return frames->awaited && awaited_count == 1 && !frames->slow && !frames->stopped &&
-           !frames->up_ended && !frames->down_closed &&
+    return frames->awaited && awaited_count == 1 && !frames->slow && !frames->needs_loop &&
+           !frames->stopped && !frames->up_ended && !frames->down_closed &&
            uv_stream_get_write_queue_size((const uv_stream_t *)&frames->down) == 0;
 }
 
@@ -236,6 +236,11 @@ static void wait_directly(uv_prepare_t *prepare)
 void worker_frames_await(struct worker_frames *frames)
 {
     set_awaited(frames, !frames->up_ended && !frames->garbled && !frames->stopped);
+}
+
+void worker_frames_use_loop(struct worker_frames *frames)
+{
+    frames->needs_loop = true;
 }
 
 bool worker_frames_read(struct worker_frames *frames)

@@ -42,6 +42,7 @@ struct worker_frames {
     bool awaited;      /* a frame was sent, and none has come since */
     struct stamp sent; /* the last one: its moment */
     bool slow;         /* it did not answer while it was waited for directly */
+    bool needs_loop;   /* as worker_frames_use_loop() has it */
     bool down_large, up_large;
     bool garbled; /* a frame was bad: what follows is no frame */
     char input[WORKER_INPUT_SIZE];
@@ -73,6 +74,9 @@ void worker_frames_await(struct worker_frames *frames);
  * once: the loop has to be run before anything more can come, or before it is called again.
  */
 bool worker_frames_read(struct worker_frames *frames);
+
+/* Until its next frame begins, the loop has more to wait for than that: it is not read directly. */
+void worker_frames_use_loop(struct worker_frames *frames);
 
 /* Nothing more is sent; the owner closes `down`. */
 void worker_frames_hang_up(struct worker_frames *frames);

@@ -120,39 +120,6 @@ void placement_set_aside(const struct placement *placement, const struct worker_
         worker_process_place(process, &placement->before);
 }
 
-cpu_set_t placement_away(const struct placement *placement)
-{
-    cpu_set_t set = placement->before;
-
-    if (placement->there >= 0 && CPU_COUNT(&set) > 1)
-        CPU_CLR((size_t)placement->there, &set);
-    return set;
-}
-
-void placement_send_away(const struct placement *placement, const struct worker_process *process)
-{
-    const cpu_set_t set = placement_away(placement);
-
-    if (placement->kind == PLACEMENT_AUTO)
-        worker_process_place(process, &set);
-}
-
-const cpu_set_t *placement_elsewhere(const struct placement *placement)
-{
-    return placement != NULL && placement->kind == PLACEMENT_AUTO ? &placement->before : NULL;
-}
-
-void placement_bring_back(const struct placement *placement, const struct worker_process *process)
-{
-    cpu_set_t set;
-
-    if (placement->kind != PLACEMENT_AUTO || placement->there < 0)
-        return;
-    CPU_ZERO(&set);
-    CPU_SET((size_t)placement->there, &set);
-    worker_process_place(process, &set);
-}
-
 int64_t placement_waited(int64_t pipe, int64_t worker, int64_t processor)
 {
     if (pipe < 0)

@@ -50,24 +50,8 @@ int placement_open(struct placement *placement, enum placement_kind kind, int se
 int placement_begin_start(const struct placement *placement, struct error *error);
 int placement_end_start(const struct placement *placement, struct error *error);
 
-/*
- * Of PLACEMENT_AUTO: a worker that nobody waits for runs wherever this thread might before, so
- * that it takes no time of one that is waited for; and one that is waited for again where that
- * belongs.
- */
+/* Of PLACEMENT_AUTO: the worker may run wherever this thread might before. */
 void placement_set_aside(const struct placement *placement, const struct worker_process *process);
-void placement_bring_back(const struct placement *placement, const struct worker_process *process);
-
-/* The same of a worker that ends, which takes its time: it leaves the processor of those that are
- * waited for at once, if there is another. */
-void placement_send_away(const struct placement *placement, const struct worker_process *process);
-
-/* Where that one runs: all processors but `there`, or that one if it is the only one. */
-cpu_set_t placement_away(const struct placement *placement);
-
-/* Of PLACEMENT_AUTO: the processors of a thread that nobody waits for. Else, and without a
- * placement, NULL: it runs where its caller does. */
-const cpu_set_t *placement_elsewhere(const struct placement *placement);
 
 /* A time that is not known; any negative one is. */
 enum { PLACEMENT_UNKNOWN = -1 };

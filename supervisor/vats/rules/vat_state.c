@@ -139,7 +139,6 @@ static const struct vat_step steps[VAT_STATES][VAT_EVENTS] =
                 [VAT_EVENT_BAD] = STEP(LEAVING, NOTHING),
                 [VAT_EVENT_TIMEOUT] = STEP(ENDING, KILL),
                 [VAT_EVENT_GONE] = STEP(AWAY, FORGET),
-                [VAT_EVENT_RETIRED] = STEP(AWAY, FORGET),
                 [VAT_EVENT_PUT_AWAY] = STEP(LEAVING, NOTHING),
             },
 };

@@ -32,7 +32,6 @@ enum vat_event {
                           * or the system failed what was under way */
     VAT_EVENT_TIMEOUT,   /* the worker took too long */
     VAT_EVENT_GONE,      /* the worker's process is reaped and its pipe read to the end */
-    VAT_EVENT_RETIRED,   /* its worker, which is done, ends on its own account */
     VAT_EVENT_PREPARED,  /* the snapshot to start from is there */
     VAT_EVENT_UNSTARTED, /* no worker can be started */
     VAT_EVENT_FRESH,     /* the runtime is there, the contract is not */

@@ -92,28 +92,6 @@ static void what_is_not_known_is_passed_over(void **state)
     meter_free(&meter);
 }
 
-static void a_worker_says_that_it_is_as_loaded(void **state)
-{
-    struct stamp stamps[] = {{1000001, 2}};
-    const struct meter meter = {.stamps = stamps, .stamp_count = 1, .as_loaded = true};
-    struct buf json = {0};
-    struct meter again;
-    struct error error;
-
-    (void)state;
-    meter_encode(&json, &meter);
-    assert_int_equal(meter_decode(&again, json.data, json.length, &error), 0);
-    assert_true(again.as_loaded);
-    meter_free(&again);
-    buf_free(&json);
-    assert_int_equal(decode(&again, HEAD TIMES ",\"asLoaded\":false}", &error), 0);
-    assert_false(again.as_loaded);
-    meter_free(&again);
-    assert_int_equal(decode(&again, HEAD TIMES "}", &error), 0);
-    assert_false(again.as_loaded);
-    meter_free(&again);
-}
-
 static void a_result_is_split_behind_its_meter(void **state)
 {
     char frame[] = HEAD TIMES "}\1bytes\1of it";
@@ -303,7 +281,6 @@ int main(void)
         cmocka_unit_test(what_is_not_known_is_passed_over),
         cmocka_unit_test(gas_is_read_with_its_parts),
         cmocka_unit_test(the_text_is_handed_on_only_if_all_of_it_is_known),
-        cmocka_unit_test(a_worker_says_that_it_is_as_loaded),
         cmocka_unit_test(a_result_is_split_behind_its_meter),
         cmocka_unit_test(the_text_has_xsnaps_fields_first),
         cmocka_unit_test(ten_thousand_stamps_come_through),

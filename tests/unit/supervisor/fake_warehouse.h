@@ -269,14 +269,6 @@ int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat)
     return warehouse->vats[vat].saved_at;
 }
 
-int64_t warehouse_deliveries_ahead(const struct warehouse *warehouse, int64_t id, int64_t end)
-{
-    (void)warehouse;
-    (void)id;
-    (void)end;
-    return 0;
-}
-
 bool warehouse_waits(const struct warehouse *warehouse, int64_t id)
 {
     return warehouse->vats[id].waits;
@@ -308,12 +300,6 @@ void warehouse_save(struct warehouse *warehouse, int64_t vat)
 {
     warehouse->vats[vat].waits = false;
     fake_note("save", vat);
-}
-
-void warehouse_expect_save(struct warehouse *warehouse, int64_t id)
-{
-    (void)warehouse;
-    fake_note("expect save", id);
 }
 
 void warehouse_close(struct warehouse *warehouse)

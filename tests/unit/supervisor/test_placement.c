@@ -54,21 +54,6 @@ static void deliver(struct placement *placement, int64_t now, int64_t frames)
     placement_observe_meter(placement, &meter, &turns);
 }
 
-static void a_worker_that_ends_leaves_the_processor_of_those_that_are_waited_for(void **state)
-{
-    struct placement placement = {.kind = PLACEMENT_AUTO, .there = -1};
-    cpu_set_t set;
-
-    (void)state;
-    placement.before = all;
-    set = placement_away(&placement);
-    assert_true(CPU_EQUAL(&set, &all)); /* they are not together on one */
-    placement.there = processor_number(0);
-    set = placement_away(&placement);
-    assert_int_equal(CPU_ISSET((size_t)placement.there, &set), CPU_COUNT(&all) == 1);
-    assert_int_equal(CPU_COUNT(&set), CPU_COUNT(&all) > 1 ? CPU_COUNT(&all) - 1 : 1);
-}
-
 static void test_seats_are_different_processors_in_turn(void **state)
 {
     struct placement placement;
@@ -157,7 +142,6 @@ static void test_time_without_a_processor_is_waiting_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_worker_that_ends_leaves_the_processor_of_those_that_are_waited_for),
         PLACED(test_seats_are_different_processors_in_turn),
         PLACED(test_auto_is_together_on_its_seat_from_the_first_delivery_on),
         PLACED(test_a_record_without_a_stamp_for_each_frame_is_passed_over),

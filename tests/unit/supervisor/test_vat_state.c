@@ -101,8 +101,6 @@ static void gone_is_away(enum vat_state state, enum vat_event event, struct vat_
 
     if (event == VAT_EVENT_GONE && has_worker(state))
         assert_int_equal(step.action, expected ? VAT_ACT_FORGET : VAT_ACT_REAP);
-    else if (event == VAT_EVENT_RETIRED)
-        assert_int_equal(step.action, state == VAT_LEAVING ? VAT_ACT_FORGET : VAT_ACT_FORBIDDEN);
     else if (event != VAT_EVENT_GONE && event != VAT_EVENT_UNSTARTED &&
              step.action != VAT_ACT_FORBIDDEN)
         assert_true(step.next != VAT_AWAY || !has_worker(state));
@@ -114,7 +112,6 @@ static void only_its_end_leaves_a_vat_without_its_worker(void **state)
     for_each_step(gone_is_away);
 }
 
-/* A worker that ends is waited for, unless it has retired: then it is the vat's no more. */
 static void ending_is_left_only_by_gone(enum vat_state state, enum vat_event event,
                                         struct vat_step step)
 {
@@ -122,7 +119,7 @@ static void ending_is_left_only_by_gone(enum vat_state state, enum vat_event eve
         return;
     if (state == VAT_ENDING && event != VAT_EVENT_GONE)
         assert_int_equal(step.next, VAT_ENDING);
-    if (state == VAT_LEAVING && event != VAT_EVENT_GONE && event != VAT_EVENT_RETIRED)
+    if (state == VAT_LEAVING && event != VAT_EVENT_GONE)
         assert_true(step.next == VAT_LEAVING ||
                     (event == VAT_EVENT_TIMEOUT && step.action == VAT_ACT_KILL));
     if (step.action == VAT_ACT_PREPARE)

@@ -29,10 +29,7 @@
 
 enum { FROM_WAREHOUSE = 3, TO_WAREHOUSE = 4, GONE_STATUS = 7 };
 
-#define METER "{\"currentHeapCount\":1,\"compute\":1,\"allocate\":1,\"timestamps\":[1,2]}\1"
-#define METER_AS_LOADED                                                                            \
-    "{\"currentHeapCount\":1,\"compute\":1,\"allocate\":1,\"timestamps\":[1,2],\"asLoaded\":true}" \
-    "\1"
+#define METER     "{\"currentHeapCount\":1,\"compute\":1,\"allocate\":1,\"timestamps\":[1,2]}\1"
 #define STOPPED   "67:x{\"currentHeapCount\":1,\"compute\":5,\"allocate\":1,\"timestamps\":[1,2]},"
 #define RESULT_OK "." METER "[\"ok\",null]"
 
@@ -99,53 +96,40 @@ static bool worker_is_faulty(const char *vat, const char *where)
     return true;
 }
 
-/* As XS's snapshots begin, up to where the sizes of the heap end (save_head.c). */
-static const char xs_head[] = "\0\0\0\0XS_M"
-                              "\0\0\0\14VERSxxxx"
-                              "\0\0\0\17SIGNxsnap 1"
-                              "\0\0\0\24CREAxxxxxxxxxxxx";
+enum { LARGE_SNAPSHOT = 5 << 20 }; /* bytes: of several pipes */
 
-enum { SMALL_SNAPSHOT = 1 << 10, LARGE_SNAPSHOT = 5 << 20 };
-
-/* Of the same heap, each larger than the last one. */
-static void worker_save_growing(void)
+static void worker_save_large(void)
 {
-    static size_t size;
-    char *snapshot, frame[256];
+    char *snapshot = calloc(1, LARGE_SNAPSHOT), frame[256];
 
-    size = size == 0 ? SMALL_SNAPSHOT : LARGE_SNAPSHOT;
-    snapshot = calloc(1, size);
-    if (snapshot == NULL)
-        _exit(2);
-    memcpy(snapshot, xs_head, sizeof xs_head - 1);
-    if (io_write_all(WORKER_SAVE_FD, snapshot, size) != 0)
+    if (snapshot == NULL || io_write_all(WORKER_SAVE_FD, snapshot, LARGE_SNAPSHOT) != 0)
         _exit(2);
     free(snapshot);
-    snprintf(frame, sizeof frame, "." METER_AS_LOADED "%zu", size);
+    snprintf(frame, sizeof frame, "." METER "%d", LARGE_SNAPSHOT);
     worker_send(frame);
 }
 
 static void worker_save(const char *vat)
 {
-    if (strcmp(vat, "growing") == 0) {
-        worker_save_growing();
+    if (strcmp(vat, "large") == 0) {
+        worker_save_large();
         return;
     }
     if (io_write_all(WORKER_SAVE_FD, "a heap", 6) != 0)
         _exit(2);
-    worker_send(strcmp(vat, "onward") == 0 ? "." METER_AS_LOADED "6" : "." METER "6");
+    worker_send("." METER "6");
 }
 
-/* Whether it was started from what worker_save() wrote. */
+/* Whether it was started from the runtime's snapshot, or from what worker_save_large() wrote. */
 static bool worker_has_its_heap(void)
 {
-    char bytes[16] = "";
     size_t length = 0;
+    char bytes[4096];
     ssize_t more;
 
-    while ((more = read(WORKER_SNAPSHOT_FD, bytes + length, sizeof bytes - length)) > 0)
+    while ((more = read(WORKER_SNAPSHOT_FD, bytes, sizeof bytes)) > 0)
         length += (size_t)more;
-    return more == 0 && length == 6 && memcmp(bytes, "a heap", 6) == 0;
+    return more == 0 && (length == 6 || length == LARGE_SNAPSHOT);
 }
 
 /* One frame. A vat's name decides where it goes wrong. */
@@ -158,7 +142,7 @@ static void worker_obey(const char *vat, const char *frame)
         worker_send("." METER);
         break;
     case COMMAND_READY:
-        if (strcmp(vat, "stays") == 0 && !worker_has_its_heap())
+        if (strcmp(vat, "large") == 0 && !worker_has_its_heap())
             _exit(2);
         if (!worker_is_faulty(vat, "start"))
             worker_send(".");
@@ -497,197 +481,6 @@ static int count_children(void)
     return count;
 }
 
-/* Its vat has a worker that started from the snapshot; the one that wrote it does not end. */
-static void save_one_that_stays(struct hall *hall)
-{
-    set_up(hall, 0);
-    add_past(hall, 1);
-    add_vat(hall, 1, "stays");
-    hall->save_when_ready = true;
-    warehouse_bring(hall->warehouse, 1);
-    expect(hall, "ready1 saved1 ready1");
-}
-
-static void a_vat_goes_on_while_its_last_worker_takes_long_to_end(void **state)
-{
-    struct hall hall;
-    int children;
-
-    (void)state;
-    save_one_that_stays(&hall);
-    children = count_children();
-    assert_true(children == 2 || children == -1);
-    warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
-    expect(&hall, "sent1 answered1");
-    tear_down(&hall);
-}
-
-/* The processes that this one has started and not reaped, and the last of them. */
-static pid_t last_child(void)
-{
-    char path[64], line[4096] = "";
-    const char *last;
-    FILE *file;
-
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-    file = fopen(path, "r");
-    assert_non_null(file);
-    if (fgets(line, sizeof line, file) == NULL)
-        line[0] = '\0';
-    (void)fclose(file);
-    line[strcspn(line, "\n")] = '\0';
-    while (line[0] != '\0' && line[strlen(line) - 1] == ' ')
-        line[strlen(line) - 1] = '\0';
-    last = strrchr(line, ' ');
-    return (pid_t)strtol(last != NULL ? last + 1 : line, NULL, 10);
-}
-
-static void wait_for_children(struct hall *hall, int count)
-{
-    while (count_children() > count)
-        uv_run(&hall->loop, UV_RUN_ONCE);
-}
-
-/* A vat whose next worker is there before its snapshot is due; false where that cannot be seen. */
-static bool make_next_ready(struct hall *hall)
-{
-    set_up(hall, 0);
-    add_past(hall, 1);
-    add_vat(hall, 1, "one");
-    warehouse_bring(hall->warehouse, 1);
-    expect(hall, "ready1");
-    if (count_children() == -1)
-        return false;
-    wait_for_children(hall, 1); /* another has made the first snapshot */
-    warehouse_expect_save(hall->warehouse, 1);
-    assert_int_equal(count_children(), 1); /* others' programs may tell what they do */
-    hall->launcher.foreign = false;
-    warehouse_expect_save(hall->warehouse, 1);
-    assert_int_equal(count_children(), 2);
-    warehouse_expect_save(hall->warehouse, 1);
-    assert_int_equal(count_children(), 2);
-    return true;
-}
-
-static void a_worker_that_was_made_ready_goes_on_from_the_snapshot(void **state)
-{
-    struct hall hall;
-    pid_t next;
-
-    (void)state;
-    if (make_next_ready(&hall)) {
-        next = last_child();
-        warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
-        expect(&hall, "sent1 answered1");
-        warehouse_save(hall.warehouse, 1);
-        expect(&hall, "saved1 ready1");
-        wait_for_children(&hall, 1);
-        assert_int_equal(last_child(), next);
-    }
-    tear_down(&hall);
-}
-
-static void a_worker_that_was_made_ready_with_other_limits_is_dropped(void **state)
-{
-    const struct warehouse_vat changed = {
-        .id = 1, .name = "one", .bundle_id = "b", .limits = {.compute = 12345}};
-    struct hall hall;
-    struct error error;
-    pid_t next;
-
-    (void)state;
-    if (make_next_ready(&hall)) {
-        next = last_child();
-        assert_int_equal(warehouse_provide(hall.warehouse, &changed, &error), 0);
-        wait_for_children(&hall, 1);
-        warehouse_save(hall.warehouse, 1);
-        expect(&hall, "saved1 ready1");
-        wait_for_children(&hall, 1);
-        assert_int_not_equal(last_child(), next);
-    }
-    tear_down(&hall);
-}
-
-static void a_worker_that_was_made_ready_and_ends_is_replaced(void **state)
-{
-    struct hall hall;
-    pid_t next;
-
-    (void)state;
-    if (make_next_ready(&hall)) {
-        next = last_child();
-        assert_int_equal(kill(next, SIGKILL), 0);
-        wait_for_children(&hall, 1);
-        warehouse_save(hall.warehouse, 1);
-        expect(&hall, "saved1 ready1");
-    }
-    tear_down(&hall);
-}
-
-/* A vat whose worker says that it is as if loaded from the snapshot that it has written; its only
- * one, or 0 where that cannot be seen. */
-static pid_t bring_one_that_goes_on(struct hall *hall, const char *name)
-{
-    set_up(hall, 0);
-    hall->launcher.foreign = false;
-    add_past(hall, 1);
-    add_vat(hall, 1, name);
-    warehouse_bring(hall->warehouse, 1);
-    expect(hall, "ready1");
-    if (count_children() == -1)
-        return 0;
-    wait_for_children(hall, 1); /* another has made the first snapshot */
-    return last_child();
-}
-
-static void save_onward(struct hall *hall)
-{
-    warehouse_save(hall->warehouse, 1);
-    expect(hall, "saved1 ready1");
-    wait_for_children(hall, 1);
-}
-
-static void a_worker_that_is_as_loaded_is_the_next_one_itself(void **state)
-{
-    struct hall hall;
-    pid_t worker;
-
-    (void)state;
-    worker = bring_one_that_goes_on(&hall, "onward");
-    if (worker != 0) {
-        save_onward(&hall);
-        assert_int_equal(last_child(), worker);
-        warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
-        expect(&hall, "sent1 answered1");
-        warehouse_expect_save(hall.warehouse, 1);
-        assert_int_equal(count_children(), 1); /* none is made ready beside it */
-        save_onward(&hall);
-        assert_int_equal(last_child(), worker);
-    }
-    tear_down(&hall);
-}
-
-static void under_the_counter_a_next_worker_is_wanted_as_early_as_it_takes_to_start(void **state)
-{
-    struct hall hall;
-
-    (void)state;
-    if (bring_one_that_goes_on(&hall, "onward") != 0) {
-        const int64_t saved_at = warehouse_saved_at(hall.warehouse, 1);
-
-        assert_int_equal(warehouse_deliveries_ahead(hall.warehouse, 1, saved_at + 1), 0);
-        hall.launcher.counted = true;
-        save_onward(&hall);
-        assert_int_equal(warehouse_deliveries_ahead(hall.warehouse, 1, saved_at), 0);
-        /* That many cannot have taken longer than the time since then. */
-        assert_in_range(warehouse_deliveries_ahead(hall.warehouse, 1, saved_at + 1000000000), 1,
-                        INT32_MAX);
-        assert_int_equal(warehouse_deliveries_ahead(hall.warehouse, 7, 1), 0); /* there is none */
-        hall.launcher.counted = false;
-    }
-    tear_down(&hall);
-}
-
 /* The longest file in memory of this process that is for a snapshot. */
 static off_t largest_memory(void)
 {
@@ -706,99 +499,36 @@ static off_t largest_memory(void)
     return largest;
 }
 
-/* Threads make such files as long as that, and close them. */
-static bool largest_memory_becomes(off_t least, off_t most)
+/* A thread compresses such a file, and closes it. */
+static bool large_memory_is_freed(void)
 {
     const struct timespec turn = {.tv_nsec = 1000000};
 
     for (int i = 0; i < 10000; i++) {
-        const off_t largest = largest_memory();
-
-        if (largest >= least && largest <= most)
+        if (largest_memory() < LARGE_SNAPSHOT)
             return true;
         (void)nanosleep(&turn, NULL);
     }
     return false;
 }
 
-static void a_worker_that_goes_on_has_memory_for_what_it_wrote_last(void **state)
+static void after_a_snapshot_another_worker_starts_when_the_last_one_has_ended(void **state)
 {
     struct hall hall;
+    int children;
 
     (void)state;
-    if (bring_one_that_goes_on(&hall, "growing") != 0) {
-        save_onward(&hall);
-        save_onward(&hall);
-        warehouse_expect_save(hall.warehouse, 1);
-        assert_true(largest_memory_becomes(LARGE_SNAPSHOT + 1, INT64_MAX));
-    }
-    tear_down(&hall);
-}
-
-static void a_snapshot_is_not_kept_in_memory_behind_its_worker(void **state)
-{
-    struct hall hall;
-
-    (void)state;
-    if (bring_one_that_goes_on(&hall, "growing") != 0) {
-        save_onward(&hall);
-        save_onward(&hall);
-        assert_true(largest_memory_becomes(0, LARGE_SNAPSHOT - 1));
-    }
-    tear_down(&hall);
-}
-
-static void a_worker_that_is_as_loaded_and_has_old_limits_is_replaced(void **state)
-{
-    const struct warehouse_vat changed = {
-        .id = 1, .name = "onward", .bundle_id = "b", .limits = {.compute = 12345}};
-    struct hall hall;
-    struct error error;
-    pid_t worker;
-
-    (void)state;
-    worker = bring_one_that_goes_on(&hall, "onward");
-    if (worker != 0) {
-        assert_int_equal(warehouse_provide(hall.warehouse, &changed, &error), 0);
-        save_onward(&hall);
-        assert_int_not_equal(last_child(), worker);
-        worker = last_child();
-        save_onward(&hall);
-        assert_int_equal(last_child(), worker);
-    }
-    tear_down(&hall);
-}
-
-static void a_worker_of_others_that_says_it_is_as_loaded_is_replaced(void **state)
-{
-    struct hall hall;
-    pid_t worker;
-
-    (void)state;
-    worker = bring_one_that_goes_on(&hall, "onward");
-    if (worker != 0) {
-        hall.launcher.foreign = true;
-        save_onward(&hall);
-        assert_int_not_equal(last_child(), worker);
-    }
-    tear_down(&hall);
-}
-
-static void a_worker_that_goes_on_and_ends_is_replaced(void **state)
-{
-    struct hall hall;
-    pid_t worker;
-
-    (void)state;
-    worker = bring_one_that_goes_on(&hall, "onward");
-    if (worker != 0) {
-        warehouse_save(hall.warehouse, 1);
-        expect(&hall, "saved1 ready1");
-        assert_int_equal(kill(worker, SIGKILL), 0);
-        wait_for_children(&hall, 0);
-        warehouse_bring(hall.warehouse, 1);
-        expect(&hall, "ready1");
-    }
+    set_up(&hall, 0);
+    add_past(&hall, 1);
+    add_vat(&hall, 1, "large");
+    hall.save_when_ready = true;
+    warehouse_bring(hall.warehouse, 1);
+    expect(&hall, "ready1 saved1 ready1");
+    children = count_children();
+    assert_true(children == 1 || children == -1);
+    warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
+    expect(&hall, "sent1 answered1");
+    assert_true(large_memory_is_freed());
     tear_down(&hall);
 }
 
@@ -825,9 +555,12 @@ static void workers_that_take_long_to_end_can_be_hurried(void **state)
     struct hall hall;
 
     (void)state;
-    save_one_that_stays(&hall);
+    set_up(&hall, 0);
+    add_vat(&hall, 1, "stays");
+    warehouse_bring(hall.warehouse, 1);
+    expect(&hall, "ready1");
     uv_update_time(&hall.loop);
-    warehouse_close(hall.warehouse); /* two of them end now */
+    warehouse_close(hall.warehouse);
     assert_in_range(longest_timer(&hall), 1001, 2000);
     warehouse_hurry(hall.warehouse);
     assert_in_range(longest_timer(&hall), 1, 500);
@@ -1043,17 +776,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_vat_is_brought_delivered_to_and_put_away),
-        cmocka_unit_test(a_vat_goes_on_while_its_last_worker_takes_long_to_end),
-        cmocka_unit_test(a_worker_that_was_made_ready_goes_on_from_the_snapshot),
-        cmocka_unit_test(a_worker_that_was_made_ready_with_other_limits_is_dropped),
-        cmocka_unit_test(a_worker_that_was_made_ready_and_ends_is_replaced),
-        cmocka_unit_test(a_worker_that_is_as_loaded_is_the_next_one_itself),
-        cmocka_unit_test(under_the_counter_a_next_worker_is_wanted_as_early_as_it_takes_to_start),
-        cmocka_unit_test(a_worker_that_goes_on_has_memory_for_what_it_wrote_last),
-        cmocka_unit_test(a_snapshot_is_not_kept_in_memory_behind_its_worker),
-        cmocka_unit_test(a_worker_that_is_as_loaded_and_has_old_limits_is_replaced),
-        cmocka_unit_test(a_worker_of_others_that_says_it_is_as_loaded_is_replaced),
-        cmocka_unit_test(a_worker_that_goes_on_and_ends_is_replaced),
+        cmocka_unit_test(after_a_snapshot_another_worker_starts_when_the_last_one_has_ended),
         cmocka_unit_test(its_past_is_delivered_again_and_a_snapshot_ends_that),
         cmocka_unit_test(workers_that_take_long_to_end_can_be_hurried),
         cmocka_unit_test(the_longest_idle_worker_makes_room),

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "worker/xs/garbage/xs_mark.h"
-#include "worker/xs/garbage/xs_sweep_count.h"
 
 /*
  * The second half of a collection of garbage, in place of XS's own: XS has marked what is in use.
@@ -231,45 +230,8 @@ static void destroy(const txSlot *slot)
     }
 }
 
-static const uint64_t counted = KIND(ENTRY) | KIND(MAP) | KIND(SET) | KIND(CALLBACK) | KIND(KEY_X);
-
-struct xs_sweep_count *xs_sweep_count;
-
-/* A snapshot has no entries: one is made for each key when it is loaded. */
-static size_t count_keys(const txSlot *table)
+static void sweep_slots(txMachine *the)
 {
-    const size_t step = table->kind == XS_MAP_KIND ? 2 : 1;
-    size_t slots = 0;
-
-    for (const txSlot *each = table->next->value.list.first; each != NULL; each = each->next)
-        slots++;
-    return slots / step;
-}
-
-static void count(struct xs_sweep_count *sum, const txSlot *slot)
-{
-    switch (slot->kind) {
-    case XS_ENTRY_KIND:
-        sum->entries++;
-        break;
-    case XS_MAP_KIND:
-    case XS_SET_KIND:
-        sum->keys += count_keys(slot);
-        break;
-    case XS_CALLBACK_KIND:
-        sum->unsaved = sum->unsaved || slot->value.callback.closures != NULL;
-        break;
-    case XS_KEY_X_KIND: /* its string */
-        sum->unsaved = true;
-        break;
-    default:
-        break;
-    }
-}
-
-static inline __attribute__((always_inline)) void sweep_slots_and(txMachine *the, bool counting)
-{
-    struct xs_sweep_count sum = {.known = true};
     txSlot *free_slots = NULL;
     txSize used = 0;
 
@@ -280,8 +242,6 @@ static inline __attribute__((always_inline)) void sweep_slots_and(txMachine *the
             if (slot->flag & XS_MARK_FLAG) {
                 slot->flag &= (txFlag)~XS_MARK_FLAG;
                 change_value(the, slot);
-                if (counting && (UINT64_C(1) << (slot->kind & 63) & counted))
-                    count(&sum, slot);
                 used++;
             } else {
                 if (slot->kind == XS_HOST_KIND)
@@ -294,16 +254,6 @@ static inline __attribute__((always_inline)) void sweep_slots_and(txMachine *the
     }
     the->currentHeapCount = used;
     the->freeHeap = free_slots;
-    if (counting)
-        *xs_sweep_count = sum;
-}
-
-static void sweep_slots(txMachine *the)
-{
-    if (xs_sweep_count != NULL)
-        sweep_slots_and(the, true);
-    else
-        sweep_slots_and(the, false);
 }
 
 /* ---- chunks: to their places ---- */
@@ -339,26 +289,9 @@ static void move_chunks(txBlock *block, txByte *place)
     block->temporary = NULL;
 }
 
-/* Up to where the first block had chunks before any collection: what lies behind those in use was
- * written to, and a chunk that is not filled has it. */
-static txByte *written_to;
-
-void xs_sweep_clear(void *machine)
-{
-    const txMachine *the = machine;
-    txByte *free_bytes = the->firstBlock->current;
-
-    if (written_to > free_bytes && written_to <= the->firstBlock->limit)
-        memset(free_bytes, 0, (size_t)(written_to - free_bytes));
-    written_to = NULL;
-}
-
 void xs_sweep(txMachine *the)
 {
     txSize sum = 0;
-
-    if (the->firstBlock != NULL && the->firstBlock->current > written_to)
-        written_to = the->firstBlock->current;
 
     staying = find_staying(the);
     for (txBlock *block = the->firstBlock; block != NULL; block = block->nextBlock) {

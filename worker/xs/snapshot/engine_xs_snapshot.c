@@ -91,21 +91,17 @@ static xsSnapshot describe(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], void *st
 }
 
 int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLBACKS],
-                      const char *place, bool splices, struct xs_written *written,
-                      struct error *error)
+                      const char *place, size_t *size, struct error *error)
 {
     FILE *file = snapshot_place_open(place, "wb", "ab");
-    struct xs_sweep_count found = {0};
     struct snapshot_writer writer;
     xsSnapshot snapshot = describe(callbacks, &writer);
     int problem;
 
     if (file == NULL)
         return error_system(error, errno, "cannot write snapshot %s", place);
-    snapshot_writer_begin(&writer, fileno(file), splices);
-    xs_sweep_count = &found;
+    snapshot_writer_begin(&writer, fileno(file));
     (void)xsWriteSnapshot(machine, &snapshot); /* says what snapshot.error says */
-    xs_sweep_count = NULL;
     problem = snapshot_writer_end(&writer);
     if (snapshot.error != 0)
         problem = snapshot.error;
@@ -114,12 +110,7 @@ int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLB
         problem = errno;
     if (problem != 0)
         return error_system(error, problem, "cannot write snapshot %s", place);
-    *written = (struct xs_written){
-        .size = writer.size,
-        .signature = sizeof signature - 1,
-        .slots = (size_t)snapshot.slotSize - 1,
-        .found = found,
-    };
+    *size = writer.size;
     return 0;
 }
 

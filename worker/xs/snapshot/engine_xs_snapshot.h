@@ -2,10 +2,11 @@
 #ifndef GASPIPE_WORKER_XS_SNAPSHOT_ENGINE_XS_SNAPSHOT_H
 #define GASPIPE_WORKER_XS_SNAPSHOT_ENGINE_XS_SNAPSHOT_H
 
+#include <stddef.h>
+
 #include <xsnap.h>
 
 #include "base/error.h"
-#include "worker/xs/snapshot/xs_as_loaded.h"
 
 /*
  * XS's heap, written and read in the form of npm @agoric/xsnap 0.15.0: its
@@ -18,10 +19,9 @@
 /* The table, in xsnap's order; a snapshot knows functions by their number in it. */
 enum { XS_SNAPSHOT_CALLBACKS = 18 };
 
-/* 0, or -1 with ERROR_SYSTEM. `splices`: as for snapshot_writer_begin(). */
+/* 0 with the snapshot's size in bytes, or -1 with ERROR_SYSTEM. */
 int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLBACKS],
-                      const char *place, bool splices, struct xs_written *written,
-                      struct error *error);
+                      const char *place, size_t *size, struct error *error);
 
 /*
  * A machine with that context, as it was written; the caller's. NULL with

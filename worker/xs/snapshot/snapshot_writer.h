@@ -2,7 +2,6 @@
 #ifndef GASPIPE_WORKER_XS_SNAPSHOT_SNAPSHOT_WRITER_H
 #define GASPIPE_WORKER_XS_SNAPSHOT_SNAPSHOT_WRITER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -12,18 +11,12 @@
 
 struct snapshot_writer {
     int fd;
-    size_t size; /* of all that was written */
-    bool splices;
-    unsigned block; /* which is being filled, */
-    size_t filled;  /* up to there */
+    size_t size;   /* of all that was written */
+    size_t filled; /* of the block */
 };
 
-/*
- * Into that descriptor, which is borrowed. `splices`: if it is a pipe, it may get the blocks' own
- * pages (vmsplice(2)), which are written to again once the pipe cannot hold them any more. So
- * whoever reads it has to copy, as read(2) does: with splice(2) or tee(2) it would see later bytes.
- */
-void snapshot_writer_begin(struct snapshot_writer *writer, int fd, bool splices);
+/* Writes to that descriptor, which is borrowed. */
+void snapshot_writer_begin(struct snapshot_writer *writer, int fd);
 
 /* As XS calls it with a struct snapshot_writer: 0 or an errno. */
 int snapshot_writer_write(void *context, void *bytes, size_t size);
