@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "supervisor/ping/ping_samples.h"
-#include "supervisor/process/placement/placement.h"
+#include "supervisor/process/placement.h"
 #include "worker/pipe/channel.h"
 
 static const char echo[] = "eglobalThis.handleCommand = bytes => ({ result: bytes });";
@@ -101,7 +101,7 @@ static int measure(const char *path, enum placement_kind kind, size_t count, str
     struct channel channel;
     int result;
 
-    if (placement_open(&placement, kind, PLACEMENT_NO_SEAT, error) != 0 ||
+    if (placement_open(&placement, kind, PLACEMENT_NO_SLOT, false, error) != 0 ||
         ping_samples_reserve(samples, count, error) != 0 ||
         start(&channel, path, &placement, error) != 0)
         return -1;

@@ -6,7 +6,7 @@
 #include "gas/gas_model.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
-#include "supervisor/process/placement/placement.h"
+#include "supervisor/process/placement.h"
 #include "supervisor/trace/trace_session.h"
 
 /* Rows (base/option/option.h), without their braces, of options that several commands have. */

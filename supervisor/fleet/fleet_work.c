@@ -529,7 +529,7 @@ int fleet_work(const struct fleet_options *options, struct fleet_transport *tran
                   .shared = options->shared,
                   .sandbox = options->replay.sandbox,
                   .placement = options->replay.placement,
-                  .seat = options->is_slot ? (int)options->slot : PLACEMENT_NO_SEAT}};
+                  .seat = options->is_slot ? (int)options->slot : PLACEMENT_NO_SLOT}};
     int result = 0;
 
     (void)gethostname(work.host, sizeof work.host - 1);

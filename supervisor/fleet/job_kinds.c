@@ -272,7 +272,7 @@ static int replay_kind_command(const struct job_place *place, const struct fleet
     command_line_add(line, "--snapshots=.");
     command_line_add(line, "--sandbox=%s", common_options_sandbox_levels[place->sandbox]);
     command_line_add(line, "--placement=%s", placement_names[place->placement]);
-    if (place->seat != PLACEMENT_NO_SEAT)
+    if (place->seat != PLACEMENT_NO_SLOT)
         command_line_add(line, "--seat=%d", place->seat);
     if (place->worker != NULL)
         command_line_add(line, "--worker=%s", place->worker);

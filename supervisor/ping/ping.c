@@ -166,13 +166,15 @@ static int measure_all(struct ping *ping, struct error *error)
     if (confinement_open(&ping->confinement, ping->options.sandbox, error) != 0 ||
         open_launcher(ping, error) != 0 ||
         ping_load_start(&ping->load, ping->options.load, error) != 0 ||
-        placement_open(&ping->placement, ping->options.placement, PLACEMENT_NO_SEAT, error) != 0)
+        placement_open(&ping->placement, ping->options.placement, PLACEMENT_NO_SLOT, false,
+                       error) != 0)
         return -1;
     ping->launcher.cost_limit = ping->options.cost_limit;
     ping->launcher.confinement = &ping->confinement;
     ping->launcher.placement = &ping->placement;
-    if (ping_peer_start(&ping->peer, &ping->loop, &ping->launcher, &ping->placement, error) != 0)
+    if (ping_peer_start(&ping->peer, &ping->loop, &ping->launcher, error) != 0)
         return -1;
+    placement_gather(&ping->placement);
     for (size_t i = 0; i < ping->options.size_count; i++)
         if (measure(ping, ping->options.sizes[i], error) != 0)
             return -1;

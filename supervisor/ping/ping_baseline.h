@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "supervisor/process/placement/placement.h"
+#include "supervisor/process/placement.h"
 
 /*
  * What the pipe itself costs: a child process that reads so many bytes and

@@ -8,7 +8,7 @@
 #include "base/option/option.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
-#include "supervisor/process/placement/placement.h"
+#include "supervisor/process/placement.h"
 
 enum { PING_SIZES_MAX = 16 };
 

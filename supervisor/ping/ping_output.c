@@ -40,7 +40,7 @@ static void put_place(struct buf *out, const struct placement *placement)
         break;
     case PLACEMENT_AUTO:
         if (placement->here >= 0)
-            buf_printf(out, "both ends on processor %d, as found best", placement->here);
+            buf_printf(out, "both ends on processor %d", placement->here);
         else
             buf_append_string(out, "both ends where the system puts them, as found best");
         break;

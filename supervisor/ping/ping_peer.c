@@ -68,17 +68,9 @@ static void add_trip(const struct ping_peer *peer, const struct trip *trip, stru
 
 static void take_trip(const struct ping_peer *peer, const struct meter *meter, struct stamp come)
 {
-    struct trip trip = split_trip(peer, meter, come);
-    const struct placement_observation seen = {
-        .now = come.mono,
-        .waited = trip.down + trip.up,
-        .frames = 2,
-        .in_flight = 1,
-    };
-    const char *reason;
+    const struct trip trip = split_trip(peer, meter, come);
 
     add_trip(peer, &trip, come, stamp_after(come));
-    (void)placement_observe(peer->placement, &seen, &reason);
 }
 
 static int take_answer(struct ping_peer *peer, struct iovec frame, struct stamp come,
@@ -161,7 +153,7 @@ static int wait_for_answers(struct ping_peer *peer, struct error *error)
 }
 
 int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launcher *launcher,
-                    struct placement *placement, struct error *error)
+                    struct error *error)
 {
     const struct worker_listener listener = {
         .context = peer,
@@ -171,7 +163,7 @@ int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launch
         .gone = gone,
     };
 
-    *peer = (struct ping_peer){.loop = loop, .placement = placement, .left = 1};
+    *peer = (struct ping_peer){.loop = loop, .left = 1};
     peer->process = launcher_start(launcher, loop, "gaspipe-worker:ping", &listener, error);
     if (peer->process == NULL)
         return -1;

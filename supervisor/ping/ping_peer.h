@@ -28,7 +28,6 @@ struct ping_trips {
 struct ping_peer {
     uv_loop_t *loop;
     struct worker_process *process;
-    struct placement *placement;
     struct iovec message;
     size_t left;              /* round trips to go */
     struct ping_trips *trips; /* NULL: not measured */
@@ -39,12 +38,9 @@ struct ping_peer {
     char stderr_text[256]; /* that the worker printed last */
 };
 
-/*
- * 0, or -1 with ERROR_SYSTEM; then too the peer is to be stopped. `placement` is borrowed and
- * told of each round trip.
- */
+/* 0, or -1 with ERROR_SYSTEM; then too the peer is to be stopped. */
 int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launcher *launcher,
-                    struct placement *placement, struct error *error);
+                    struct error *error);
 
 /* So many round trips, one after the other; trips has room for them, or is NULL. */
 int ping_peer_run(struct ping_peer *peer, struct iovec message, size_t count,

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/guest.h"
-#include "supervisor/process/placement/placement.h"
+#include "supervisor/process/placement.h"
 #include "supervisor/process/worker_process.h"
 #include "supervisor/process/zygote.h"
 

@@ -20,8 +20,6 @@ struct session {
     bool gone, bad, late;
     bool in_loop; /* it runs */
     int exit_status, signal_number;
-    struct stamp since; /* the last frame down, or up if one came since */
-    struct session_turns turns;
     char stderr_text[STDERR_TEXT_SIZE];
     char problem[STDERR_TEXT_SIZE]; /* of a bad frame */
 };
@@ -64,10 +62,7 @@ static void on_frame(void *context, struct iovec frame, struct stamp come)
         be_bad(session, "it sent a second frame where one is right");
         return;
     }
-    session->turns.now = come.mono;
-    session->turns.away += come.mono - session->since.mono;
-    session->turns.frames += 2;
-    session->since = come;
+    (void)come;
     keep_frame(session, frame);
     end_turn(session);
 }
@@ -131,8 +126,10 @@ struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, 
 
 int session_send(struct session *session, const struct iovec *parts, int count, struct error *error)
 {
+    struct stamp sent;
+
     session->awaits = true;
-    return worker_process_send(session->process, parts, count, &session->since, error);
+    return worker_process_send(session->process, parts, count, &sent, error);
 }
 
 static void run_loop(struct session *session)
@@ -182,14 +179,6 @@ int session_wait(struct session *session, uint64_t timeout_ms, struct session_ne
         news->event = SESSION_TIMEOUT;
     }
     return 0;
-}
-
-struct session_turns session_take_turns(struct session *session)
-{
-    const struct session_turns turns = session->turns;
-
-    session->turns = (struct session_turns){0};
-    return turns;
 }
 
 static void timer_closed(uv_handle_t *handle)

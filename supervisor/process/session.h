@@ -47,16 +47,6 @@ int session_wait(struct session *session, uint64_t timeout_ms, struct session_ne
 int session_begin_snapshot(struct session *session, struct error *error);
 int session_end_snapshot(struct session *session, struct error *error);
 
-/* What was exchanged with the worker, for as long as it had the turn. */
-struct session_turns {
-    int64_t now;  /* when its last frame came; nanoseconds of CLOCK_MONOTONIC */
-    int64_t away; /* nanoseconds from sending each frame to the last one's coming before the next */
-    int64_t frames; /* both ways */
-};
-
-/* Since the last call, or the start. */
-struct session_turns session_take_turns(struct session *session);
-
 /* Ends the worker, waits until it is gone, and frees. NULL is allowed. */
 void session_end(struct session *session);
 

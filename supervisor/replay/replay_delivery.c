@@ -6,7 +6,6 @@
 
 #include "proto/command.h"
 #include "slog/model/describe.h"
-#include "supervisor/process/placement/placement_meter.h"
 #include "supervisor/process/worker_exit.h"
 
 /* ---- a worker ---- */
@@ -191,13 +190,6 @@ static int probe(struct replay_vat *vat, const struct source_event *event,
     return replay_probes_note(vat->context->probes, &vat->result, event, meter, error);
 }
 
-static void observe_placement(struct replay_vat *vat, const struct meter *meter)
-{
-    const struct session_turns turns = session_take_turns(vat->worker.session);
-
-    placement_observe_meter(vat->worker.host->placement, meter, &turns);
-}
-
 static int replay_delivery_finish(struct replay_vat *vat, const struct source_event *event,
                                   const struct session_news *news, struct delivery_compare *compare,
                                   struct error *error)
@@ -205,8 +197,6 @@ static int replay_delivery_finish(struct replay_vat *vat, const struct source_ev
     struct delivery_outcome outcome = {0};
     int result = read_outcome(vat, news, &outcome, error);
 
-    if (result == 0 && outcome.metered)
-        observe_placement(vat, &outcome.meter);
     if (result == 0)
         result = probe(vat, event, &outcome, error);
     if (result == 0) {
@@ -309,7 +299,7 @@ int replay_delivery(struct replay_vat *vat, const struct source_event *event, st
     describe_delivery(event->delivery->delivery, &vat->result.description);
     if (vat->made != NULL && recorded_delivery_begin(vat->made, event->delivery->delivery) != 0)
         return error_memory(error, "a delivery");
-    (void)session_take_turns(vat->worker.session);
+    placement_gather(vat->worker.host->placement);
     if (send_delivery(vat, event->delivery, error) != 0)
         return -1;
     result = exchange(vat, event, &compare, error);

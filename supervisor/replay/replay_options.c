@@ -313,7 +313,7 @@ struct replay_options replay_options_defaults(void)
         .timeout_ms = COMMON_OPTIONS_TIMEOUT_MS,
         .jobs = 1,
         .placement = PLACEMENT_AUTO,
-        .seat = PLACEMENT_NO_SEAT,
+        .seat = PLACEMENT_NO_SLOT,
         .part_count = 1,
         .selection = {.span = -1, .to = INT64_MAX},
     };

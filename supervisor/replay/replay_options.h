@@ -10,7 +10,7 @@
 #include "gas/gas_model.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
-#include "supervisor/process/placement/placement.h"
+#include "supervisor/process/placement.h"
 #include "supervisor/replay/source/archive_folder.h"
 #include "supervisor/replay/source/selection.h"
 #include "supervisor/trace/trace_session.h"

@@ -16,7 +16,6 @@
 #include "supervisor/run/output.h"
 #include "supervisor/run/run_lines.h"
 #include "supervisor/run/run_options.h"
-#include "supervisor/run/run_placement.h"
 #include "supervisor/run/run_profiles.h"
 #include "supervisor/run/run_vats.h"
 #include "supervisor/run/stop_signals.h"
@@ -175,6 +174,7 @@ static void run_on_delivered(void *context, const struct delivery_report *report
     char place[RUN_LINES_PLACE_SIZE];
     struct error error;
 
+    placement_gather(&run->placement);
     run_lines_make_place(&run->lines, place);
     placed.file = path;
     placed.place = run->lines.started ? place : NULL;
@@ -188,9 +188,7 @@ static void run_on_delivered(void *context, const struct delivery_report *report
     run_lines_shown(&run->lines, report);
     if (output_delivery(&run->output, &placed, &error) != 0 || note_end(run, report, &error) != 0 ||
         run_profiles_add(&run->profiles, report, &error) != 0 ||
-        note_trace(run, report, &error) != 0 ||
-        run_placement_observe(&run->placement, run->slog, scheduler_overlaps(run->scheduler),
-                              report, &error) != 0)
+        note_trace(run, report, &error) != 0)
         fail_run(run, &error);
     else if (report->crank_ended)
         keep_crank(run);
@@ -359,9 +357,9 @@ static int open_run_launcher(struct run *run, struct error *error)
     run->launcher.placement = &run->placement;
     if (result == 0 && run->launcher.counted)
         result = fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);
-    return result == 0
-               ? placement_open(&run->placement, options->placement, PLACEMENT_NO_SEAT, error)
-               : -1;
+    return result == 0 ? placement_open(&run->placement, options->placement, PLACEMENT_NO_SLOT,
+                                        options->jobs > 1, error)
+                       : -1;
 }
 
 static int open_trace(struct run *run, struct error *error)

@@ -102,7 +102,6 @@ static int report_refused(struct run_lines *lines, const struct delivery_line *l
         .pipe = REPORT_NONE,
         .worker = REPORT_NONE,
         .kernel = REPORT_NONE,
-        .processor = REPORT_NONE,
     };
     int result;
 

@@ -12,7 +12,7 @@
 #include "supervisor/nats.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
-#include "supervisor/process/placement/placement.h"
+#include "supervisor/process/placement.h"
 #include "supervisor/run/operator/operations.h"
 #include "supervisor/trace/trace_session.h"
 

@@ -770,11 +770,6 @@ struct scheduler *scheduler_new(const struct scheduler_options *options,
     return NULL;
 }
 
-bool scheduler_overlaps(const struct scheduler *scheduler)
-{
-    return scheduler->speculation != NULL && speculation_overlaps(scheduler->speculation);
-}
-
 struct kernel *scheduler_kernel(const struct scheduler *scheduler)
 {
     return scheduler->registrar.kernel;

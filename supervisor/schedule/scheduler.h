@@ -76,9 +76,6 @@ struct scheduler_listener {
 struct scheduler *scheduler_new(const struct scheduler_options *options,
                                 const struct scheduler_listener *listener, struct error *error);
 
-/* Whether deliveries overlap now: several jobs, and looking ahead pays. */
-bool scheduler_overlaps(const struct scheduler *scheduler);
-
 /* The kernel, to queue messages and query; inside the open transaction. */
 struct kernel *scheduler_kernel(const struct scheduler *scheduler);
 

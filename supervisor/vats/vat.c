@@ -205,7 +205,7 @@ static void take_event(struct vat *vat, const struct vat_input *input)
 
         vat->state = step.next;
         if (step.next != VAT_DELIVERING)
-            vat_leave_seat(vat);
+            vat_release_cpu(vat);
         follows = act(vat, step.action, &next);
         if (follows == VAT_EVENT_NONE)
             tell_owner(vat, before, step.action);
@@ -266,7 +266,7 @@ struct vat *vat_new(struct vat_owner *owner, const struct warehouse_vat *describ
     vat->deliveries = described->deliveries;
     vat->limits = described->limits;
     vat->heap_fd = vat->fresh_fd = -1;
-    vat->last_seat = -1;
+    vat->last_cpu = -1;
     vat->log.slog = owner->options->slog;
     snprintf(vat->log.vat_id, sizeof vat->log.vat_id, "v%" PRId64, vat->id);
     vat_timer_init(&vat->timer, owner->options->loop, on_vat_timeout, vat);

@@ -2,7 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_VATS_VAT_H
 #define GASPIPE_SUPERVISOR_VATS_VAT_H
 
-#include "supervisor/process/placement/placement_seats.h"
+#include "supervisor/process/placement.h"
 #include "supervisor/runtime/vat_runtime.h"
 #include "supervisor/runtime/warm_start.h"
 #include "supervisor/vats/rules/vat_frame.h"
@@ -24,9 +24,9 @@ struct vat_owner {
     struct vat_runtimes runtimes;
     struct warm_starts warm;
     struct vat_late_lines late; /* of the store's late snapshots */
-    struct placement_seats seats;
-    uint64_t patience_ms; /* for a worker to end by itself */
-    bool silent;          /* the listener is told nothing any more */
+    cpu_set_t reserved_cpus;    /* by deliveries in progress */
+    uint64_t patience_ms;       /* for a worker to end by itself */
+    bool silent;                /* the listener is told nothing any more */
     void *context;
     /* The worker ended before its time, or none came; why is in vat->reason. */
     void (*lost)(void *context, struct vat *vat, enum vat_state before);
@@ -50,8 +50,8 @@ struct vat {
 
     enum vat_state state;
     struct worker_process *process; /* NULL in AWAY and PREPARING */
-    int last_seat; /* the processor that a delivery was given it on last; -1: none */
-    bool seated;   /* the delivery has not ended, and no other is given out there */
+    int last_cpu;                   /* that was reserved for a delivery of it; -1: none */
+    bool reserves_cpu;              /* for the delivery in progress */
     struct vat_timer timer;
     struct vat_reason reason;          /* why its worker ended; empty: it did not */
     char stderr_line[VAT_REASON_SIZE]; /* that its worker printed last, and was not shown yet */

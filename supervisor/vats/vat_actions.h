@@ -80,7 +80,7 @@ enum vat_event vat_ready(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input);
 
 /* The delivery has ended, or its worker is lost. */
-void vat_leave_seat(struct vat *vat);
+void vat_release_cpu(struct vat *vat);
 enum vat_event vat_answer(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_stop(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *input);

@@ -3,35 +3,31 @@
 #include <string.h>
 
 #include "proto/command.h"
-#include "supervisor/process/placement/placement_seats.h"
 #include "supervisor/process/worker_process.h"
 #include "supervisor/runtime/contract_file.h"
 #include "supervisor/vats/vat_actions.h"
 
-/* Its worker wakes on a processor of its own, and may go where the system likes after that. */
-static struct stamp send_seated(struct vat *vat, struct iovec vd)
+/* Its worker wakes on a CPU of its own, and may go where Linux likes after that. */
+static struct stamp send_at_reserved_cpu(struct vat *vat, struct iovec vd)
 {
     const struct placement *placement = vat->owner->options->launcher->placement;
     struct stamp sent;
-    cpu_set_t seat;
 
-    vat->last_seat = placement_seats_take(&vat->owner->seats, placement, vat->last_seat);
-    vat->seated = vat->last_seat >= 0;
-    if (!vat->seated)
+    vat->last_cpu = placement_reserve_cpu(placement, &vat->owner->reserved_cpus, vat->last_cpu);
+    vat->reserves_cpu = vat->last_cpu >= 0;
+    if (!vat->reserves_cpu)
         return vat_send_delivery(vat, vd);
-    CPU_ZERO(&seat);
-    CPU_SET((size_t)vat->last_seat, &seat);
-    worker_process_place(vat->process, &seat);
+    placement_hold_at(vat->process, vat->last_cpu);
     sent = vat_send_delivery(vat, vd);
-    placement_set_aside(placement, vat->process);
+    placement_let_go(placement, vat->process);
     return sent;
 }
 
-void vat_leave_seat(struct vat *vat)
+void vat_release_cpu(struct vat *vat)
 {
-    if (vat->seated)
-        placement_seats_leave(&vat->owner->seats, vat->last_seat);
-    vat->seated = false;
+    if (vat->reserves_cpu)
+        CPU_CLR((size_t)vat->last_cpu, &vat->owner->reserved_cpus);
+    vat->reserves_cpu = false;
 }
 
 static struct stamp send_delivery(struct vat *vat)
@@ -40,7 +36,7 @@ static struct stamp send_delivery(struct vat *vat)
     const struct iovec vd = {(char *)vat->vd, strlen(vat->vd)};
 
     if (options->jobs > 1 && options->launcher->placement != NULL)
-        return send_seated(vat, vd);
+        return send_at_reserved_cpu(vat, vd);
     return vat_send_delivery(vat, vd);
 }
 

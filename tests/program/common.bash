@@ -13,6 +13,8 @@ BUILD=$(realpath -m "${BUILD:-$ROOT/build}")
 NATIVE=$BUILD
 [ ! -d "$BUILD/native" ] || NATIVE=$BUILD/native
 export ROOT BUILD NATIVE
+# With several jobs also short deliveries are made ahead, as if they were worth it.
+export GASPIPE_SPECULATE_ALWAYS=1
 
 bats_require_minimum_version 1.5.0
 

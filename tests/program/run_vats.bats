@@ -121,7 +121,7 @@ EOF
     assert_status 0
     [ "$(grep -c heap-snapshot-save slog)" -gt 3 ]
     assert_equal "$(jq -r .type slog | sort -u | tr '\n' ' ')" \
-        'clist crank-finish crank-start create-vat deliver deliver-result finish-replay gaspipe-placement heap-snapshot-load heap-snapshot-save slog-start start-replay syscall syscall-result vat-startup-finish vat-startup-start '
+        'clist crank-finish crank-start create-vat deliver deliver-result finish-replay heap-snapshot-load heap-snapshot-save slog-start start-replay syscall syscall-result vat-startup-finish vat-startup-start '
     run --separate-stderr "$NATIVE/gaspipe" replay --counter none --json slog
     assert_status 0
     assert_equal "$(jq -c 'select(.kind == "vat") | [.vat, .status]' <<< "$output")" \

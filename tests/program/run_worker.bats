@@ -96,25 +96,34 @@ floods() {
     assert_bad_input 2 --placement "'there'"
 }
 
-# placement [COMMAND...]: what the slog says of it when the token example is run so.
-placement() {
-    rm -f "$BATS_TEST_TMPDIR/slog"
-    run --separate-stderr "$@" "$BUILD/gaspipe" run --json --counter none \
-        --slog "$BATS_TEST_TMPDIR/slog" --vat "token=$ROOT/examples/token/contract.js" \
-        "$ROOT/examples/token/deliveries.jsonl"
-    assert_status 1
-    jq -c 'select(.type == "gaspipe-placement") | [.placement, .processor, .reason]' \
-        "$BATS_TEST_TMPDIR/slog"
+# cpus [OPTION...]: those that gaspipe may use after a delivery, and those that its worker may.
+cpus() {
+    local line worker
+
+    coproc RUN { exec "$BUILD/gaspipe" run --json --counter none --snapshot-interval 0 "$@" \
+        --vat "it=$BATS_TEST_TMPDIR/contract.js" - 2> "$BATS_TEST_TMPDIR/problem"; }
+    echo '{"vat":"it","method":"f"}' >&"${RUN[1]}"
+    read -r -t 60 line <&"${RUN[0]}" || cat "$BATS_TEST_TMPDIR/problem"
+    worker=$(cat "/proc/$RUN_PID/task"/*/children)
+    worker=${worker% }
+    sed -n 's/^Cpus_allowed_list:.//p' "/proc/$RUN_PID/status" "/proc/$worker/status"
+    eval "exec ${RUN[1]}>&-"
+    wait "$RUN_PID"
 }
 
-@test "by default workers move to the supervisor's processor, and the slog says so" {
+@test "by default a worker shares the supervisor's processor, unless deliveries overlap" {
     [ "$(nproc)" -gt 1 ] || skip 'there is one processor only: nothing to choose'
-    [[ $(placement) == '["together",'*',"one delivery is in flight"]'* ]]
-    run "$BUILD/slogreport" --json "$BATS_TEST_TMPDIR/slog"
-    assert_status 0
-}
-
-@test "processors that are not available to gaspipe are not used" {
+    [ -r /proc/$$/task/$$/children ] ||
+        skip 'this system does not list the children of a process'
+    echo 'export const f = () => 1;' > "$BATS_TEST_TMPDIR/contract.js"
+    all=$(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status)
     last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
-    assert_equal "$(placement taskset -c "$last")" '' "with one processor there is no choice"
+
+    mapfile -t shared < <(cpus)
+    assert_equal "${shared[0]}" "${shared[1]}"
+    [[ ${shared[0]} =~ ^[0-9]+$ ]] || fail "${shared[0]}"
+    assert_equal "$(cpus --jobs 2)" "$all"$'\n'"$all"
+    assert_equal "$(cpus --placement none)" "$all"$'\n'"$all"
+    # Those that are not available to gaspipe are not used.
+    assert_equal "$(taskset -cp "$last" "$BASHPID" > /dev/null && cpus)" "$last"$'\n'"$last"
 }

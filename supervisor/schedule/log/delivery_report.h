@@ -70,12 +70,10 @@ struct delivery_report {
     int64_t pipe;                      /* of the total: in the pipe, */
     int64_t worker;                    /* in the worker, */
     int64_t kernel;                    /* in the supervisor */
-    int64_t processor;                 /* nanoseconds of processor time that the worker used */
     /* Nanoseconds of CLOCK_MONOTONIC: when the worker had it and had done it; 0: not known. */
     int64_t worker_began, worker_ended;
     struct iovec profile;     /* of the meter; no bytes: none was taken */
     struct iovec gas_profile; /* likewise, gas by cost */
-    int64_t frames;           /* both ways; 0: the worker reported none */
 };
 
 #endif

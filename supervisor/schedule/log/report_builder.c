@@ -147,9 +147,6 @@ static void fill_meter(struct delivery_report *report, const struct meter *meter
     if (meter->refund_known)
         report->gas_refunded = (int64_t)meter->gas_refunded;
     report->gas_profile = meter->gas_profile;
-    if (meter->cpu_known)
-        report->processor = (meter->cpu.user + meter->cpu.system) * 1000;
-    report->frames = (int64_t)meter->stamp_count;
     report->profile = meter->profile;
     if (meter->stamp_count > 0) {
         report->worker_began = meter->stamps[0].mono;
@@ -231,7 +228,6 @@ int report_builder_finish(struct report_builder *builder, const struct delivery_
         .bytes_read = REPORT_NONE,
         .bytes_written = REPORT_NONE,
         .syscalls = builder->syscalls,
-        .processor = REPORT_NONE,
     };
     fill_meter(report, end->meter);
     if (fill_limit(builder, end, report, error) != 0)

@@ -7,18 +7,30 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "supervisor/schedule/speculation/refused_delivery.h"
-#include "supervisor/schedule/speculation/speculation_pace.h"
-#include "supervisor/schedule/speculation/speculation_trust.h"
 #include "supervisor/schedule/speculation/speculative_delivery.h"
 
 /* How many queued items, and upcoming messages, are looked at for each job. */
 enum { ITEMS_PER_JOB = 16 };
 
+/*
+ * A prediction, a record and frames that wake another CPU take longer than a short delivery. So a
+ * vat is delivered to ahead only if its last delivery computed that many nanoseconds. A
+ * mispredicted vat comes back by replay, so it rests for that many deliveries of its own.
+ */
+enum { LONG = 2000000, REST = 16 };
+
+struct vat_pace {
+    bool is_long; /* its last delivery was */
+    unsigned rest;
+};
+
 struct speculation {
     struct speculation_options options;
     struct warehouse *warehouse;
-    struct speculation_trust trust;
-    struct speculation_pace pace;
+    bool always;            /* also short deliveries: GASPIPE_SPECULATE_ALWAYS, for tests */
+    struct vat_pace *paces; /* by vat; owned */
+    size_t pace_count, pace_capacity;
+    size_t long_vats;                   /* whose last delivery was long */
     struct speculative_delivery *list;  /* one a vat at most, the newest first; owned */
     struct speculative_delivery *taken; /* the one that has its turn; owned, or NULL */
     int64_t current;                    /* the vat whose delivery has its turn; 0: none has */
@@ -98,6 +110,70 @@ static bool has_enough(const struct speculation *speculation)
     return is_stopped(speculation) || running >= speculation->options.jobs;
 }
 
+/* ---- which vats are worth it ---- */
+
+/* NULL when memory ran out: the vat is not delivered to ahead, then. */
+static struct vat_pace *pace_of(struct speculation *speculation, int64_t vat)
+{
+    const size_t needed = (size_t)vat + 1;
+    struct vat_pace *paces =
+        array_reserve(speculation->paces, &speculation->pace_capacity, needed, sizeof *paces);
+
+    if (paces == NULL)
+        return NULL;
+    speculation->paces = paces;
+    while (speculation->pace_count < needed)
+        paces[speculation->pace_count++] = (struct vat_pace){0};
+    return &paces[vat];
+}
+
+/* Nanoseconds of CPU time; where the worker does not report them, of time from its first frame to
+ * its last one. */
+static int64_t computed(const struct meter *meter)
+{
+    const size_t last = meter->stamp_count - 1;
+
+    if (meter->cpu_known)
+        return (meter->cpu.user + meter->cpu.system) * 1000;
+    return meter->stamp_count < 2 ? 0 : (meter->stamps[last].real - meter->stamps[0].real) * 1000;
+}
+
+/* After a delivery of the vat. */
+static void note_pace(struct speculation *speculation, int64_t vat, const struct meter *meter)
+{
+    struct vat_pace *pace = pace_of(speculation, vat);
+
+    if (pace == NULL)
+        return;
+    speculation->long_vats -= pace->is_long;
+    pace->is_long = computed(meter) >= LONG;
+    speculation->long_vats += pace->is_long;
+    if (pace->rest > 0)
+        pace->rest--;
+}
+
+static void note_misprediction(struct speculation *speculation, int64_t vat)
+{
+    struct vat_pace *pace = pace_of(speculation, vat);
+
+    if (pace != NULL)
+        pace->rest = REST;
+}
+
+/* While a snapshot is written there is nothing to lose. */
+static bool short_ones_are_worth_it(const struct speculation *speculation)
+{
+    return speculation->between || speculation->always;
+}
+
+static bool is_worth_it(struct speculation *speculation, int64_t vat)
+{
+    const struct vat_pace *pace = pace_of(speculation, vat);
+
+    return pace != NULL && pace->rest == 0 &&
+           (pace->is_long || short_ones_are_worth_it(speculation));
+}
+
 /* ---- predictions ---- */
 
 /* Whether the vat had an item before. True also if memory ran out: the vat is skipped. */
@@ -126,8 +202,7 @@ static enum kernel_interest interest_in(void *context, int64_t vat)
         return KERNEL_ENOUGH;
     if (has_met(speculation, vat) || vat == speculation->current ||
         find_speculative(speculation, vat) != NULL ||
-        !warehouse_waits(speculation->warehouse, vat) ||
-        !speculation_trust_allows(&speculation->trust, vat))
+        !warehouse_waits(speculation->warehouse, vat) || !is_worth_it(speculation, vat))
         return KERNEL_PASS;
     return KERNEL_PREDICT;
 }
@@ -185,8 +260,8 @@ static void speculate(struct speculation *speculation, bool current_runs)
 
     speculation->current_runs = current_runs;
     speculation->met_count = 0;
-    /* While a snapshot is written there is nothing to lose. */
-    if ((speculation->pace.alone && !speculation->between) || has_enough(speculation))
+    if ((speculation->long_vats == 0 && !short_ones_are_worth_it(speculation)) ||
+        has_enough(speculation))
         return;
     if (kernel_predict(speculation->options.kernel, &prediction, &items, &error) != 0 ||
         predict_upcoming(speculation, &prediction, items, &error) != 0)
@@ -216,23 +291,10 @@ static void end_current(struct speculation *speculation)
         speculative_delivery_free(taken);
 }
 
-static void observe_pace(struct speculation *speculation, const struct meter *meter)
-{
-    const struct speculation_turn turn = {
-        .now = stamp_now().mono,
-        .processor = meter->cpu_known ? (meter->cpu.user + meter->cpu.system) * 1000 : 0,
-        .compute = meter->compute,
-        .ahead = speculation->taken != NULL,
-        .jobs = speculation->options.jobs,
-    };
-
-    speculation_pace_observe(&speculation->pace, &turn);
-}
-
 static void report_answered(struct speculation *speculation, int64_t vat,
                             const struct warehouse_answer *answer)
 {
-    observe_pace(speculation, answer->meter);
+    note_pace(speculation, vat, answer->meter);
     end_current(speculation);
     speculation->options.events.answered(speculation->options.events.context, vat, answer);
 }
@@ -546,18 +608,6 @@ static bool is_whole(const struct speculation *speculation,
     return speculative->lost || warehouse_is_speculative(speculation->warehouse, speculative->vat);
 }
 
-static void judge_prediction(struct speculation *speculation,
-                             const struct speculative_delivery *speculative, bool right)
-{
-    const int64_t saved_at = warehouse_saved_at(speculation->warehouse, speculative->vat);
-
-    if (right)
-        speculation_trust_right(&speculation->trust, speculative->vat);
-    else
-        speculation_trust_wrong(&speculation->trust, speculative->vat,
-                                speculative->position - (saved_at > 0 ? saved_at : 0));
-}
-
 /* The vat's speculative delivery if it is this delivery; if not, it is dropped. */
 static struct speculative_delivery *take_speculative(struct speculation *speculation,
                                                      const struct kernel_delivery *delivery)
@@ -568,7 +618,8 @@ static struct speculative_delivery *take_speculative(struct speculation *specula
     if (speculative == NULL)
         return NULL;
     right = speculative_delivery_is(speculative, delivery);
-    judge_prediction(speculation, speculative, right);
+    if (!right)
+        note_misprediction(speculation, delivery->vat);
     if (!right || !is_whole(speculation, speculative)) {
         withdraw(speculation, delivery->vat);
         return NULL;
@@ -640,11 +691,6 @@ struct delivery_route speculation_route(struct speculation *speculation,
     };
 }
 
-bool speculation_overlaps(const struct speculation *speculation)
-{
-    return speculation_pace_overlaps(&speculation->pace);
-}
-
 /* A worker is busy with the snapshot. */
 void speculation_go_on(struct speculation *speculation)
 {
@@ -661,7 +707,10 @@ struct speculation *speculation_new(const struct speculation_options *options, s
     if (speculation == NULL)
         error_memory(error, "speculative deliveries");
     else
-        speculation->options = *options;
+        *speculation = (struct speculation){
+            .options = *options,
+            .always = getenv("GASPIPE_SPECULATE_ALWAYS") != NULL,
+        };
     return speculation;
 }
 
@@ -677,7 +726,7 @@ void speculation_free(struct speculation *speculation)
     }
     speculative_delivery_free(speculation->taken);
     refused_delivery_free(&speculation->refused);
-    speculation_trust_free(&speculation->trust);
+    free(speculation->paces);
     free(speculation->met);
     free(speculation);
 }

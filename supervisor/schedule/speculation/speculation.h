@@ -60,9 +60,6 @@ struct warehouse_listener speculation_listener(struct speculation *speculation);
 struct delivery_route speculation_route(struct speculation *speculation,
                                         struct warehouse *warehouse);
 
-/* Whether deliveries overlap now (speculation_pace.h). */
-bool speculation_overlaps(const struct speculation *speculation);
-
 /* Until the next delivery has its turn, a vat's snapshot is waited for: others' deliveries go on.
  */
 void speculation_go_on(struct speculation *speculation);

@@ -27,7 +27,8 @@ struct fake_vat {
 struct warehouse {
     struct warehouse_listener listener;
     struct fake_vat vats[FAKE_VATS];
-    struct buf calls; /* since the test looked last, a line each */
+    struct buf calls;    /* since the test looked last, a line each */
+    int64_t computes_us; /* a worker, for a delivery */
 };
 
 static struct warehouse *fake; /* the one that the scheduler under test has made */
@@ -81,7 +82,11 @@ static inline void fake_asks(int64_t vat, const char *vsc)
 
 static inline void fake_answers(int64_t vat)
 {
-    const struct meter meter = {.compute = 100};
+    const struct meter meter = {
+        .compute = 100,
+        .cpu_known = true,
+        .cpu.user = fake->computes_us,
+    };
     const struct warehouse_answer answer = {.come = fake_now(), .meter = &meter};
 
     fake->vats[vat].waits = true;

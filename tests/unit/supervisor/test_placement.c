@@ -7,9 +7,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/process/placement/placement_meter.h"
-
-static const int64_t MICROSECONDS = 1000;
+#include "supervisor/process/placement.h"
 
 static cpu_set_t all;
 
@@ -35,106 +33,138 @@ static int processor_number(int n)
     return processor;
 }
 
+static int usable_cpus(void)
+{
+    cpu_set_t usable;
+
+    assert_int_equal(sched_getaffinity(0, sizeof usable, &usable), 0);
+    return CPU_COUNT(&usable);
+}
+
 static void skip_with_one_processor(void)
 {
     if (CPU_COUNT(&all) < 2)
         skip(); /* there is nothing to choose */
 }
 
-/* A delivery with one syscall took 50 us, of which the worker had it for 20 us and 10 us. */
-static void deliver(struct placement *placement, int64_t now, int64_t frames)
-{
-    struct stamp stamps[] = {{.mono = 1000 * MICROSECONDS},
-                             {.mono = 1020 * MICROSECONDS},
-                             {.mono = 1030 * MICROSECONDS},
-                             {.mono = 1040 * MICROSECONDS}};
-    const struct meter meter = {.stamps = stamps, .stamp_count = 4};
-    const struct session_turns turns = {.now = now, .away = 50 * MICROSECONDS, .frames = frames};
-
-    placement_observe_meter(placement, &meter, &turns);
-}
-
-static void test_seats_are_different_processors_in_turn(void **state)
+static void slots_are_different_cpus_in_turn(void **state)
 {
     struct placement placement;
     struct error error;
 
     (void)state;
     skip_with_one_processor();
-    for (int seat = 0; seat < 2 * CPU_COUNT(&all); seat++) {
-        assert_int_equal(placement_open(&placement, PLACEMENT_SAME, seat, &error), 0);
-        assert_int_equal(placement.here, processor_number(seat % CPU_COUNT(&all)));
+    for (int slot = 0; slot < 2 * CPU_COUNT(&all); slot++) {
+        assert_int_equal(placement_open(&placement, PLACEMENT_SAME, slot, false, &error), 0);
+        assert_int_equal(placement.here, processor_number(slot % CPU_COUNT(&all)));
         assert_int_equal(sched_getcpu(), placement.here);
         assert_int_equal(give_processors_back(NULL), 0);
     }
 }
 
-static void test_auto_is_together_on_its_seat_from_the_first_delivery_on(void **state)
+static void auto_shares_the_cpu_of_its_slot_from_the_first_delivery_on(void **state)
 {
     struct placement placement;
     struct error error;
 
     (void)state;
     skip_with_one_processor();
-    assert_int_equal(placement_open(&placement, PLACEMENT_AUTO, 1, &error), 0);
+    assert_int_equal(placement_open(&placement, PLACEMENT_AUTO, 1, false, &error), 0);
     assert_int_equal(placement.here, -1);
-    deliver(&placement, 1000 * MICROSECONDS, 4);
+    placement_gather(&placement);
     assert_int_equal(placement.here, processor_number(1));
     assert_int_equal(sched_getcpu(), processor_number(1));
+    /* Once: who is moved afterwards by others stays there. */
+    assert_int_equal(give_processors_back(NULL), 0);
+    placement_gather(&placement);
+    assert_int_equal(usable_cpus(), CPU_COUNT(&all));
 }
 
-static void test_a_record_without_a_stamp_for_each_frame_is_passed_over(void **state)
+static void auto_moves_nothing_where_deliveries_overlap(void **state)
 {
     struct placement placement;
     struct error error;
 
     (void)state;
-    assert_int_equal(placement_open(&placement, PLACEMENT_AUTO, 0, &error), 0);
-    deliver(&placement, 1000 * MICROSECONDS, 6);
+    assert_int_equal(placement_open(&placement, PLACEMENT_AUTO, 1, true, &error), 0);
+    placement_gather(&placement);
     assert_int_equal(placement.here, -1);
+    assert_int_equal(usable_cpus(), CPU_COUNT(&all));
 }
 
-static void test_what_a_meter_says_is_what_frames_waited(void **state)
-{
-    struct placement placement;
-    struct error error;
+/* No machine that runs tests has these. */
+enum { FIRST = 1000, SECOND, THIRD };
 
-    (void)state;
-    skip_with_one_processor();
-    assert_int_equal(placement_open(&placement, PLACEMENT_AUTO, 0, &error), 0);
-    deliver(&placement, 1000 * MICROSECONDS, 4);
-    deliver(&placement, 2000 * MICROSECONDS, 4);
-    assert_int_equal(placement.decision.waited, 20 * MICROSECONDS);
-    assert_int_equal(placement.decision.frames, 4);
+static struct placement overlapping(void)
+{
+    struct placement placement = {.kind = PLACEMENT_AUTO, .here = -1, .there = -1, .overlap = true};
+
+    CPU_SET(FIRST, &placement.before);
+    CPU_SET(SECOND, &placement.before);
+    CPU_SET(THIRD, &placement.before);
+    return placement;
 }
 
-static void test_stamps_that_cannot_be_are_passed_over(void **state)
+static void each_worker_reserves_a_cpu_of_its_own(void **state)
 {
-    const struct session_turns turns = {.now = 1000, .away = 50, .frames = 4};
-    struct stamp stamps[] = {{.mono = 1},         {.mono = INT64_MAX}, {.mono = 1},
-                             {.mono = INT64_MAX}, {.mono = INT64_MAX}, {.mono = 1},
-                             {.mono = INT64_MAX}, {.mono = 1}};
-    struct placement placement;
-    struct error error;
+    const struct placement placement = overlapping();
+    cpu_set_t reserved = {0};
 
     (void)state;
-    assert_int_equal(placement_open(&placement, PLACEMENT_AUTO, 0, &error), 0);
-    for (size_t first = 0; first < 8; first += 4) {
-        const struct meter meter = {.stamps = &stamps[first], .stamp_count = 4};
-
-        placement_observe_meter(&placement, &meter, &turns);
-        assert_int_equal(placement.here, -1);
-        assert_int_equal(placement.decision.waited, 0);
-    }
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, -1), FIRST);
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, -1), SECOND);
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, FIRST), THIRD);
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, SECOND), -1);
+    CPU_CLR(SECOND, &reserved);
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, THIRD), SECOND);
 }
 
-static void test_time_without_a_processor_is_waiting_too(void **state)
+static void its_last_cpu_is_reserved_again(void **state)
 {
+    const struct placement placement = overlapping();
+    cpu_set_t reserved = {0};
+
     (void)state;
-    assert_int_equal(placement_waited(10, 30, 20), 20);
-    assert_int_equal(placement_waited(10, 30, PLACEMENT_UNKNOWN), 10);
-    assert_int_equal(placement_waited(10, 30, 40), 10);
-    assert_int_equal(placement_waited(PLACEMENT_UNKNOWN, 30, 20), PLACEMENT_UNKNOWN);
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, THIRD), THIRD);
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, SECOND), SECOND);
+    /* One that may not be used is none. */
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, THIRD + 1), FIRST);
+}
+
+/* The supervisor needs it for what comes out of deliveries. */
+static void the_callers_cpu_comes_last(void **state)
+{
+    struct placement placement = overlapping();
+    cpu_set_t reserved = {0}, own;
+    const int caller = sched_getcpu();
+
+    (void)state;
+    CPU_ZERO(&own);
+    CPU_SET((size_t)caller, &own);
+    assert_int_equal(sched_setaffinity(0, sizeof own, &own), 0);
+    placement.before = own;
+    CPU_SET(THIRD, &placement.before);
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, caller), THIRD);
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, caller), caller);
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, caller), -1);
+}
+
+static void none_is_reserved_where_there_is_no_choice(void **state)
+{
+    struct placement placement = overlapping();
+    cpu_set_t reserved = {0};
+
+    (void)state;
+    placement.overlap = false;
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, -1), -1);
+    placement = overlapping();
+    placement.kind = PLACEMENT_NONE;
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, -1), -1);
+    placement = overlapping();
+    CPU_CLR(SECOND, &placement.before);
+    CPU_CLR(THIRD, &placement.before);
+    assert_int_equal(placement_reserve_cpu(&placement, &reserved, -1), -1);
+    assert_int_equal(CPU_COUNT(&reserved), 0);
 }
 
 #define PLACED(test) cmocka_unit_test_teardown(test, give_processors_back)
@@ -142,12 +172,13 @@ static void test_time_without_a_processor_is_waiting_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PLACED(test_seats_are_different_processors_in_turn),
-        PLACED(test_auto_is_together_on_its_seat_from_the_first_delivery_on),
-        PLACED(test_a_record_without_a_stamp_for_each_frame_is_passed_over),
-        PLACED(test_what_a_meter_says_is_what_frames_waited),
-        PLACED(test_stamps_that_cannot_be_are_passed_over),
-        cmocka_unit_test(test_time_without_a_processor_is_waiting_too),
+        PLACED(slots_are_different_cpus_in_turn),
+        PLACED(auto_shares_the_cpu_of_its_slot_from_the_first_delivery_on),
+        PLACED(auto_moves_nothing_where_deliveries_overlap),
+        cmocka_unit_test(each_worker_reserves_a_cpu_of_its_own),
+        cmocka_unit_test(its_last_cpu_is_reserved_again),
+        PLACED(the_callers_cpu_comes_last),
+        cmocka_unit_test(none_is_reserved_where_there_is_no_choice),
     };
 
     return cmocka_run_group_tests(tests, keep_processors, give_processors_back);

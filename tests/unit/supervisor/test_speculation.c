@@ -28,17 +28,46 @@ static void open_speculating(struct world *world)
     scheduler_start(world->scheduler, false);
     fake_ready(1);
     fake_ready(2);
-    fake_expect("bring v1\nlog aside v2\nbring v2\nlog join v2\n"
-                "deliver v1 startVat\ndeliver ahead v2 startVat\n");
-    world_play(2);
+    fake->computes_us = 2000;
+    fake_expect("bring v1\nlog aside v2\nbring v2\nlog join v2\ndeliver v1 startVat\n");
     world_play(1);
-    fake_expect("catch up v2\n");
+    fake_expect("deliver v2 startVat\n");
+    world_play(2);
     world_expect(world, "v1 startVat\nv2 startVat\ncommitted\nidle\n");
     world_queue(world, "v1");
     world_queue(world, "v2");
     scheduler_go(world->scheduler);
     fake_expect("deliver v1 message\ndeliver ahead v2 message\n");
     fake_sent(2);
+}
+
+/* Both vats are sent a message. */
+static void queue_both(struct world *world)
+{
+    world_queue(world, "v1");
+    world_queue(world, "v2");
+    scheduler_go(world->scheduler);
+}
+
+static void short_deliveries_are_made_at_their_turn(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_speculating(&world);
+    fake->computes_us = 1999;
+    fake_answers(2);
+    world_play(1);
+    fake_expect("catch up v2\n");
+    queue_both(&world);
+    fake_expect("deliver v1 message\n");
+    fake->computes_us = 2000;
+    world_play(1);
+    fake_expect("deliver v2 message\n");
+    world_play(2);
+    queue_both(&world);
+    fake_expect("deliver v1 message\ndeliver ahead v2 message\n");
+    world_close(&world);
 }
 
 static void a_record_is_replayed_at_its_turn(void **state)
@@ -227,6 +256,7 @@ static void a_worker_that_was_put_away_is_delivered_to_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_deliveries_are_made_at_their_turn),
         cmocka_unit_test(a_record_is_replayed_at_its_turn),
         cmocka_unit_test(a_delivery_under_way_goes_on_at_its_turn),
         cmocka_unit_test(an_illegal_syscall_ends_the_vat_at_its_turn),

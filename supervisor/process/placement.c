@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/process/placement.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "supervisor/process/worker_process.h"
+
+const char *const placement_names[] = {
+    [PLACEMENT_NONE] = "none",
+    [PLACEMENT_SAME] = "same",
+    [PLACEMENT_SPREAD] = "spread",
+    [PLACEMENT_AUTO] = "auto",
+    NULL,
+};
+
+static cpu_set_t one_cpu(int cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET((size_t)cpu, &set);
+    return set;
+}
+
+static int pin(int cpu, struct error *error)
+{
+    const cpu_set_t set = one_cpu(cpu);
+
+    if (sched_setaffinity(0, sizeof set, &set) == 0)
+        return 0;
+    return error_system(error, errno, "cannot run on processor %d alone", cpu);
+}
+
+/* The first CPU after `cpu` that the set has, from its beginning again after its end. */
+static int next_cpu(const cpu_set_t *set, int cpu)
+{
+    do
+        cpu = (cpu + 1) % CPU_SETSIZE;
+    while (!CPU_ISSET((size_t)cpu, set));
+    return cpu;
+}
+
+/* The one that this thread runs on now, since moving costs; with a slot, that many after the first.
+ */
+static int first_cpu(const struct placement *placement)
+{
+    int cpu = -1;
+
+    if (placement->slot < 0)
+        return next_cpu(&placement->before, sched_getcpu() - 1);
+    for (int i = placement->slot % CPU_COUNT(&placement->before); i >= 0; i--)
+        cpu = next_cpu(&placement->before, cpu);
+    return cpu;
+}
+
+int placement_open(struct placement *placement, enum placement_kind kind, int slot, bool overlap,
+                   struct error *error)
+{
+    *placement =
+        (struct placement){.kind = kind, .here = -1, .there = -1, .slot = slot, .overlap = overlap};
+    if (kind == PLACEMENT_NONE)
+        return 0;
+    if (sched_getaffinity(0, sizeof placement->before, &placement->before) != 0)
+        return error_system(error, errno, "cannot ask which processors may be used");
+    if (kind == PLACEMENT_AUTO)
+        return 0;
+    placement->here = first_cpu(placement);
+    placement->there = placement->here;
+    if (kind == PLACEMENT_SPREAD)
+        placement->there = next_cpu(&placement->before, placement->here);
+    if (kind == PLACEMENT_SPREAD && placement->there == placement->here)
+        return error_set(error, ERROR_SYSTEM,
+                         "there is only one processor to use: spread needs two");
+    return pin(placement->here, error);
+}
+
+void placement_gather(struct placement *placement)
+{
+    const bool moves = placement->kind == PLACEMENT_AUTO && !placement->overlap &&
+                       !placement->gathered && CPU_COUNT(&placement->before) > 1;
+    struct error ignored;
+    cpu_set_t set;
+    int cpu;
+
+    placement->gathered = true;
+    if (!moves)
+        return;
+    cpu = first_cpu(placement);
+    if (pin(cpu, &ignored) != 0)
+        return;
+    set = one_cpu(cpu);
+    worker_process_place_all(&set);
+    placement->here = placement->there = cpu;
+}
+
+int placement_begin_start(const struct placement *placement, struct error *error)
+{
+    return placement->there == placement->here ? 0 : pin(placement->there, error);
+}
+
+int placement_end_start(const struct placement *placement, struct error *error)
+{
+    return placement->there == placement->here ? 0 : pin(placement->here, error);
+}
+
+/* ---- CPUs of workers whose deliveries overlap ---- */
+
+static bool is_free(const struct placement *placement, const cpu_set_t *reserved, int cpu)
+{
+    return cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET((size_t)cpu, &placement->before) &&
+           !CPU_ISSET((size_t)cpu, reserved);
+}
+
+static int choose(const struct placement *placement, const cpu_set_t *reserved, int last,
+                  int caller)
+{
+    if (last != caller && is_free(placement, reserved, last))
+        return last;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (cpu != caller && is_free(placement, reserved, cpu))
+            return cpu;
+    return is_free(placement, reserved, caller) ? caller : -1;
+}
+
+int placement_reserve_cpu(const struct placement *placement, cpu_set_t *reserved, int last)
+{
+    int cpu;
+
+    if (placement->kind != PLACEMENT_AUTO || !placement->overlap ||
+        CPU_COUNT(&placement->before) < 2)
+        return -1;
+    cpu = choose(placement, reserved, last, sched_getcpu());
+    if (cpu >= 0)
+        CPU_SET((size_t)cpu, reserved);
+    return cpu;
+}
+
+void placement_hold_at(const struct worker_process *process, int cpu)
+{
+    const cpu_set_t set = one_cpu(cpu);
+
+    worker_process_place(process, &set);
+}
+
+void placement_let_go(const struct placement *placement, const struct worker_process *process)
+{
+    worker_process_place(process, &placement->before);
+}
