@@ -86,7 +86,6 @@ int key_writes_finish(struct store *store, struct error *error)
 
     if (key_cache_unwritten(&store->cache) == NULL)
         return 0;
-    handover_wait(&store->handover); /* for what was gathered last */
     if (key_writes_gather(writes, store, error) != 0)
         return -1;
     return key_writes_perform(writes, store, error);

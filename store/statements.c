@@ -133,11 +133,6 @@ int statements_begin(struct store *store, struct error *error)
 
 int statements_enter(struct store *store, struct error *error)
 {
-    handover_wait(&store->handover);
-    if (store->commit_failed) {
-        *error = store->commit_error;
-        return -1;
-    }
     return store->begun ? statements_begin(store, error) : 0;
 }
 
@@ -151,10 +146,9 @@ static int tell_savepoints(struct store *store, struct error *error)
     return 0;
 }
 
-/* In the other thread, which has the database, the transaction is one that the caller has ended. */
 static int get_ready(struct store *store, enum statement which, struct error *error)
 {
-    if (is_control(which) || handover_is_taken_here(&store->handover))
+    if (is_control(which))
         return 0;
     if (statements_enter(store, error) != 0)
         return -1;
@@ -165,7 +159,6 @@ static int get_ready(struct store *store, enum statement which, struct error *er
 
 int statements_execute(struct store *store, const char *text, struct error *error)
 {
-    handover_wait(&store->handover);
     if (sqlite3_exec(store->database, text, NULL, NULL, NULL) != SQLITE_OK)
         return store_error(store, error);
     return 0;
@@ -197,13 +190,11 @@ static void note_bound(struct store *store, int result)
 
 void statement_bind_integer(struct store *store, enum statement which, int index, int64_t number)
 {
-    handover_wait(&store->handover);
     note_bound(store, sqlite3_bind_int64(store->statements[which], index, number));
 }
 
 void statement_bind_blob(struct store *store, enum statement which, int index, struct iovec bytes)
 {
-    handover_wait(&store->handover);
     /* An empty blob still wants an address: NULL would be SQL's NULL. */
     note_bound(store, sqlite3_bind_blob64(store->statements[which], index,
                                           bytes.iov_len > 0 ? bytes.iov_base : "", bytes.iov_len,
@@ -212,7 +203,6 @@ void statement_bind_blob(struct store *store, enum statement which, int index, s
 
 void statement_bind_text(struct store *store, enum statement which, int index, struct iovec text)
 {
-    handover_wait(&store->handover);
     note_bound(store, sqlite3_bind_text64(store->statements[which], index,
                                           text.iov_len > 0 ? text.iov_base : "", text.iov_len,
                                           SQLITE_STATIC, SQLITE_UTF8));

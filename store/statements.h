@@ -89,8 +89,7 @@ void statements_finalize(struct store *store);
 int statements_begin(struct store *store, struct error *error);
 
 /*
- * Before anything else uses the database: waits until it is this thread's (store/handover.h), and
- * begins as above. -1 also when the last commit failed in another thread.
+ * Before anything else uses the database: begins as above.
  */
 int statements_enter(struct store *store, struct error *error);
 

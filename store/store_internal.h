@@ -6,7 +6,6 @@
 #include <sqlite3.h>
 
 #include "base/buf.h"
-#include "store/handover.h"
 #include "store/integrity/commit_mark.h"
 #include "store/integrity/running_sums.h"
 #include "store/key_cache.h"
@@ -43,7 +42,7 @@ struct transaction_watch {
     void (*dropped)(struct store *store); /* all of it will be, or the store is closed */
 };
 
-/* What a commit has to write; the thread's that writes it, while the database is lent. */
+/* What a commit has to write. */
 struct commit_writes {
     struct key_writes keys;
     struct sum_writes sums;
@@ -52,13 +51,10 @@ struct commit_writes {
 
 struct store {
     sqlite3 *database;
-    struct handover handover; /* of the database */
-    bool begun;               /* a transaction is, for the caller; */
-    bool told;                /* SQLite knows of it, since a statement came, */
-    size_t savepoints_told;   /* and of so many savepoints, since one came that changes something */
+    bool begun;             /* a transaction is, for the caller; */
+    bool told;              /* SQLite knows of it, since a statement came, */
+    size_t savepoints_told; /* and of so many savepoints, since one came that changes something */
     struct commit_writes commit;
-    bool commit_failed; /* in the other thread, with the reason; nothing is done until a rollback */
-    struct error commit_error;
     sqlite3_stmt *statements[STATEMENTS];
     int bind_result; /* SQLITE_OK, or why a value could not be bound since the last step */
     char *path;      /* for words */

@@ -51,11 +51,6 @@ static int close_transaction(struct store *store, struct error *error)
         return store_error_set(store, error, ERROR_SYSTEM, "a crank is not ended");
     if (store->watch != NULL && store->watch->commits(store, error) != 0)
         return -1;
-    handover_wait(&store->handover); /* for what was gathered last */
-    if (store->commit_failed) {
-        *error = store->commit_error;
-        return -1;
-    }
     commit->total = store->sums.total;
     if (key_writes_gather(&commit->keys, store, error) != 0)
         return -1;
@@ -79,28 +74,6 @@ int store_transaction_commit_unsynced(struct store *store, struct error *error)
         return -1;
     forget_transaction(store);
     return 0;
-}
-
-int store_transaction_hand_over(struct store *store, struct error *error)
-{
-    if (close_transaction(store, error) != 0)
-        return -1;
-    forget_transaction(store);
-    handover_lend(&store->handover);
-    return 0;
-}
-
-int store_commit_write(struct store *store, struct error *error)
-{
-    int result;
-
-    handover_take(&store->handover);
-    result = write_commit(store, error);
-    store->commit_failed = result != 0;
-    if (result != 0)
-        store->commit_error = *error;
-    handover_return(&store->handover);
-    return result;
 }
 
 bool store_needs_sync(const struct store *store)
@@ -133,11 +106,10 @@ void store_transaction_rollback(struct store *store)
 {
     if (store->watch != NULL)
         store->watch->dropped(store);
-    handover_wait(&store->handover);
     /* A failed rollback leaves nothing committed either. */
     if (sqlite3_get_autocommit(store->database) == 0)
         (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
-    store->begun = store->told = store->commit_failed = false;
+    store->begun = store->told = false;
     store->savepoints_told = store->unwritten_bytes = 0;
     key_cache_clear(&store->cache);
     running_sums_clear(&store->sums);

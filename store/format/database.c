@@ -29,7 +29,6 @@ struct store *database_new(const char *path, struct error *error)
         return NULL;
     }
     store->folder_fd = store->log_fd = -1;
-    handover_init(&store->handover);
     /* All, where it is not told. */
     if (sched_getaffinity(0, sizeof store->processors, &store->processors) != 0)
         memset(&store->processors, 0xff, sizeof store->processors);
@@ -163,7 +162,6 @@ int database_set_up(struct store *store, enum schema_state state, struct error *
 
 void database_close(struct store *store)
 {
-    handover_wait(&store->handover);
     statements_finalize(store);
     (void)sqlite3_close(store->database); /* fails only while statements are left */
     store->database = NULL;
@@ -188,7 +186,6 @@ void database_free(struct store *store)
     running_sums_clear(&store->sums);
     key_writes_free(&store->commit.keys);
     free(store->commit.sums.sums);
-    handover_destroy(&store->handover);
     buf_free(&store->scope);
     buf_free(&store->place);
     free(store->path);

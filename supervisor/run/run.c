@@ -415,8 +415,6 @@ static int open_scheduler(struct run *run, struct error *error)
         .timeout_ms = run->options.timeout_ms,
         .snapshots = {.interval = run->options.snapshot_interval,
                       .initial = run->options.snapshot_initial},
-        /* A profile has only what is committed, and is written then. */
-        .commits_in_place = run->profiles.files.count > 0 || run->profiles.native != NULL,
         .reap_interval = run->options.reap_interval,
         .limits =
             {

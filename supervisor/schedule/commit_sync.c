@@ -17,17 +17,9 @@ struct sync_thread {
     struct commit_sync *owner;
     struct store *store;
     bool stopping;
-    bool writes; /* the next one, first */
-    int result;  /* of the latest sync, with its error */
+    int result; /* of the latest sync, with its error */
     struct error error;
 };
-
-static int write_and_sync(struct sync_thread *thread)
-{
-    if (thread->writes && store_commit_write(thread->store, &thread->error) != 0)
-        return -1;
-    return store_sync(thread->store, &thread->error);
-}
 
 static void run_syncs(void *argument)
 {
@@ -38,7 +30,7 @@ static void run_syncs(void *argument)
         uv_sem_wait(&thread->wanted);
         if (thread->stopping)
             return;
-        thread->result = write_and_sync(thread);
+        thread->result = store_sync(thread->store, &thread->error);
         uv_sem_post(&thread->ended);
         (void)uv_async_send(&thread->call); /* cannot fail while the handle is open */
     }
@@ -103,11 +95,10 @@ static void stop_thread(struct sync_thread *thread)
 
 /* ---- syncs ---- */
 
-static void begin_sync(struct commit_sync *sync, bool writes)
+static void begin_sync(struct commit_sync *sync)
 {
     sync->again = false;
     sync->busy = true;
-    sync->thread->writes = writes;
     sync->begins(sync->context);
     uv_ref((uv_handle_t *)&sync->thread->call);
     uv_sem_post(&sync->thread->wanted);
@@ -141,7 +132,7 @@ static void on_sync_ended(uv_async_t *call)
     struct commit_sync *sync = thread->owner;
 
     if (report_ended(sync) && sync->again && !sync->busy)
-        begin_sync(sync, false);
+        begin_sync(sync);
 }
 
 static void sync_in_place(struct commit_sync *sync)
@@ -154,13 +145,7 @@ static void sync_in_place(struct commit_sync *sync)
     sync->over(sync->context, result, &error);
 }
 
-bool commit_sync_is_free(struct commit_sync *sync)
-{
-    (void)report_ended(sync);
-    return sync->thread != NULL && !sync->busy;
-}
-
-void commit_sync_request(struct commit_sync *sync, bool writes)
+void commit_sync_request(struct commit_sync *sync)
 {
     if (sync->thread == NULL && !sync->alone && store_needs_sync(sync->store)) {
         sync->thread = start_thread(sync);
@@ -171,7 +156,7 @@ void commit_sync_request(struct commit_sync *sync, bool writes)
     else if (sync->busy)
         sync->again = true;
     else
-        begin_sync(sync, writes);
+        begin_sync(sync);
 }
 
 /* Waits until all that was requested is over. */
@@ -179,7 +164,7 @@ static void settle_syncs(struct commit_sync *sync)
 {
     while (sync->busy || sync->again) {
         if (!sync->busy)
-            begin_sync(sync, false);
+            begin_sync(sync);
         uv_sem_wait(&sync->thread->ended);
         report_sync(sync);
     }

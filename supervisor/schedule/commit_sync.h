@@ -9,10 +9,9 @@
 #include "store/store.h"
 
 /*
- * Has another thread write commits (store_commit_write()) and wait for the disk (store_sync()), so
- * that cranks go on meanwhile. One call covers all commits that were made while the one before was
- * under way, which their maker writes himself. Where there is nothing to wait for, or no thread to
- * be had, it is over at once.
+ * Has another thread wait for the disk (store_sync()), so that cranks continue meanwhile. One call
+ * covers all commits that were made while the one before was in progress. Where there is nothing to
+ * wait for, or no thread to be had, it is over at once.
  */
 struct commit_sync {
     uv_loop_t *loop;     /* borrowed, like the store */
@@ -28,17 +27,8 @@ struct commit_sync {
     bool again;                 /* for a commit that came after its beginning */
 };
 
-/*
- * Whether the thread waits for work, and can write a commit. over() is called from within when the
- * loop has not seen yet that it has ended.
- */
-bool commit_sync_is_free(struct commit_sync *sync);
-
-/*
- * After a commit, or after store_transaction_hand_over() while the thread is free: `writes`.
- * begins() and over() may be called from within.
- */
-void commit_sync_request(struct commit_sync *sync, bool writes);
+/* After a commit. begins() and over() may be called from within. */
+void commit_sync_request(struct commit_sync *sync);
 
 /*
  * Waits until all that was requested is over, for which over() is called from within, and ends the

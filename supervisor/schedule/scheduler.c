@@ -63,32 +63,18 @@ int scheduler_open_transaction(struct scheduler *scheduler, struct error *error)
     return store_transaction_begin(scheduler->options.store, error);
 }
 
-static int end_slog_block(struct slog_writer *slog, bool committed, struct error *error)
-{
-    if (slog == NULL)
-        return 0;
-    if (committed)
-        return slog_writer_flush(slog, error);
-    /* Written when it is committed, in scheduler_on_sync_over(). */
-    return slog_writer_end_block(slog, error);
-}
-
 static int commit_cranks(struct scheduler *scheduler, struct error *error)
 {
-    const bool elsewhere =
-        commit_sync_is_free(&scheduler->sync) && !scheduler->options.commits_in_place;
-    struct store *store = scheduler->options.store;
+    struct slog_writer *slog = scheduler->options.slog;
 
     if (scheduler->failed)
         return 0; /* the commit before was lost */
     scheduler->uncommitted_cranks = 0;
-    if ((elsewhere ? store_transaction_hand_over(store, error)
-                   : store_transaction_commit_unsynced(store, error)) != 0)
-        return -1;
-    if (end_slog_block(scheduler->options.slog, !elsewhere, error) != 0)
+    if (store_transaction_commit_unsynced(scheduler->options.store, error) != 0 ||
+        (slog != NULL && slog_writer_flush(slog, error) != 0))
         return -1;
     scheduler->listener.committed(scheduler->listener.context);
-    commit_sync_request(&scheduler->sync, elsewhere);
+    commit_sync_request(&scheduler->sync);
     return 0;
 }
 
@@ -120,13 +106,7 @@ static void scheduler_on_sync_begins(void *context)
 static void scheduler_on_sync_over(void *context, int result, const struct error *error)
 {
     struct scheduler *scheduler = context;
-    struct slog_writer *slog = scheduler->options.slog;
-    struct error unwritten;
 
-    if (result == 0 && slog != NULL && slog_writer_flush_blocks(slog, &unwritten) != 0) {
-        result = -1;
-        error = &unwritten;
-    }
     if (result == 0)
         scheduler->listener.durable(scheduler->listener.context);
     else if (scheduler->closing)

@@ -38,8 +38,6 @@ struct scheduler_options {
     struct kernel_limits limits; /* for new vats */
     uint64_t retries;            /* of one crank, after a host failure */
     uint64_t cranks_per_commit;  /* that are committed together; at least 1; never routing alone */
-    bool commits_in_place;       /* committed() is called after each commit, never while another
-                                  * thread still writes it */
     uint64_t max_workers;        /* at a time; 0: one for each vat */
     uint64_t jobs; /* deliveries under way at a time; at least 1. Must be 1 with max_workers and
                     * a slog: which vats give up their workers would depend on when workers
@@ -56,8 +54,7 @@ struct scheduler_listener {
     void (*undone)(void *context);
     /* The kernel has nothing to do and nothing is under way. Call scheduler_go() when it has. */
     void (*idle)(void *context);
-    /* All that was reported so far is committed, or another thread is writing it: durable() tells
-     * when that is over, too. It then outlives this process, not yet a power cut. */
+    /* All that was reported so far is committed: it outlives this process, not yet a power cut. */
     void (*committed)(void *context);
     /* What is committed by now is being made durable, while cranks go on; */
     void (*syncing)(void *context);

@@ -26,20 +26,9 @@ static void set_awaited(struct worker_frames *frames, bool awaited)
     frames->awaited = awaited;
 }
 
-/* The one worker of this thread whose frames the loop is not asked for, though they are not read
- * directly just now; NULL: none is. */
-static _Thread_local struct worker_frames *left_out;
-
-static void forget_left_out(const struct worker_frames *frames)
-{
-    if (left_out == frames)
-        left_out = NULL;
-}
-
 void worker_frames_stop(struct worker_frames *frames)
 {
     frames->stopped = true;
-    forget_left_out(frames);
     set_awaited(frames, false);
 }
 
@@ -53,7 +42,6 @@ void worker_frames_init(struct worker_frames *frames, size_t frame_cap,
 
 void worker_frames_free(struct worker_frames *frames)
 {
-    forget_left_out(frames);
     netstring_decoder_free(&frames->decoder);
     if (frames->up_fd >= 0)
         close(frames->up_fd);
@@ -188,27 +176,11 @@ static void lose_interest(struct worker_frames *frames)
         (void)uv_poll_stop(&frames->up);
 }
 
-/* Before anything can be missed: the loop does not wait, and what it goes on with may give the
- * worker something to do, whose frames are read directly again. Saves three system calls. */
-static bool comes_back_at_once(const struct worker_frames *frames, const uv_loop_t *loop)
-{
-    return !frames->awaited && uv_loop_alive(loop) && uv_backend_timeout(loop) == 0;
-}
-
 static void watch(struct worker_frames *frames)
 {
-    forget_left_out(frames);
     /* Cannot fail: it was started before. */
     if (!uv_is_active((uv_handle_t *)&frames->up) && !frames->up_ended && !frames->stopped)
         (void)uv_poll_start(&frames->up, UV_READABLE, up_readable);
-}
-
-/* What was read of a worker may have given another one something to do, whose turn before this wait
- * is over: nobody would hear of its frames. */
-static void watch_left_out(const uv_loop_t *loop)
-{
-    if (left_out != NULL && !comes_back_at_once(left_out, loop))
-        watch(left_out);
 }
 
 /*
@@ -225,12 +197,7 @@ static void wait_directly(uv_prepare_t *prepare)
         while (may_wait_directly(frames) && !direct_read_due())
             frames->slow = !read_up(frames, direct_read);
     }
-    if ((left_out == NULL || left_out == frames) && comes_back_at_once(frames, prepare->loop) &&
-        !uv_is_active((uv_handle_t *)&frames->up))
-        left_out = frames;
-    else
-        watch(frames);
-    watch_left_out(prepare->loop);
+    watch(frames);
 }
 
 void worker_frames_await(struct worker_frames *frames)
