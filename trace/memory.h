@@ -73,21 +73,21 @@ enum trace_clock_kind {
 };
 
 /*
- * A bell is where a thread of the process waits for the tracer: a futex that holds the id of the
- * tracer's thread, whether the bell has rung, and a bit that is always set. The thread clears
- * TRACE_BELL_RUNG, looks whether what it waits for is there, and waits while the word stays as it
- * is. The tracer sets it, and wakes, once it has done something.
+ * A wake word is where a thread of the process waits for the tracer: a futex that holds the id of
+ * the tracer's thread, whether the tracer has set it, and a bit that is always set. The thread
+ * clears TRACE_WAKE_SET, looks whether what it waits for is there, and waits while the word stays
+ * as it is. The tracer sets it, and wakes the thread, once it has done something.
  *
- * When the tracer's thread ends, in whatever way, the kernel does so too, and takes the id out
- * (set_robust_list(2); the bits are the kernel's). It wakes one thread, so no more than one waits.
+ * When the tracer's thread ends, in whatever way, Linux does so too, and clears the id
+ * (set_robust_list(2), which also defines the bits). It wakes one thread, so at most one waits.
  */
-enum trace_bell {
-    TRACE_BELL_TRACER = 0x3fffffff, /* the id; 0: there is no tracer any more */
-    TRACE_BELL_RUNG = 0x40000000,
+enum trace_wake_word {
+    TRACE_WAKE_TRACER = 0x3fffffff, /* the id; 0: there is no tracer any more */
+    TRACE_WAKE_SET = 0x40000000,
 };
-#define TRACE_BELL_ALWAYS UINT32_C(0x80000000)
+#define TRACE_WAKE_ALWAYS UINT32_C(0x80000000)
 
-/* Who acts next. The agent waits for the tracer at the head's bell. */
+/* Who acts next. The agent waits for the tracer at the head's wake word. */
 enum trace_state {
     TRACE_MADE,    /* the agent describes its process */
     TRACE_ASKED,   /* the tracer fills regions, patches and calls */
@@ -124,15 +124,15 @@ enum trace_lane_state { TRACE_LANE_FREE, TRACE_LANE_USED, TRACE_LANE_ENDED };
 
 /* Written by a thread but for `tail`, and freed by the reader. */
 struct trace_lane {
-    /* The first two are read by unwinders (trace/patch/unwind_table.c). */
+    /* The first two are read by unwinders (trace/patch/unwind.c). */
     uint64_t shadow;     /* address of its lowest frame */
     uint64_t shadow_top; /* address of the word that holds its end; 0: the lane is not used */
     _Atomic uint32_t state;
     uint32_t thread; /* its id */
     _Atomic uint64_t lost_events, lost_chunks;
-    _Alignas(64) _Atomic uint64_t head; /* chunks published */
-    _Alignas(64) _Atomic uint64_t tail; /* chunks that the reader has taken, and emptied */
-    _Alignas(8) _Atomic uint32_t bell;  /* rings when the tail has moved */
+    _Alignas(64) _Atomic uint64_t head;     /* chunks published */
+    _Alignas(64) _Atomic uint64_t tail;     /* chunks that the reader has taken, and emptied */
+    _Alignas(8) _Atomic uint32_t wake_word; /* set when the tail has moved */
 };
 
 struct trace_frame {
@@ -151,10 +151,10 @@ struct trace_head {
     uint64_t lanes_at, patches_at, calls_at, chunks_at, shadows_at, regions_at; /* in the file */
     uint64_t shadow_size; /* bytes for each lane */
     uint64_t regions_size;
-    char libraries[TRACE_LIBRARIES_SIZE]; /* patterns with blanks between, of files' names */
-    _Atomic uint32_t heartbeat;           /* the tracer counts it up while it goes on */
-    _Alignas(8) _Atomic uint32_t bell;    /* rings for the state, and when a lane becomes free */
-    _Atomic uint32_t state;               /* enum trace_state */
+    char libraries[TRACE_LIBRARIES_SIZE];   /* patterns with blanks between, of files' names */
+    _Atomic uint32_t heartbeat;             /* the tracer counts it up while it goes on */
+    _Alignas(8) _Atomic uint32_t wake_word; /* set for the state, and when a lane becomes free */
+    _Atomic uint32_t state;                 /* enum trace_state */
     /* So many chunks of a lane can be filled before its thread waits; the tracer lowers it to make
      * a thread wait soon. At most chunks_per_lane. */
     _Atomic uint32_t chunks_open;

@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "trace/patch/unwind_starts.h"
+#include "trace/patch/unwind.h"
 
 /* The function that holds the address asked for last; all zeros: none was. */
 struct elf_scope {

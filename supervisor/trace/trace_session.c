@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "supervisor/process/locate.h"
-#include "trace/read/trace_throttle.h"
+#include "trace/read/trace_budget.h"
 #include "trace/ring/trace_ring.h"
 
 enum {

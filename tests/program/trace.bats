@@ -511,7 +511,7 @@ may_trace() {
     ends
 }
 
-# More events than the ring has room for; that nobody waits then tests/unit/trace/test_trace_life.c tells.
+# More events than the ring has room for; that nobody waits then tests/unit/trace/test_exit_notifier.c tells.
 @test "trace --process: a tracer that is killed leaves the process to go on" {
     may_trace
     mkfifo lines answers
@@ -551,7 +551,7 @@ may_trace() {
     exec 7>&-
 }
 
-# Of Yama tests/unit/supervisor/test_trace_refusal.c tells.
+# Of Yama tests/unit/supervisor/test_trace_threads.c tells.
 @test "trace --process: where ptrace is forbidden, one line says so, and the process goes on" {
     ${CC:-gcc} -D_GNU_SOURCE "$BATS_TEST_DIRNAME/denies.c" -o denies
     # The sanitizers look for leaks by ptrace(2), too.

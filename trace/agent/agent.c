@@ -5,8 +5,10 @@
  * gastrace_memory() and gastrace_start(). A process whose tracer does not answer goes on untraced.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +16,182 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/agent/apply.h"
-#include "trace/agent/bell.h"
 #include "trace/agent/clock.h"
 #include "trace/agent/lane.h"
 #include "trace/agent/modules.h"
+#include "trace/agent/wake_word.h"
 #include "trace/memory.h"
+
+/* ---- what the tracer has prepared, put into force ---- */
+
+/*
+ * Text is patched while it could be executed. Five bytes are not written at once: a thread that
+ * fetches them meanwhile would execute a mixture. So a process that starts with the agent is
+ * patched before it has a second thread, from its loader's constructors, and one that runs already
+ * by its tracer, which stops all threads and moves those that stand within a patch
+ * (supervisor/trace/trace_target.c). A patch is written only over the bytes that its file has: a
+ * page that somebody else has changed is left alone.
+ */
+
+enum { PAGE = 4096, PATCH_BYTES = 5 };
+
+static int apply_refuse(struct trace_head *head, const char *words)
+{
+    snprintf(head->refusal, sizeof head->refusal, "%s: %s", words, strerror(errno));
+    return -1;
+}
+
+static bool map_at(uint64_t address, uint64_t size, int protection, int fd, uint64_t offset)
+{
+    /* cppcheck-suppress leakReturnValNotUsed ; at a fixed address */
+    return mmap((void *)address, size, protection, MAP_SHARED | MAP_FIXED, fd, (off_t)offset) !=
+           MAP_FAILED;
+}
+
+/* The trampolines become code that can be executed. 0, or -1 with head->refusal. */
+static int apply_regions(struct trace_head *head, int fd)
+{
+    uint64_t offset = head->regions_at;
+
+    for (uint32_t i = 0; i < head->module_count; i++) {
+        const struct trace_module *const module = &head->modules[i];
+        const uint64_t code = module->region_size / 4 * 3, data = module->region_size / 4;
+
+        if (module->region != 0) {
+            /* cppcheck-suppress leakReturnValNotUsed ; at a fixed address */
+            if (!map_at(module->region, code, PROT_READ | PROT_EXEC, fd, offset) ||
+                /* cppcheck-suppress leakReturnValNotUsed ; at a fixed address */
+                !map_at(module->region + code, data, PROT_READ | PROT_WRITE, fd, offset + code))
+                return apply_refuse(head, "cannot map memory that can be executed");
+            lanes_add_region(module->region, module->region + code);
+        }
+        offset += module->region_size;
+    }
+    return 0;
+}
+
+/* ---- library calls ---- */
+
+static struct trace_call *calls_of(struct trace_head *head)
+{
+    return (struct trace_call *)((char *)head + head->calls_at);
+}
+
+/* A slot of a program that was linked so cannot be written to after its start. */
+static bool write_slot(const struct trace_call *call, uint64_t value)
+{
+    void *const page = (void *)(call->slot & ~(uint64_t)(PAGE - 1));
+    if (mprotect(page, PAGE, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    __atomic_store_n((uint64_t *)call->slot, value, __ATOMIC_RELEASE);
+    if (call->read_only != 0)
+        (void)mprotect(page, PAGE, PROT_READ);
+    return true;
+}
+
+/* Library calls lead to trampolines, where their slots can be written to. */
+static void apply_calls(struct trace_head *head)
+{
+    struct trace_call *const calls = calls_of(head);
+
+    for (uint32_t i = 0; i < head->call_count; i++) {
+        struct trace_call *const call = &calls[i];
+        const uint64_t before = *(uint64_t *)call->slot;
+        uint64_t function = before;
+
+        if (before >= call->text_begin && before < call->text_end)
+            function = (uint64_t)dlsym(RTLD_DEFAULT, call->name);
+        if (function == 0)
+            continue;
+        *(uint64_t *)call->cell = function;
+        if (write_slot(call, call->trampoline))
+            call->before = before;
+    }
+}
+
+static void undo_calls(struct trace_head *head)
+{
+    struct trace_call *const calls = calls_of(head);
+
+    for (uint32_t i = 0; i < head->call_count; i++)
+        if (calls[i].before != 0 && *(uint64_t *)calls[i].slot == calls[i].trampoline)
+            (void)write_slot(&calls[i], calls[i].before);
+}
+
+/* ---- functions ---- */
+
+static struct trace_patch *patches_of(struct trace_head *head)
+{
+    return (struct trace_patch *)((char *)head + head->patches_at);
+}
+
+/* The pages of patches that stand close together. */
+struct stretch {
+    uint64_t begin, end;
+    uint32_t first, behind; /* patches */
+};
+
+static struct stretch stretch_from(const struct trace_head *head, const struct trace_patch *patches,
+                                   uint32_t first)
+{
+    struct stretch stretch = {.first = first, .behind = first};
+
+    stretch.begin = patches[first].address & ~(uint64_t)(PAGE - 1);
+    stretch.end = stretch.begin;
+    while (stretch.behind < head->patch_count &&
+           patches[stretch.behind].address < stretch.end + PAGE)
+        stretch.end =
+            (patches[stretch.behind++].address + PATCH_BYTES + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    return stretch;
+}
+
+static bool protect(const struct stretch *stretch, int protection)
+{
+    return mprotect((void *)stretch->begin, stretch->end - stretch->begin, protection) == 0;
+}
+
+static int write_text(struct trace_head *head, bool undo)
+{
+    struct trace_patch *const patches = patches_of(head);
+    struct stretch stretch;
+
+    for (uint32_t i = 0; i < head->patch_count; i = stretch.behind) {
+        stretch = stretch_from(head, patches, i);
+        if (!protect(&stretch, PROT_READ | PROT_WRITE | PROT_EXEC))
+            return apply_refuse(head, "the program's text cannot be written to");
+        for (uint32_t k = stretch.first; k < stretch.behind; k++)
+            memcpy((void *)patches[k].address, undo ? patches[k].before : patches[k].after,
+                   PATCH_BYTES);
+        (void)protect(&stretch, PROT_READ | PROT_EXEC);
+    }
+    return 0;
+}
+
+/* Functions begin with jumps to trampolines. Only while no other thread runs. 0, or -1 with
+ * head->refusal: nothing was changed. */
+static int apply_patches(struct trace_head *head)
+{
+    const struct trace_patch *const patches = patches_of(head);
+
+    for (uint32_t i = 0; i < head->patch_count; i++) {
+        if (memcmp((const void *)patches[i].address, patches[i].before, PATCH_BYTES) == 0)
+            continue;
+        snprintf(head->refusal, sizeof head->refusal,
+                 "the program's text is not what its file has");
+        return -1;
+    }
+    if (write_text(head, false) == 0)
+        return 0;
+    (void)write_text(head, true);
+    return -1;
+}
+
+static void undo_patches(struct trace_head *head)
+{
+    (void)write_text(head, true);
+}
+
+/* ---- threads ---- */
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -161,15 +333,15 @@ static void describe(void)
 static bool wait_for_answer(void)
 {
     for (int seconds = 0; seconds < ANSWER_SECONDS;) {
-        const uint32_t quiet = bell_silence(&head->bell);
-        enum bell_end end;
+        const uint32_t before = wake_word_clear(&head->wake_word);
+        enum wake_end end;
 
         if (atomic_load(&head->state) != TRACE_ASKED)
             return atomic_load(&head->state) == TRACE_READY;
-        end = bell_wait(&head->bell, quiet);
-        if (end == BELL_ALONE)
+        end = wake_word_wait(&head->wake_word, before);
+        if (end == WAKE_ALONE)
             return false;
-        seconds += end == BELL_SECOND;
+        seconds += end == WAKE_SECOND;
     }
     return false;
 }

@@ -2,13 +2,174 @@
 #include "trace/agent/lane.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "trace/agent/bell.h"
 #include "trace/agent/clock.h"
-#include "trace/agent/parked.h"
 #include "trace/agent/system_call.h"
+#include "trace/agent/wake_word.h"
+
+/*
+ * The shadow stack. While a traced function runs, its return address is not on the program's stack,
+ * where its trampoline's stands, but here. A thread that loses an address cannot return, so:
+ *
+ * - A signal's handler can interrupt any instruction, call traced functions and jump out. A place
+ *   for an event is taken by one instruction; what cannot be that short blocks signals.
+ * - longjmp(3) and exceptions leave frames without returning. That shows when a later call or exit
+ *   finds frames below its own: they are taken off, and said to have been unwound.
+ * - A program that switches stacks only seems to unwind. Its frames are saved by their place on the
+ *   stack, and found again when it returns there.
+ * - A traced function may be inside of malloc(3) or hold any lock, so nothing here calls the C
+ *   library, takes a lock or changes errno or a vector register.
+ */
+
+/* ---- saved frames ---- */
+
+/*
+ * Return addresses of frames that seem to have been unwound. A program that switches stacks
+ * (coroutines, a signal's stack) comes back to such frames; without their address it would be
+ * lost. There is one frame at most for each place on a stack, so that those that were indeed
+ * unwound do not add up for ever. All zeros: none. Uses system calls alone.
+ */
+enum {
+    SAVED_BITS_FIRST = 12, /* so many frames, as a power of two, before memory is asked for */
+    SAVED_BITS_MOST = 22,  /* 64 MiB */
+};
+
+struct saved_frame {
+    uint64_t slot, return_address; /* slot 0: free */
+};
+
+struct saved_frames {
+    struct saved_frame *frames; /* NULL: `first` */
+    unsigned bits;              /* of the number of frames */
+    struct saved_frame first[1 << SAVED_BITS_FIRST];
+};
+
+enum { PROBES = 8 };
+
+/* A table of 2^bits frames. */
+struct table {
+    struct saved_frame *frames;
+    unsigned bits;
+};
+
+static struct table table_of(struct saved_frames *saved)
+{
+    if (saved->frames == NULL)
+        return (struct table){saved->first, SAVED_BITS_FIRST};
+    return (struct table){saved->frames, saved->bits};
+}
+
+static struct saved_frame *probe(struct table table, uint64_t slot, size_t step)
+{
+    const uint64_t mixed = (slot >> 3) * UINT64_C(0x9e3779b97f4a7c15);
+    const size_t first = (size_t)(mixed >> (64 - table.bits));
+
+    /* cppcheck-suppress returnDanglingLifetime ; the frames outlive this copy of where they are */
+    return &table.frames[(first + step) & (((size_t)1 << table.bits) - 1)];
+}
+
+/* The frame of that place on the stack, else a free one; NULL: there is neither. */
+static struct saved_frame *saved_frames_find(struct table table, uint64_t slot)
+{
+    struct saved_frame *unused = NULL;
+
+    for (size_t i = 0; i < PROBES; i++) {
+        struct saved_frame *const frame = probe(table, slot, i);
+
+        if (frame->slot == slot)
+            return frame;
+        if (frame->slot == 0 && unused == NULL)
+            unused = frame;
+    }
+    return unused;
+}
+
+static bool move(struct table from, struct table to)
+{
+    for (size_t i = 0; i < (size_t)1 << from.bits; i++) {
+        struct saved_frame *place;
+
+        if (from.frames[i].slot == 0)
+            continue;
+        place = saved_frames_find(to, from.frames[i].slot);
+        if (place == NULL)
+            return false;
+        place->slot = from.frames[i].slot;
+        place->return_address = from.frames[i].return_address;
+    }
+    return true;
+}
+
+static size_t size_of(struct table table)
+{
+    return sizeof(struct saved_frame) << table.bits;
+}
+
+/* A signal's handler that comes in between finds the one table or the other. */
+static bool grow(struct saved_frames *saved)
+{
+    const struct table before = table_of(saved);
+
+    for (unsigned bits = before.bits + 1; bits <= SAVED_BITS_MOST; bits++) {
+        struct table larger = {.bits = bits};
+
+        larger.frames = system_map(size_of(larger));
+        if (larger.frames == NULL)
+            return false;
+        if (move(before, larger)) {
+            saved->bits = bits;
+            saved->frames = larger.frames;
+            if (before.frames != saved->first)
+                (void)system_call(SYS_munmap, (long)before.frames, (long)size_of(before), 0, 0);
+            return true;
+        }
+        (void)system_call(SYS_munmap, (long)larger.frames, (long)size_of(larger), 0, 0);
+    }
+    return false;
+}
+
+/* Frames lower on the stack ended earlier, most likely. */
+static struct saved_frame *find_lowest(struct table table, uint64_t slot)
+{
+    struct saved_frame *lowest = probe(table, slot, 0);
+
+    for (size_t i = 1; i < PROBES; i++)
+        if (probe(table, slot, i)->slot < lowest->slot)
+            lowest = probe(table, slot, i);
+    return lowest;
+}
+
+/* Without memory, the frame that lies lowest on a stack gives way. */
+static void saved_frames_put(struct saved_frames *saved, uint64_t slot, uint64_t return_address)
+{
+    struct saved_frame *place = saved_frames_find(table_of(saved), slot);
+
+    while (place == NULL && grow(saved))
+        place = saved_frames_find(table_of(saved), slot);
+    if (place == NULL)
+        place = find_lowest(table_of(saved), slot);
+    place->slot = slot;
+    place->return_address = return_address;
+}
+
+/* False: there is none for this place on the stack. */
+static bool saved_frames_take(struct saved_frames *saved, uint64_t slot, uint64_t *return_address)
+{
+    struct saved_frame *const frame = saved_frames_find(table_of(saved), slot);
+
+    if (frame == NULL || frame->slot != slot)
+        return false;
+    *return_address = frame->return_address;
+    frame->slot = 0;
+    return true;
+}
+
+/* ---- lanes ---- */
 
 enum {
     LANES_MAX = 256,
@@ -27,7 +188,7 @@ struct lane {
     uint64_t *chunk;   /* that is being filled */
     uint64_t lost;     /* events, so far */
     uint64_t restated; /* words in the chunk that are no events */
-    struct parked parked;
+    struct saved_frames saved;
 };
 
 /* Below every frame: no thread has a lane at first. */
@@ -126,26 +287,26 @@ static bool is_full(const struct lane *lane, uint64_t published)
 }
 
 /*
- * A tracer that has ended is told by the bell. One that was stopped does not count its heartbeat up
- * for some seconds. In both cases the program goes on without it: no other chunk or thread waits
- * for it again.
+ * The wake word says when the tracer has ended; a stopped tracer leaves its heartbeat unchanged for
+ * some seconds. In both cases the program continues without it: no other chunk or thread waits for
+ * it again.
  */
 static bool wait_for_room(struct lane *lane, uint64_t published)
 {
-    _Atomic uint32_t *const bell = &lane->shared->bell;
+    _Atomic uint32_t *const word = &lane->shared->wake_word;
     uint32_t beat = atomic_load(&head->heartbeat);
     int waits = 0;
 
     while (head->policy == TRACE_WAIT) {
-        const uint32_t quiet = bell_silence(bell);
-        enum bell_end end;
+        const uint32_t before = wake_word_clear(word);
+        enum wake_end end;
 
         if (!is_full(lane, published))
             return true;
-        end = bell_wait(bell, quiet);
-        waits = beat != atomic_load(&head->heartbeat) ? 0 : waits + (end == BELL_SECOND);
+        end = wake_word_wait(word, before);
+        waits = beat != atomic_load(&head->heartbeat) ? 0 : waits + (end == WAKE_SECOND);
         beat = atomic_load(&head->heartbeat);
-        if (end == BELL_ALONE || waits >= WAITS_MAX)
+        if (end == WAKE_ALONE || waits >= WAITS_MAX)
             head->policy = TRACE_DROP;
     }
     return false;
@@ -255,7 +416,7 @@ static struct lane *find_free_lane(bool *some_ended)
     return NULL;
 }
 
-/* Only one thread waits at the head's bell, the others for that one. */
+/* Only one thread waits at the head's wake word, the others for that one. */
 static struct lane *wait_for_lane(void)
 {
     struct lane *lane = NULL;
@@ -263,14 +424,14 @@ static struct lane *wait_for_lane(void)
 
     turn_take();
     for (int waits = 0; waits < WAITS_MAX;) {
-        const uint32_t quiet = bell_silence(&head->bell);
-        enum bell_end end;
+        const uint32_t before = wake_word_clear(&head->wake_word);
+        enum wake_end end;
 
         lane = find_free_lane(&some_ended);
         if (lane != NULL || !some_ended || head->policy != TRACE_WAIT)
             break;
-        end = bell_wait(&head->bell, quiet);
-        waits = end == BELL_ALONE ? WAITS_MAX : waits + (end == BELL_SECOND);
+        end = wake_word_wait(&head->wake_word, before);
+        waits = end == WAKE_ALONE ? WAITS_MAX : waits + (end == WAKE_SECOND);
     }
     turn_leave();
     return lane;
@@ -381,7 +542,7 @@ static uint64_t pop_unwound(struct lane *lane, uint64_t slot)
     uint64_t count = 0;
 
     while (trace_top[-1].slot < slot && is_unwound(slot)) {
-        parked_put(&lane->parked, trace_top[-1].slot, trace_top[-1].return_address);
+        saved_frames_put(&lane->saved, trace_top[-1].slot, trace_top[-1].return_address);
         trace_top--;
         count++;
     }
@@ -445,12 +606,12 @@ static void give_up(void)
 }
 
 /* Takes the frames above this one off; how many. */
-static uint64_t park_above(struct lane *lane, const struct trace_frame *frame)
+static uint64_t save_above(struct lane *lane, const struct trace_frame *frame)
 {
     uint64_t count = 0;
 
     for (; trace_top - 1 > frame; count++) {
-        parked_put(&lane->parked, trace_top[-1].slot, trace_top[-1].return_address);
+        saved_frames_put(&lane->saved, trace_top[-1].slot, trace_top[-1].return_address);
         trace_top--;
     }
     return count;
@@ -476,11 +637,67 @@ void lanes_slow_exit(uint64_t *slot)
     while (frame > lane->frames && frame->slot != (uint64_t)slot)
         frame--;
     if (frame > lane->frames) {
-        tell_unwound(lane, park_above(lane, frame));
+        tell_unwound(lane, save_above(lane, frame));
         return;
     }
-    if (!parked_take(&lane->parked, (uint64_t)slot, &address))
+    if (!saved_frames_take(&lane->saved, (uint64_t)slot, &address))
         give_up();
     lane_put(control(TRACE_ORPHAN, 0));
     push_again(slot, address);
 }
+
+/* ---- stubs ---- */
+
+/*
+ * Trampolines call these with the slot of the return address in rdx, or an event in rax; they
+ * change no register but for the zero flag of the first: set when the call is not to be traced.
+ * The last gives the clock in edx:eax, as the instruction does that it stands for.
+ */
+
+/* An unwinder never passes here, and gcc's IPA-RA relies on functions not to change even those
+ * registers that a call may change. */
+__asm__(".text\n"
+        ".macro SAVE_REGISTERS\n"
+        "push %rax; push %rcx; push %rdx; push %rsi; push %rdi\n"
+        "push %r8; push %r9; push %r10; push %r11; push %rbp\n"
+        "mov %rsp,%rbp\n"
+        "and $-16,%rsp\n"
+        "cld\n"
+        ".endm\n"
+        ".macro RESTORE_REGISTERS\n"
+        "mov %rbp,%rsp\n"
+        "pop %rbp; pop %r11; pop %r10; pop %r9; pop %r8\n"
+        "pop %rdi; pop %rsi; pop %rdx; pop %rcx; pop %rax\n"
+        "ret\n"
+        ".endm\n"
+        ".globl trace_stub_entry, trace_stub_exit, trace_stub_event, trace_stub_clock\n"
+        ".hidden trace_stub_entry, trace_stub_exit, trace_stub_event, trace_stub_clock\n"
+        ".type trace_stub_entry, @function\n"
+        ".type trace_stub_exit, @function\n"
+        ".type trace_stub_event, @function\n"
+        ".type trace_stub_clock, @function\n"
+        "trace_stub_entry:\n"
+        "SAVE_REGISTERS\n"
+        "mov %rdx,%rdi\n"
+        "call lanes_slow_entry\n"
+        "test %al,%al\n"
+        "RESTORE_REGISTERS\n"
+        "trace_stub_exit:\n"
+        "SAVE_REGISTERS\n"
+        "mov %rdx,%rdi\n"
+        "call lanes_slow_exit\n"
+        "RESTORE_REGISTERS\n"
+        "trace_stub_event:\n"
+        "SAVE_REGISTERS\n"
+        "mov %rax,%rdi\n"
+        "call lanes_slow_event\n"
+        "RESTORE_REGISTERS\n"
+        "trace_stub_clock:\n"
+        "SAVE_REGISTERS\n"
+        "call lanes_clock\n"
+        "mov %rbp,%rsp\n"
+        "mov %eax,%ecx\n"
+        "mov %rcx,72(%rsp)\n" /* where rax and rdx were saved */
+        "shr $32,%rax\n"
+        "mov %rax,56(%rsp)\n"
+        "RESTORE_REGISTERS\n");

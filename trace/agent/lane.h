@@ -49,7 +49,7 @@ void lanes_slow_event(uint64_t event);
 /* What the clock of events says. */
 uint64_t lanes_clock(void);
 
-/* The stubs in stubs.c, through which trampolines call the four. */
+/* The stubs through which trampolines call the four. */
 void trace_stub_entry(void);
 void trace_stub_exit(void);
 void trace_stub_event(void);

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/hex.h"
-#include "trace/patch/unwind_starts.h"
+#include "trace/patch/unwind.h"
 
 /* What stays open with the module: names and bytes are borrowed from it. */
 struct module_code_file {

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "trace/patch/trampoline.h"
-#include "trace/patch/unwind_table.h"
+#include "trace/patch/unwind.h"
 
 /* The region of one module while it is filled. */
 struct filling {

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "trace/calls/call_spans.h"
-#include "trace/calls/trace_sums.h"
-#include "trace/read/trace_absence.h"
+#include "trace/calls/call_tree.h"
+#include "trace/calls/thread_stack.h"
+#include "trace/read/trace_budget.h"
 #include "trace/read/trace_clock.h"
 
 /*

@@ -15,7 +15,55 @@
 #include <unistd.h>
 
 #include "trace/patch/trampoline.h"
-#include "trace/ring/trace_life.h"
+
+/* ---- the end of this thread ---- */
+
+/*
+ * The traced threads wait for this one, and must not wait for ever when it is killed: no destructor
+ * runs then. So the wake words stand on this thread's list of robust futexes, which Linux walks
+ * when the thread ends: it clears the owner's id and wakes a waiter. As get_robust_list(2) has it,
+ * each entry's futex lies at the same distance from it; Linux reads the list after the thread has
+ * ended.
+ */
+static _Thread_local struct robust_list_head life;
+
+static struct robust_list *entry_of(uint8_t *memory, size_t wake_word)
+{
+    return (struct robust_list *)(memory - EXIT_NOTIFIER_SIZE + wake_word);
+}
+
+uint32_t exit_notifier_thread(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+/* One word is written last, so that the list is whole whenever the thread is killed. */
+void exit_notifier_add(uint8_t *memory, size_t wake_word)
+{
+    struct robust_list *const entry = entry_of(memory, wake_word);
+
+    if (life.list.next == NULL) {
+        life.list.next = &life.list;
+        life.futex_offset = EXIT_NOTIFIER_SIZE;
+        (void)syscall(SYS_set_robust_list, &life, sizeof life);
+    }
+    entry->next = life.list.next;
+    __atomic_store_n(&life.list.next, entry, __ATOMIC_RELEASE);
+}
+
+void exit_notifier_remove(uint8_t *memory, size_t wake_word)
+{
+    const struct robust_list *const entry = entry_of(memory, wake_word);
+
+    for (struct robust_list *at = &life.list; at->next != NULL && at->next != &life.list;
+         at = at->next)
+        if (at->next == entry) {
+            __atomic_store_n(&at->next, entry->next, __ATOMIC_RELEASE);
+            return;
+        }
+}
+
+/* ---- the ring ---- */
 
 enum { PATCHES_MAX = TRACE_FUNCTIONS_MAX, CALLS_MAX = 4096 };
 
@@ -34,7 +82,7 @@ struct trace_ring {
     bool planned, refused;
     size_t patches, calls; /* that are planned */
     bool begun;            /* the sink was told */
-    uint32_t reader;       /* the thread whose end rings the bells; 0: not known yet */
+    uint32_t reader;       /* the thread whose end sets the wake words; 0: not known yet */
     uint32_t open;         /* chunks of a lane that can be filled before its thread waits */
     char refusal[ERROR_TEXT_SIZE];
 };
@@ -87,67 +135,68 @@ static void lay_out(struct trace_ring *ring)
     }
 }
 
-/* The file in memory, with room for the list of bells in front of it; NULL: it cannot be mapped. */
+/* The file in memory, with space for the list of wake words in front of it; NULL: it cannot be
+ * mapped. */
 static uint8_t *map_behind_list(int fd, size_t size)
 {
-    uint8_t *const all = mmap(NULL, TRACE_LIFE_SIZE + size, PROT_READ | PROT_WRITE,
+    uint8_t *const all = mmap(NULL, EXIT_NOTIFIER_SIZE + size, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (all == MAP_FAILED)
         return NULL;
     /* cppcheck-suppress leakReturnValNotUsed ; at a fixed address */
-    if (mmap(all + TRACE_LIFE_SIZE, size, PROT_READ | PROT_WRITE,
+    if (mmap(all + EXIT_NOTIFIER_SIZE, size, PROT_READ | PROT_WRITE,
              MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) != MAP_FAILED)
-        return all + TRACE_LIFE_SIZE;
-    (void)munmap(all, TRACE_LIFE_SIZE + size);
+        return all + EXIT_NOTIFIER_SIZE;
+    (void)munmap(all, EXIT_NOTIFIER_SIZE + size);
     return NULL;
 }
 
-/* ---- bells ---- */
+/* ---- wake words ---- */
 
 /* Of a lane; of the head after the last. */
-static size_t bell_at(const struct trace_ring *ring, unsigned lane)
+static size_t wake_word_at(const struct trace_ring *ring, unsigned lane)
 {
-    return lane == ring->layout.lanes ? offsetof(struct trace_head, bell)
+    return lane == ring->layout.lanes ? offsetof(struct trace_head, wake_word)
                                       : ring->layout.lanes_at + lane * sizeof(struct trace_lane) +
-                                            offsetof(struct trace_lane, bell);
+                                            offsetof(struct trace_lane, wake_word);
 }
 
-static _Atomic uint32_t *bell_of(const struct trace_ring *ring, unsigned lane)
+static _Atomic uint32_t *wake_word_of(const struct trace_ring *ring, unsigned lane)
 {
-    return (_Atomic uint32_t *)(ring->memory + bell_at(ring, lane));
+    return (_Atomic uint32_t *)(ring->memory + wake_word_at(ring, lane));
 }
 
-static void ring_bell(_Atomic uint32_t *bell)
+static void set_wake_word(_Atomic uint32_t *wake_word)
 {
-    if ((atomic_load(bell) & TRACE_BELL_RUNG) != 0)
+    if ((atomic_load(wake_word) & TRACE_WAKE_SET) != 0)
         return;
-    atomic_fetch_or(bell, TRACE_BELL_RUNG);
-    (void)syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    atomic_fetch_or(wake_word, TRACE_WAKE_SET);
+    (void)syscall(SYS_futex, wake_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 /* The thread that reads is the one that is waited for. */
 static void answer_for(struct trace_ring *ring)
 {
-    const uint32_t reader = trace_life_thread();
+    const uint32_t reader = exit_notifier_thread();
 
     ring->reader = reader;
     for (unsigned i = 0; i <= ring->layout.lanes; i++) {
-        _Atomic uint32_t *const bell = bell_of(ring, i);
-        uint32_t word = atomic_load(bell);
+        _Atomic uint32_t *const word = wake_word_of(ring, i);
+        uint32_t value = atomic_load(word);
 
-        while (!atomic_compare_exchange_weak(bell, &word,
-                                             (word & ~(uint32_t)TRACE_BELL_TRACER) | reader)) {
+        while (!atomic_compare_exchange_weak(word, &value,
+                                             (value & ~(uint32_t)TRACE_WAKE_TRACER) | reader)) {
         }
-        trace_life_add(ring->memory, bell_at(ring, i));
+        exit_notifier_add(ring->memory, wake_word_at(ring, i));
     }
 }
 
 /* Another thread frees a ring only when its reader has ended. */
 static void answer_no_more(struct trace_ring *ring)
 {
-    for (unsigned i = 0; ring->reader == trace_life_thread() && i <= ring->layout.lanes; i++)
-        trace_life_remove(ring->memory, bell_at(ring, i));
+    for (unsigned i = 0; ring->reader == exit_notifier_thread() && i <= ring->layout.lanes; i++)
+        exit_notifier_remove(ring->memory, wake_word_at(ring, i));
 }
 
 /* ---- making ---- */
@@ -163,7 +212,8 @@ static int open_memory(struct trace_ring *ring, struct error *error)
         return error_system(error, errno, "cannot map memory for a trace");
     memcpy(ring->memory, &ring->layout, sizeof ring->layout);
     for (unsigned i = 0; i <= ring->layout.lanes; i++)
-        atomic_store(bell_of(ring, i), TRACE_BELL_ALWAYS | TRACE_BELL_RUNG | trace_life_thread());
+        atomic_store(wake_word_of(ring, i),
+                     TRACE_WAKE_ALWAYS | TRACE_WAKE_SET | exit_notifier_thread());
     return 0;
 }
 
@@ -192,7 +242,7 @@ void trace_ring_free(struct trace_ring *ring)
         return;
     if (ring->memory != NULL) {
         answer_no_more(ring);
-        munmap(ring->memory - TRACE_LIFE_SIZE, TRACE_LIFE_SIZE + ring->size);
+        munmap(ring->memory - EXIT_NOTIFIER_SIZE, EXIT_NOTIFIER_SIZE + ring->size);
     }
     if (ring->fd >= 0)
         close(ring->fd);
@@ -253,7 +303,7 @@ static void answer(struct trace_ring *ring)
         snprintf(ring->refusal, sizeof ring->refusal, "%s", error.text);
         atomic_store(&head->state, TRACE_REFUSED);
     }
-    ring_bell(&head->bell);
+    set_wake_word(&head->wake_word);
 }
 
 const char *trace_ring_refusal(struct trace_ring *ring)
@@ -313,7 +363,7 @@ static int take_lane(struct trace_ring *ring, unsigned number, const struct trac
         atomic_store_explicit(&lane->tail, tail + 1, memory_order_release);
         /* Not for each chunk: a thread that is woken and sleeps again takes longer than that. */
         if (head - tail - 1 <= wake_below(ring))
-            ring_bell(&lane->bell);
+            set_wake_word(&lane->wake_word);
     }
     return 0;
 }
@@ -330,7 +380,7 @@ static int end_lane(struct trace_ring *ring, unsigned number, const struct trace
         sink->ended(sink->context, number, error) != 0)
         return -1;
     atomic_store_explicit(&lane->state, TRACE_LANE_FREE, memory_order_release);
-    ring_bell(&head_of(ring)->bell);
+    set_wake_word(&head_of(ring)->wake_word);
     return 0;
 }
 
@@ -392,7 +442,7 @@ void trace_ring_let_go(struct trace_ring *ring)
 {
     head_of(ring)->policy = TRACE_DROP;
     for (unsigned i = 0; i <= ring->layout.lanes; i++)
-        ring_bell(bell_of(ring, i));
+        set_wake_word(wake_word_of(ring, i));
 }
 
 /* ---- a process that waits ---- */
@@ -419,8 +469,8 @@ uint64_t trace_ring_held_at(const struct trace_ring *ring)
     for (unsigned i = 0; i < ring->layout.lanes; i++) {
         const struct trace_lane *const lane = lane_of(ring, i);
 
-        if (trace_ring_is_used(ring, i) && (atomic_load(&lane->bell) & TRACE_BELL_RUNG) == 0)
-            return head_of(ring)->mapped_at + bell_at(ring, i);
+        if (trace_ring_is_used(ring, i) && (atomic_load(&lane->wake_word) & TRACE_WAKE_SET) == 0)
+            return head_of(ring)->mapped_at + wake_word_at(ring, i);
     }
     return 0;
 }
@@ -429,7 +479,7 @@ void trace_ring_go_on(struct trace_ring *ring)
 {
     atomic_store(&head_of(ring)->chunks_open, ring->open);
     for (unsigned i = 0; i < ring->layout.lanes; i++)
-        ring_bell(&lane_of(ring, i)->bell);
+        set_wake_word(&lane_of(ring, i)->wake_word);
 }
 
 void trace_ring_open_chunks(struct trace_ring *ring, uint32_t chunks)

@@ -10,6 +10,24 @@
 #include "trace/memory.h"
 #include "trace/patch/patch_plan.h"
 
+/*
+ * Has Linux set wake words (trace/memory.h) when this thread ends, in whatever way: the threads
+ * that wait for it learn of it at once, and need no connection to it but the memory.
+ *
+ * Linux follows a list, which must not lie in memory that the traced process can change. So
+ * EXIT_NOTIFIER_SIZE bytes in front of memory with wake words are for the list, private and zero; a
+ * wake word lies within the first EXIT_NOTIFIER_SIZE bytes, at a multiple of eight.
+ */
+enum { EXIT_NOTIFIER_SIZE = 256 << 10 };
+
+/* Has this thread's end set the wake word, or no longer; both from the same thread, which has no
+ * robust mutexes of the C library. */
+void exit_notifier_add(uint8_t *memory, size_t wake_word);
+void exit_notifier_remove(uint8_t *memory, size_t wake_word);
+
+/* The id of this thread. */
+uint32_t exit_notifier_thread(void);
+
 /* The tracer's side of the memory that it shares with one traced process. */
 struct trace_ring;
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "trace/memory.h"
-#include "trace/read/event_code.h"
+#include "trace/read/trace_file.h"
 
 enum { EVENTS = 20000 };
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "trace/read/trace_absence.h"
+#include "trace/read/trace_budget.h"
 
 enum { SECOND = 1000000000, ZERO = 5 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TRACE_PATCH_UNWIND_STARTS_H
-#define GASPIPE_TRACE_PATCH_UNWIND_STARTS_H
+#ifndef GASPIPE_TRACE_PATCH_UNWIND_H
+#define GASPIPE_TRACE_PATCH_UNWIND_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "trace/memory.h"
 
 /* A range of code that .eh_frame describes, and where a function may be entered: its return
  * address is on top of the stack there. */
@@ -20,5 +21,16 @@ struct unwind_start {
  */
 int unwind_starts_read(const uint8_t *bytes, size_t length, uint64_t address,
                        struct unwind_start **starts, size_t *count, struct error *error);
+
+enum { UNWIND_TABLE_SIZE = 512 };
+
+/*
+ * Writes an .eh_frame, for __register_frame(), by which C++ exceptions, pthread_cancel(3) and
+ * backtrace(3) pass the trampolines in [begin, begin + size) of the process: a return address is
+ * looked up in the shadow stacks. `zero` is the address of eight bytes that are 0. Returns its
+ * length.
+ */
+size_t unwind_table_write(uint8_t out[UNWIND_TABLE_SIZE], const struct trace_head *head,
+                          uint64_t begin, uint64_t size, uint64_t zero);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tracer that is killed is no longer waited for: the kernel rings its bells. */
+/* A tracer that is killed is no longer waited for: Linux clears its id in the wake words. */
 #include <linux/futex.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -81,16 +81,16 @@ static void begin(struct traced *traced, bool ends)
 }
 
 /* Of a lane; of the head after the last. */
-static _Atomic uint32_t *bell_of(const struct traced *traced, unsigned lane)
+static _Atomic uint32_t *wake_word_of(const struct traced *traced, unsigned lane)
 {
     struct trace_lane *const lanes =
         (struct trace_lane *)((char *)traced->head + traced->head->lanes_at);
 
-    return lane < LANES ? &lanes[lane].bell : &traced->head->bell;
+    return lane < LANES ? &lanes[lane].wake_word : &traced->head->wake_word;
 }
 
-/* A process that waits at a bell until there is no tracer any more. */
-static pid_t start_waiter(_Atomic uint32_t *bell)
+/* A process that waits at a wake word until there is no tracer any more. */
+static pid_t start_waiter(_Atomic uint32_t *wake_word)
 {
     const pid_t waiter = fork();
 
@@ -98,24 +98,24 @@ static pid_t start_waiter(_Atomic uint32_t *bell)
     if (waiter != 0)
         return waiter;
     for (;;) {
-        const uint32_t quiet = atomic_fetch_and(bell, ~TRACE_BELL_RUNG) & ~TRACE_BELL_RUNG;
+        const uint32_t quiet = atomic_fetch_and(wake_word, ~TRACE_WAKE_SET) & ~TRACE_WAKE_SET;
 
-        if ((quiet & TRACE_BELL_TRACER) == 0)
+        if ((quiet & TRACE_WAKE_TRACER) == 0)
             _exit(0);
-        (void)syscall(SYS_futex, bell, FUTEX_WAIT, quiet, NULL, NULL, 0);
+        (void)syscall(SYS_futex, wake_word, FUTEX_WAIT, quiet, NULL, NULL, 0);
     }
 }
 
-static void wait_until_it_waits(pid_t waiter, const _Atomic uint32_t *bell)
+static void wait_until_it_waits(pid_t waiter, const _Atomic uint32_t *wake_word)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
 
-    for (int i = 0; i < LIMIT_S * 1000 && !trace_text_waits_at(waiter, (uintptr_t)bell); i++)
+    for (int i = 0; i < LIMIT_S * 1000 && !trace_text_waits_at(waiter, (uintptr_t)wake_word); i++)
         nanosleep(&moment, NULL);
-    assert_true(trace_text_waits_at(waiter, (uintptr_t)bell));
+    assert_true(trace_text_waits_at(waiter, (uintptr_t)wake_word));
 }
 
-static void test_a_killed_tracer_rings(void **state)
+static void test_killed_tracer_wakes_waiters(void **state)
 {
     struct traced traced;
     pid_t waiters[LANES + 1];
@@ -124,9 +124,9 @@ static void test_a_killed_tracer_rings(void **state)
     (void)state;
     begin(&traced, false);
     for (unsigned i = 0; i <= LANES; i++)
-        waiters[i] = start_waiter(bell_of(&traced, i));
+        waiters[i] = start_waiter(wake_word_of(&traced, i));
     for (unsigned i = 0; i <= LANES; i++)
-        wait_until_it_waits(waiters[i], bell_of(&traced, i));
+        wait_until_it_waits(waiters[i], wake_word_of(&traced, i));
     kill(traced.tracer, SIGKILL);
     alarm(LIMIT_S);
     for (unsigned i = 0; i <= LANES; i++) {
@@ -148,14 +148,14 @@ static void test_a_ring_that_is_freed_is_left_alone(void **state)
     begin(&traced, true);
     assert_int_equal(waitpid(traced.tracer, &status, 0), traced.tracer);
     for (unsigned i = 0; i <= LANES; i++)
-        assert_int_equal(*bell_of(&traced, i) & TRACE_BELL_TRACER, traced.tracer);
+        assert_int_equal(*wake_word_of(&traced, i) & TRACE_WAKE_TRACER, traced.tracer);
     munmap(traced.head, traced.size);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_killed_tracer_rings),
+        cmocka_unit_test(test_killed_tracer_wakes_waiters),
         cmocka_unit_test(test_a_ring_that_is_freed_is_left_alone),
     };
 

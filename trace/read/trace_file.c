@@ -1,16 +1,189 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/read/trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include "base/array.h"
 #include "base/json/json_text.h"
 #include "trace/memory.h"
-#include "trace/read/event_code.h"
-#include "trace/read/trace_file.h"
+
+/* The lowest two bits of an event's first number; above them the time passed, in zigzag. */
+enum { ENTERED, EXPECTED, LEFT, CONTROL };
+
+enum {
+    NUMBER_MOST = 10,             /* bytes */
+    EVENT_MOST = 2 * NUMBER_MOST, /* bytes */
+};
+
+/* ---- numbers ---- */
+
+/* There is room for NUMBER_MOST bytes. Returns where they end. */
+static inline uint8_t *put_number(uint8_t *at, uint64_t number)
+{
+    for (; number >= 0x80; number >>= 7)
+        *at++ = (uint8_t)(0x80 | (number & 0x7f));
+    *at++ = (uint8_t)number;
+    return at;
+}
+
+void event_code_put(struct buf *out, uint64_t number)
+{
+    uint8_t bytes[NUMBER_MOST];
+
+    buf_append(out, bytes, (size_t)(put_number(bytes, number) - bytes));
+}
+
+bool event_code_take(const uint8_t **at, const uint8_t *end, uint64_t *number)
+{
+    *number = 0;
+    for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+        const uint8_t byte = *(*at)++;
+
+        *number |= (uint64_t)(byte & 0x7f) << shift;
+        if ((byte & 0x80) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The difference of 48-bit times as a small number, also where it is negative. */
+static uint64_t zigzag(uint64_t difference)
+{
+    const int64_t signed_difference = (int64_t)(difference << TRACE_TIME_SHIFT) >> TRACE_TIME_SHIFT;
+    const uint64_t doubled = (uint64_t)signed_difference << 1;
+
+    return signed_difference < 0 ? ~doubled : doubled;
+}
+
+static uint64_t unzigzag(uint64_t number)
+{
+    return number >> 1 ^ (0 - (number & 1));
+}
+
+/* ---- what is expected ---- */
+
+/* The seven events before decide. */
+static uint32_t context_after(uint32_t context, uint32_t call)
+{
+    return (context << 2 ^ call * 0x9e3779b1U >> 18) & (EVENT_CODE_CONTEXTS - 1);
+}
+
+static void event_code_follow(struct event_code *code, uint16_t call)
+{
+    code->expected[code->context] = call;
+    code->context = context_after(code->context, call);
+}
+
+/* ---- writing ---- */
+
+static uint8_t *write_control(uint8_t *at, uint64_t event)
+{
+    const uint64_t code = (event >> 1 & 0x7fff) - TRACE_CONTROL;
+
+    return put_number(put_number(at, code << 2 | CONTROL), event >> TRACE_TIME_SHIFT);
+}
+
+static uint8_t *write_call(uint8_t *at, struct event_code *code, uint64_t event)
+{
+    const uint16_t call = (uint16_t)event;
+    const uint64_t time = event >> TRACE_TIME_SHIFT;
+    const uint64_t passed = zigzag((time - code->time) & TRACE_TIME_MASK) << 2;
+    const bool expected = code->expected[code->context] == call;
+
+    code->time = time;
+    event_code_follow(code, call);
+    if (expected)
+        return put_number(at, passed | EXPECTED);
+    return put_number(put_number(at, passed | ((call & 1) != 0 ? LEFT : ENTERED)), call >> 1);
+}
+
+void event_code_write(struct event_code *code, struct buf *out, const uint64_t *events,
+                      size_t count)
+{
+    uint8_t *begin, *at;
+
+    if (count == 0 || buf_reserve(out, count * EVENT_MOST) != 0)
+        return;
+    begin = (uint8_t *)out->data + out->length;
+    at = begin;
+    for (size_t i = 0; i < count; i++)
+        at = (events[i] >> 1 & 0x7fff) < TRACE_CONTROL ? write_call(at, code, events[i])
+                                                       : write_control(at, events[i]);
+    out->length += (size_t)(at - begin);
+}
+
+/* ---- reading ---- */
+
+/* `first` is the event's first number. */
+static bool read_control(uint64_t first, const uint8_t **at, const uint8_t *end, uint64_t *event)
+{
+    uint64_t argument;
+
+    if (!event_code_take(at, end, &argument) || first >> 2 > 0x7fff - TRACE_CONTROL)
+        return false;
+    *event = argument << TRACE_TIME_SHIFT | (TRACE_CONTROL + (first >> 2)) << 1;
+    return true;
+}
+
+static bool read_call(struct event_code *code, uint64_t first, const uint8_t **at,
+                      const uint8_t *end, uint64_t *event)
+{
+    uint16_t call = code->expected[code->context];
+    uint64_t function;
+
+    if ((first & 3) != EXPECTED) {
+        if (!event_code_take(at, end, &function) || function >= TRACE_CONTROL)
+            return false;
+        call = (uint16_t)(function << 1 | ((first & 3) == LEFT));
+    }
+    event_code_follow(code, call);
+    code->time = (code->time + unzigzag(first >> 2)) & TRACE_TIME_MASK;
+    *event = code->time << TRACE_TIME_SHIFT | call;
+    return true;
+}
+
+static bool read_one(struct event_code *code, const uint8_t **at, const uint8_t *end,
+                     uint64_t *event)
+{
+    uint64_t first;
+
+    if (!event_code_take(at, end, &first))
+        return false;
+    return (first & 3) == CONTROL ? read_control(first, at, end, event)
+                                  : read_call(code, first, at, end, event);
+}
+
+int event_code_read(const uint8_t *at, const uint8_t *end, uint64_t **events, size_t *count)
+{
+    struct event_code *const code = calloc(1, sizeof *code);
+    size_t capacity = *count;
+    int result = code != NULL ? 0 : -2;
+
+    while (result == 0 && at < end) {
+        uint64_t *const more = array_reserve(*events, &capacity, *count + 1, sizeof *more);
+
+        if (more != NULL)
+            *events = more;
+        if (more == NULL)
+            result = -2;
+        else if (!read_one(code, &at, end, &more[*count]))
+            result = -1;
+        else
+            (*count)++;
+    }
+    free(code);
+    return result;
+}
 
 enum {
     COMPRESSION = 1,
@@ -283,4 +456,133 @@ int trace_file_close(struct trace_file *file, struct error *error)
         result = trace_file_flush(file, error) == 0 ? output_file_finish(&file->file, error) : -1;
     trace_file_drop(file);
     return result;
+}
+
+static int damaged(const char *path, size_t at, struct error *error)
+{
+    return error_set(error, ERROR_INPUT, "%s: damaged at byte %zu", path, at);
+}
+
+/* Unpacks the block and visits it. */
+static int visit_block(const char *path, size_t at, const struct trace_block *block,
+                       const uint8_t *stored, trace_block_visit *visit, void *context,
+                       struct error *error)
+{
+    uint8_t *content;
+    int result;
+
+    if (block->stored == block->length)
+        return visit(context, block, stored, error);
+    content = malloc((size_t)block->length + 1);
+    if (content == NULL)
+        return error_memory(error, "a trace");
+    if (ZSTD_decompress(content, block->length, stored, block->stored) != block->length)
+        result = damaged(path, at, error);
+    else
+        result = visit(context, block, content, error);
+    free(content);
+    return result;
+}
+
+static int read_blocks(const char *path, const uint8_t *bytes, size_t size,
+                       trace_block_visit *visit, void *context, bool *torn, struct error *error)
+{
+    size_t at = TRACE_FILE_HEAD;
+
+    while (at < size) {
+        struct trace_block block;
+
+        *torn = size - at < TRACE_BLOCK_HEAD;
+        if (*torn)
+            return 0;
+        memcpy(&block, bytes + at, sizeof block);
+        if (block.length > TRACE_BLOCK_MOST || block.stored > block.length)
+            return damaged(path, at, error);
+        *torn = block.stored > size - at - TRACE_BLOCK_HEAD;
+        if (*torn)
+            return 0;
+        if (crc32(0, bytes + at + TRACE_BLOCK_HEAD, block.stored) != block.sum)
+            return damaged(path, at, error);
+        if (visit_block(path, at, &block, bytes + at + TRACE_BLOCK_HEAD, visit, context, error) !=
+            0)
+            return -1;
+        at += TRACE_BLOCK_HEAD + block.stored;
+    }
+    return 0;
+}
+
+static int check_head(const char *path, const uint8_t *bytes, struct error *error)
+{
+    uint32_t version;
+
+    memcpy(&version, bytes + strlen(TRACE_FILE_MAGIC), sizeof version);
+    if (memcmp(bytes, TRACE_FILE_MAGIC, strlen(TRACE_FILE_MAGIC)) != 0)
+        return error_set(error, ERROR_INPUT, "%s is not a trace", path);
+    if (version != TRACE_FILE_VERSION)
+        return error_set(error, ERROR_INPUT,
+                         "%s is a trace of version %u; this gaspipe reads version %d", path,
+                         version, TRACE_FILE_VERSION);
+    return 0;
+}
+
+int trace_file_read(const char *path, trace_block_visit *visit, void *context, bool *torn,
+                    struct error *error)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    void *bytes = MAP_FAILED;
+    int result;
+
+    _Static_assert(sizeof(struct trace_block) == TRACE_BLOCK_HEAD, "as in the file");
+    *torn = false;
+    if (fd < 0 || fstat(fd, &status) != 0)
+        result = error_set(error, ERROR_INPUT, "%s: %m", path);
+    else if (!S_ISREG(status.st_mode) || status.st_size < TRACE_FILE_HEAD)
+        result = error_set(error, ERROR_INPUT, "%s is not a trace", path);
+    else if ((bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) ==
+             MAP_FAILED)
+        result = error_system(error, errno, "cannot read %s", path);
+    else
+        result =
+            check_head(path, bytes, error) != 0
+                ? -1
+                : read_blocks(path, bytes, (size_t)status.st_size, visit, context, torn, error);
+    if (bytes != MAP_FAILED)
+        munmap(bytes, (size_t)status.st_size);
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
+int trace_file_read_events(const struct trace_block *block, const uint8_t *content,
+                           struct trace_lane_events *events, struct error *error)
+{
+    const uint8_t *at = content, *const end = content + block->length;
+    uint64_t lane, thread;
+    int result = -1;
+
+    *events = (struct trace_lane_events){0};
+    if (event_code_take(&at, end, &lane) && event_code_take(&at, end, &thread) &&
+        lane < TRACE_LANES_MAX)
+        result = event_code_read(at, end, &events->events, &events->count);
+    if (result == 0) {
+        events->lane = (unsigned)lane;
+        events->thread = (uint32_t)thread;
+        return 0;
+    }
+    free(events->events);
+    events->events = NULL;
+    return result == -2 ? error_memory(error, "a trace")
+                        : error_set(error, ERROR_INPUT, "a block of a trace has no events");
+}
+
+bool trace_file_read_lane(const struct trace_block *block, const uint8_t *content, unsigned *lane)
+{
+    const uint8_t *at = content;
+    uint64_t number;
+
+    if (!event_code_take(&at, content + block->length, &number) || number >= TRACE_LANES_MAX)
+        return false;
+    *lane = (unsigned)number;
+    return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/agent/bell.h"
+#include "trace/agent/wake_word.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -7,21 +7,21 @@
 
 #include "trace/agent/system_call.h"
 
-uint32_t bell_silence(_Atomic uint32_t *bell)
+uint32_t wake_word_clear(_Atomic uint32_t *word)
 {
-    return atomic_fetch_and(bell, ~(uint32_t)TRACE_BELL_RUNG) & ~(uint32_t)TRACE_BELL_RUNG;
+    return atomic_fetch_and(word, ~(uint32_t)TRACE_WAKE_SET) & ~(uint32_t)TRACE_WAKE_SET;
 }
 
-enum bell_end bell_wait(_Atomic uint32_t *bell, uint32_t quiet)
+enum wake_end wake_word_wait(_Atomic uint32_t *word, uint32_t before)
 {
     const struct timespec limit = {.tv_sec = 1};
-    const long result = (quiet & TRACE_BELL_TRACER) == 0
+    const long result = (before & TRACE_WAKE_TRACER) == 0
                             ? 0
-                            : system_call(SYS_futex, (long)bell, FUTEX_WAIT, quiet, (long)&limit);
+                            : system_call(SYS_futex, (long)word, FUTEX_WAIT, before, (long)&limit);
 
-    if ((atomic_load(bell) & TRACE_BELL_TRACER) == 0)
-        return BELL_ALONE;
-    return result == -ETIMEDOUT ? BELL_SECOND : BELL_RANG;
+    if ((atomic_load(word) & TRACE_WAKE_TRACER) == 0)
+        return WAKE_ALONE;
+    return result == -ETIMEDOUT ? WAKE_SECOND : WAKE_CHANGED;
 }
 
 /* ---- turns ---- */
