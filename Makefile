@@ -283,7 +283,7 @@ include scripts/node.mk
 
 # Only slogreport speaks HTTP.
 HTTP_LIBS = $(shell pkg-config --libs libcurl libmicrohttpd)
-$(BUILD)/obj/tools/otlp/otlp_post.%: ROOM_CFLAGS = $(shell pkg-config --cflags libcurl)
+$(BUILD)/obj/tools/otlp/otlp_batch.%: ROOM_CFLAGS = $(shell pkg-config --cflags libcurl)
 
 $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog gas base)
 	$(call say,link,$@)

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/io.h"
 #include "base/log.h"
-#include "tools/command/compare/compare.h"
-#include "tools/command/extract.h"
+#include "tools/command/commands.h"
 #include "tools/command/options.h"
-#include "tools/command/profile/profile_report.h"
-#include "tools/command/report.h"
-#include "tools/command/rows/rows.h"
-#include "tools/command/rows/rows_merge.h"
-#include "tools/command/runs.h"
-#include "tools/command/stalls.h"
-#include "tools/command/summary.h"
-#include "tools/command/waits/waits.h"
 
 /* Of histograms, or with --out of tables. */
 static int run_merge(const struct options *options, struct error *error)

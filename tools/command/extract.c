@@ -1,9 +1,323 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/command/extract.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "tools/input/excerpt.h"
+#include "base/array.h"
+#include "base/buf.h"
+#include "slog/model/describe.h"
+#include "slog/read/names.h"
+#include "slog/read/record.h"
+#include "tools/command/commands.h"
 #include "tools/input/feed.h"
+#include "tools/input/selection.h"
 #include "tools/output/output.h"
+
+struct excerpt_vat {
+    char *name; /* owned; NULL: not said */
+    bool taken; /* its delivery in progress is chosen */
+};
+
+/*
+ * Chooses the lines of a smaller slogfile: those of the chosen deliveries, whole; the lines that
+ * begin and end their cranks, runs and blocks; slog-start, and the create-vat lines of all vats
+ * that are not excluded, without their bundles unless `bundles`. If only blocks or times are
+ * chosen, all other lines in these too.
+ *
+ * Memory is what waits, and some bytes for each vat.
+ */
+struct excerpt {
+    const struct selection *selection; /* kinds, runs and minimum do not count */
+    bool bundles;
+    uint64_t deliveries; /* that were taken */
+
+    /* Lines that begin what may turn out to contain something; each with its newline. */
+    struct buf waiting[5];
+    bool open[5]; /* the line that began it was given */
+    int64_t block_height, crank_num;
+    struct names vat_ids;
+    struct excerpt_vat *vats; /* by number in vat_ids; owned */
+    size_t vat_count, vat_capacity;
+};
+
+/* What a line may have to wait in: each contains the next ones. */
+enum { IN_SESSION, IN_BLOCK, IN_END_BLOCK, IN_RUN, IN_CRANK, LEVELS };
+
+_Static_assert(LEVELS == sizeof((struct excerpt *)NULL)->waiting / sizeof(struct buf), "levels");
+
+/* ---- vats ---- */
+
+static struct excerpt_vat *vat_of(struct excerpt *excerpt, const struct record *record)
+{
+    uint32_t number = names_intern(&excerpt->vat_ids, record->vat_id.at, record->vat_id.length);
+    struct excerpt_vat *vats;
+
+    if (number == NAMES_NONE)
+        return NULL;
+    if (number == excerpt->vat_count) {
+        vats =
+            array_reserve(excerpt->vats, &excerpt->vat_capacity, number + (size_t)1, sizeof *vats);
+        if (vats == NULL)
+            return NULL;
+        excerpt->vats = vats;
+        vats[excerpt->vat_count++] = (struct excerpt_vat){0};
+    }
+    return &excerpt->vats[number];
+}
+
+static void append_line(struct buf *out, struct scan_span line)
+{
+    buf_append(out, line.at, line.length);
+    buf_append_byte(out, '\n');
+}
+
+/* What began with a line that was given ends with one. */
+static void end(struct excerpt *excerpt, int level, const struct record *record, struct buf *out)
+{
+    if (excerpt->open[level])
+        append_line(out, record->line);
+    buf_clear(&excerpt->waiting[level]);
+    excerpt->open[level] = level == IN_BLOCK && excerpt->open[level];
+}
+
+/* The line without its bundle, which can be a megabyte. */
+static void append_created(struct buf *out, const struct record *record, bool bundles)
+{
+    struct scan_span line = record->line, bundle = record_member(record, "vatSourceBundle");
+    const char *end = line.at + line.length, *rest;
+
+    if (bundles || bundle.at == NULL) {
+        append_line(out, line);
+        return;
+    }
+    rest = bundle.at + bundle.length;
+    buf_append(out, line.at, (size_t)(bundle.at - line.at));
+    buf_append_string(out, "null");
+    buf_append(out, rest, (size_t)(end - rest));
+    buf_append_byte(out, '\n');
+}
+
+/* ---- giving ---- */
+
+static void give_level(struct excerpt *excerpt, int level, struct buf *out)
+{
+    struct buf *waiting = &excerpt->waiting[level];
+
+    out->failed |= buf_failed(waiting);
+    if (waiting->length == 0)
+        return;
+    buf_append(out, waiting->data, waiting->length);
+    buf_clear(waiting);
+    excerpt->open[level] = true;
+}
+
+/* Gives what began around a line that is kept. */
+static void give_waiting(struct excerpt *excerpt, struct buf *out)
+{
+    for (int level = 0; level < LEVELS; level++)
+        give_level(excerpt, level, out);
+}
+
+static void give_line(struct excerpt *excerpt, const struct record *record, struct buf *out)
+{
+    give_waiting(excerpt, out);
+    append_line(out, record->line);
+}
+
+/* ---- choosing ---- */
+
+/* Whether where and when the line stands is chosen. */
+static bool is_place_chosen(const struct excerpt *excerpt, const struct record *record)
+{
+    const struct selection *selection = excerpt->selection;
+    int64_t crank = record->crank_num != RECORD_NONE ? record->crank_num : excerpt->crank_num;
+
+    return selection_in_range(&selection->blocks, excerpt->block_height) &&
+           selection_in_range(&selection->cranks, crank) &&
+           selection_in_range(&selection->times, record->time);
+}
+
+static bool is_vat_chosen(const struct excerpt *excerpt, const struct record *record,
+                          const struct excerpt_vat *vat)
+{
+    struct buf id = {0};
+    bool chosen;
+
+    buf_append(&id, record->vat_id.at, record->vat_id.length);
+    chosen = buf_string(&id) != NULL &&
+             selection_has_vat(excerpt->selection, id.data, vat->name != NULL ? vat->name : "");
+    buf_free(&id);
+    return chosen;
+}
+
+static int name_vat(struct excerpt_vat *vat, struct scan_span name)
+{
+    struct buf words = {0};
+
+    if (name.at == NULL)
+        return 0;
+    describe_string(name, &words);
+    if (buf_string(&words) == NULL)
+        return -1;
+    free(vat->name);
+    vat->name = words.data;
+    return 0;
+}
+
+/* Wherever it is: it names the vat, and a later place for it would be out of its time. */
+static int take_created(struct excerpt *excerpt, const struct record *record, struct buf *out)
+{
+    struct excerpt_vat *vat = vat_of(excerpt, record);
+
+    if (vat == NULL || name_vat(vat, record->name) != 0)
+        return -1;
+    if (!is_vat_chosen(excerpt, record, vat))
+        return 0;
+    give_level(excerpt, IN_SESSION, out);
+    append_created(out, record, excerpt->bundles);
+    return 0;
+}
+
+/* Lines of a delivery go with its first one. */
+static int take_of_delivery(struct excerpt *excerpt, const struct record *record, struct buf *out)
+{
+    struct excerpt_vat *vat = vat_of(excerpt, record);
+    bool taken;
+
+    if (vat == NULL)
+        return -1;
+    if (record->type == RECORD_DELIVER)
+        vat->taken = is_place_chosen(excerpt, record) && is_vat_chosen(excerpt, record, vat);
+    taken = vat->taken;
+    excerpt->deliveries += taken && record->type == RECORD_DELIVER_RESULT;
+    if (record->type == RECORD_DELIVER_RESULT)
+        vat->taken = false;
+    if (taken)
+        give_line(excerpt, record, out);
+    return 0;
+}
+
+/* Other lines: of a vat if that is chosen, else if no vat is. */
+static int take_other(struct excerpt *excerpt, const struct record *record, struct buf *out)
+{
+    struct excerpt_vat *vat = NULL;
+
+    if (record->type != RECORD_TOO_BIG && !is_place_chosen(excerpt, record))
+        return 0;
+    if (record->vat_id.at != NULL) {
+        vat = vat_of(excerpt, record);
+        if (vat == NULL)
+            return -1;
+        if (is_vat_chosen(excerpt, record, vat) || vat->taken)
+            give_line(excerpt, record, out);
+    } else if (excerpt->selection->vats.count == 0 && !excerpt->selection->cranks.set) {
+        give_line(excerpt, record, out);
+    }
+    return 0;
+}
+
+/* Begins a level, which ends those within it. */
+static void excerpt_begin(struct excerpt *excerpt, int level, const struct record *record)
+{
+    for (int within = level; within < LEVELS; within++) {
+        buf_clear(&excerpt->waiting[within]);
+        excerpt->open[within] = false;
+    }
+    append_line(&excerpt->waiting[level], record->line);
+}
+
+/* A block or a time is chosen with all that is in it, also if that is nothing. */
+static void give_chosen(struct excerpt *excerpt, int level, const struct record *record,
+                        struct buf *out)
+{
+    const struct selection *selection = excerpt->selection;
+
+    if (level != IN_SESSION && selection->vats.count == 0 && !selection->cranks.set &&
+        is_place_chosen(excerpt, record))
+        give_waiting(excerpt, out);
+}
+
+/* Which level a line begins or ends; LEVELS: none. */
+static int level_of(enum record_type type, bool *begins)
+{
+    static const struct {
+        unsigned char level; /* + 1 */
+        bool begins;
+    } levels[RECORD_TYPES] = {
+        [RECORD_SLOG_START] = {IN_SESSION + 1, true},
+        [RECORD_BEGIN_BLOCK] = {IN_BLOCK + 1, true},
+        [RECORD_END_BLOCK_START] = {IN_END_BLOCK + 1, true},
+        [RECORD_RUN_START] = {IN_RUN + 1, true},
+        [RECORD_CRANK_START] = {IN_CRANK + 1, true},
+        [RECORD_CRANK_FINISH] = {IN_CRANK + 1, false},
+        [RECORD_RUN_FINISH] = {IN_RUN + 1, false},
+        [RECORD_END_BLOCK] = {IN_END_BLOCK + 1, false},
+        [RECORD_COMMIT_START] = {IN_BLOCK + 1, false},
+        [RECORD_COMMIT_FINISH] = {IN_BLOCK + 1, false},
+        [RECORD_AFTER_COMMIT] = {IN_BLOCK + 1, false},
+    };
+
+    *begins = levels[type].begins;
+    return levels[type].level > 0 ? levels[type].level - 1 : LEVELS;
+}
+
+static void note_place(struct excerpt *excerpt, const struct record *record)
+{
+    if (record->type == RECORD_BEGIN_BLOCK)
+        excerpt->block_height = record->block_height;
+    if (record->type == RECORD_CRANK_START)
+        excerpt->crank_num = record->crank_num;
+    if (record->type == RECORD_SLOG_START || record->type == RECORD_KERNEL_START)
+        excerpt->block_height = excerpt->crank_num = RECORD_NONE;
+}
+
+static int take_by_type(struct excerpt *excerpt, const struct record *record, struct buf *out)
+{
+    bool begins;
+    int level = level_of(record->type, &begins);
+
+    note_place(excerpt, record);
+    if (level != LEVELS) {
+        if (begins)
+            excerpt_begin(excerpt, level, record);
+        if (begins)
+            give_chosen(excerpt, level, record, out);
+        else
+            end(excerpt, level, record, out);
+        if (record->type == RECORD_CRANK_FINISH)
+            excerpt->crank_num = RECORD_NONE;
+        return 0;
+    }
+    switch (record->type) {
+    case RECORD_CREATE_VAT:
+        return record->vat_id.at != NULL ? take_created(excerpt, record, out) : 0;
+    case RECORD_DELIVER:
+    case RECORD_DELIVER_RESULT:
+    case RECORD_SYSCALL:
+    case RECORD_SYSCALL_RESULT:
+        return record->vat_id.at != NULL ? take_of_delivery(excerpt, record, out) : 0;
+    default:
+        return take_other(excerpt, record, out);
+    }
+}
+
+/* Takes in the next line, and appends to `out` what is to be kept now. -1: no memory. */
+static int excerpt_take(struct excerpt *excerpt, const struct record *record, struct buf *out)
+{
+    return take_by_type(excerpt, record, out) != 0 || buf_failed(out) ? -1 : 0;
+}
+
+static void excerpt_free(struct excerpt *excerpt)
+{
+    for (int level = 0; level < LEVELS; level++)
+        buf_free(&excerpt->waiting[level]);
+    for (size_t i = 0; i < excerpt->vat_count; i++)
+        free(excerpt->vats[i].name);
+    free(excerpt->vats);
+    names_free(&excerpt->vat_ids);
+}
 
 struct extract {
     struct excerpt excerpt;

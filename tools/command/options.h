@@ -3,13 +3,12 @@
 #define GASPIPE_TOOLS_COMMAND_OPTIONS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
+#include "base/error.h"
 #include "base/option/option.h"
 #include "gas/gas_model.h"
-#include "tools/command/profile/cost_groups.h"
+#include "tools/command/cost_groups.h"
 #include "tools/input/selection.h"
-#include "tools/output/render.h"
 #include "tools/stats/groups.h"
 #include "tools/stats/rank.h"
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/command/report.h"
+#include "tools/command/commands.h"
 
 #include <unistd.h>
 
 #include "base/log.h"
 #include "tools/html/page.h"
 #include "tools/input/feed.h"
-#include "tools/metrics/metrics_sink.h"
+#include "tools/metrics/metrics.h"
 #include "tools/otlp/otlp.h"
 #include "tools/output/output.h"
+#include "tools/output/render.h"
 #include "tools/output/trace.h"
 
 struct report {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/command/stalls.h"
+#include "tools/command/commands.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,9 +8,7 @@
 
 #include "base/json/json_text.h"
 #include "tools/input/feed.h"
-#include "tools/output/explain_runs.h"
 #include "tools/output/output.h"
-#include "tools/output/units.h"
 #include "tools/stats/outliers.h"
 
 enum { SHOWN = 20, LEAST = 1000 * 1000 };

@@ -1,19 +1,383 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/command/summary.h"
-
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/buf.h"
+#include "base/json/json_text.h"
 #include "base/log.h"
-#include "tools/command/summary_render.h"
+#include "base/visible.h"
+#include "tools/command/commands.h"
 #include "tools/input/feed.h"
 #include "tools/input/file_order.h"
-#include "tools/output/explain_runs.h"
 #include "tools/output/output.h"
 #include "tools/stats/groups.h"
-#include "tools/stats/growth/growth.h"
+#include "tools/stats/growth.h"
 #include "tools/stats/histogram_file.h"
+
+/*
+ * What shares are shares of: the time, computrons and instructions of all live deliveries, or for
+ * the group of replays of all replayed ones. The time between deliveries is in none of them, so
+ * its share is one of theirs and its own together. A phase's share is one of the time of all
+ * phases.
+ */
+struct summary_totals {
+    struct summary_whole {
+        double time, between, compute, instructions, block_cost, gas_burnt, queued, gas;
+    } live, replayed, phases;
+};
+
+/* One output format; begin and growth may be NULL. */
+struct summary_ops {
+    void (*begin)(struct buf *out);
+    void (*group)(struct buf *out, const struct group *group, const struct summary_totals *totals);
+    void (*growth)(struct buf *out, const struct growth *growth);
+};
+
+/* Rows are 97 characters wide. Into a narrower terminal they fit without the two high percentiles,
+ * whose place is taken by the maximum. */
+enum { WIDTH = 97 };
+
+static bool is_narrow(void)
+{
+    const size_t width = visible_width(STDOUT_FILENO);
+
+    return width > 0 && width < WIDTH;
+}
+
+/* ---- text --------------------------------------------------------------- */
+
+static const char *const titles[GROUP_COLUMNS] = {
+    [COLUMN_TOTAL] = "total",
+    [COLUMN_UP] = "pipe up",
+    [COLUMN_DOWN] = "pipe down",
+    [COLUMN_WORKER] = "worker",
+    [COLUMN_KERNEL] = "kernel",
+    [COLUMN_UNATTRIBUTED] = "unattributed",
+    [COLUMN_BETWEEN] = "between-cranks",
+    [COLUMN_COMPUTE] = "computrons",
+    [COLUMN_INSTRUCTIONS] = "instructions",
+    [COLUMN_BLOCK_COST] = "block cost",
+    [COLUMN_GAS_BURNT] = "gas burnt",
+    [COLUMN_QUEUED] = "queued",
+    [COLUMN_GAS] = "gas",
+    [COLUMN_RATIO] = "instr/computron",
+};
+
+static bool is_time(enum group_column column)
+{
+    return column != COLUMN_COMPUTE && column != COLUMN_INSTRUCTIONS &&
+           column != COLUMN_BLOCK_COST && column != COLUMN_GAS && column != COLUMN_GAS_BURNT &&
+           column != COLUMN_RATIO;
+}
+
+static void append_cell(struct buf *out, enum group_column column, uint64_t value)
+{
+    char text[UNITS_SIZE];
+
+    if (is_time(column))
+        units_time(text, value);
+    else if (column == COLUMN_RATIO)
+        snprintf(text, sizeof text, "%.1f", (double)value / GROUP_RATIO_SCALE);
+    else
+        units_count(text, value);
+    units_pad(out, text, 11);
+}
+
+/* A column's part of all that there is of its kind, 0 to 1. */
+static double share_of(const struct group *group, enum group_column column,
+                       const struct summary_totals *totals)
+{
+    const struct summary_whole *whole = group->kind == GROUP_REPLAY  ? &totals->replayed
+                                        : group->kind == GROUP_PHASE ? &totals->phases
+                                                                     : &totals->live;
+    double all = column == COLUMN_COMPUTE        ? whole->compute
+                 : column == COLUMN_INSTRUCTIONS ? whole->instructions
+                 : column == COLUMN_QUEUED       ? whole->queued
+                 : column == COLUMN_BLOCK_COST   ? whole->block_cost
+                 : column == COLUMN_GAS_BURNT    ? whole->gas_burnt
+                 : column == COLUMN_GAS          ? whole->gas
+                 : column == COLUMN_BETWEEN      ? whole->time + whole->between
+                                                 : whole->time;
+
+    return all > 0 ? (double)group->columns[column].total / all : 0;
+}
+
+/* Of a ratio neither sum nor share says anything: instead, that of the sums. */
+static void append_whole(struct buf *out, const struct group *group, enum group_column column,
+                         const struct summary_totals *totals)
+{
+    double ratio = column == COLUMN_RATIO ? group_ratio(group) : NAN;
+
+    if (column != COLUMN_RATIO) {
+        append_cell(out, column, group->columns[column].total);
+        buf_printf(out, "%7.1f %%", 100 * share_of(group, column, totals));
+    } else if (isnan(ratio)) {
+        buf_printf(out, "%11s%9s", "", "");
+    } else {
+        buf_printf(out, "%11.1f%9s", ratio, "");
+    }
+}
+
+static void text_column(struct buf *out, const struct group *group, enum group_column column,
+                        const struct summary_totals *totals)
+{
+    const struct histogram *histogram = &group->columns[column];
+
+    buf_printf(out, "  %-15s%9" PRIu64, titles[column], histogram->count);
+    append_whole(out, group, column, totals);
+    append_cell(out, column, histogram_quantile(histogram, 0.5));
+    if (!is_narrow()) {
+        append_cell(out, column, histogram_quantile(histogram, 0.9));
+        append_cell(out, column, histogram_quantile(histogram, 0.99));
+    }
+    append_cell(out, column, histogram->maximum);
+    buf_append_byte(out, '\n');
+}
+
+static void text_group(struct buf *out, const struct group *group,
+                       const struct summary_totals *totals)
+{
+    size_t start = out->length;
+
+    buf_append_string(out, group_kind_name(group->kind));
+    if (group->name[0] != '\0')
+        buf_printf(out, " %s", group->name);
+    if (group->label[0] != '\0')
+        buf_printf(out, " (%s)", group->label);
+    if (!buf_failed(out) && out->length - start > 25)
+        buf_append_string(out, "\n                          ");
+    else
+        buf_printf(out, "%*s", (int)(26 - (out->length - start)), "");
+    buf_printf(out, "  count      total    share     median%s        max\n",
+               is_narrow() ? "" : "        90%        99%");
+    for (int column = 0; column < GROUP_COLUMNS; column++) {
+        /* Where all is attributed, a row of noughts says nothing. */
+        if (group->columns[column].maximum > 0)
+            text_column(out, group, (enum group_column)column, totals);
+    }
+}
+
+static const char *const growth_titles[GROWTH_MEASURES] = {
+    [GROWTH_HEAP] = "heap slots",         [GROWTH_ALLOCATED] = "bytes taken",
+    [GROWTH_CLIST] = "c-list entries",    [GROWTH_SNAPSHOT] = "snapshot bytes",
+    [GROWTH_COLLECTIONS] = "collections", [GROWTH_RELEASED] = "released",
+};
+
+static void text_amount(struct buf *out, double amount)
+{
+    char text[UNITS_SIZE], signed_text[UNITS_SIZE + 1];
+
+    units_count(text, (uint64_t)fabs(amount));
+    snprintf(signed_text, sizeof signed_text, "%s%s", amount < 0 ? "-" : "", text);
+    units_pad(out, signed_text, 11);
+}
+
+static void text_growth_of(struct buf *out, const struct growth_vat *vat)
+{
+    for (int i = 0; i < GROWTH_MEASURES; i++) {
+        const struct growth_range *range = &vat->ranges[i];
+
+        if (range->count == 0 || (range->most == 0 && range->least == 0))
+            continue;
+        buf_printf(out, "  %-15s%9" PRIu64, growth_titles[i], range->count);
+        text_amount(out, range->first);
+        text_amount(out, range->last);
+        text_amount(out, range->last - range->first);
+        text_amount(out, range->most);
+        buf_append_byte(out, '\n');
+    }
+    if (vat->collecting > 0) {
+        char text[UNITS_SIZE];
+
+        units_time(text, vat->collecting);
+        buf_printf(out, "  %-24s", "time in collections");
+        units_pad(out, text, 11);
+        buf_append_byte(out, '\n');
+    }
+}
+
+static void text_growth(struct buf *out, const struct growth *growth)
+{
+    for (size_t i = 0; i < growth->vat_count; i++) {
+        const struct growth_vat *vat = &growth->vats[i];
+        size_t start = out->length;
+
+        buf_printf(out, "growth %s", growth_vat_id(growth, i));
+        if (growth_vat_name(growth, i)[0] != '\0')
+            buf_printf(out, " (%s)", growth_vat_name(growth, i));
+        if (!buf_failed(out) && out->length - start > 25)
+            buf_append_string(out, "\n                          ");
+        else
+            buf_printf(out, "%*s", (int)(26 - (out->length - start)), "");
+        buf_append_string(out, "  times      first       last     growth       most\n");
+        text_growth_of(out, vat);
+    }
+}
+
+static const struct summary_ops summary_text = {.group = text_group, .growth = text_growth};
+
+static void json_text(struct buf *out, const char *name, const char *text)
+{
+    buf_printf(out, ",\"%s\":", name);
+    json_text_string(out, text, strlen(text));
+}
+
+/* ---- JSON and CSV ------------------------------------------------------- */
+
+static void append_value(struct buf *out, enum group_column column, uint64_t value)
+{
+    if (is_time(column))
+        json_text_nanoseconds(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+    else if (column == COLUMN_RATIO)
+        buf_printf(out, "%.3f", (double)value / GROUP_RATIO_SCALE);
+    else
+        json_text_unsigned(out, value);
+}
+
+/* As append_whole() of the text: what is not said is null in JSON and empty in CSV. */
+static void append_total(struct buf *out, const struct group *group, enum group_column column,
+                         const char *none)
+{
+    double ratio = group_ratio(group);
+
+    if (column != COLUMN_RATIO)
+        append_value(out, column, group->columns[column].total);
+    else if (isnan(ratio))
+        buf_append_string(out, none);
+    else
+        buf_printf(out, "%.3f", ratio);
+}
+
+static void append_share(struct buf *out, const struct group *group, enum group_column column,
+                         const struct summary_totals *totals, const char *none)
+{
+    if (column == COLUMN_RATIO)
+        buf_append_string(out, none);
+    else
+        buf_printf(out, "%.6f", share_of(group, column, totals));
+}
+
+static void json_value(struct buf *out, const char *name, enum group_column column, uint64_t value)
+{
+    buf_printf(out, ",\"%s\":", name);
+    append_value(out, column, value);
+}
+
+static void json_group(struct buf *out, const struct group *group,
+                       const struct summary_totals *totals)
+{
+    for (int i = 0; i < GROUP_COLUMNS; i++) {
+        enum group_column column = (enum group_column)i;
+        const struct histogram *histogram = &group->columns[i];
+
+        if (histogram->count == 0)
+            continue;
+        buf_append_string(out, "{\"kind\":\"group\"");
+        json_text(out, "by", group_kind_name(group->kind));
+        json_text(out, "name", group->name);
+        json_text(out, "label", group->label);
+        json_text(out, "column", group_column_name(column));
+        buf_printf(out, ",\"count\":%" PRIu64, histogram->count);
+        buf_append_string(out, ",\"total\":");
+        append_total(out, group, column, "null");
+        buf_append_string(out, ",\"share\":");
+        append_share(out, group, column, totals, "null");
+        json_value(out, "median", column, histogram_quantile(histogram, 0.5));
+        json_value(out, "p90", column, histogram_quantile(histogram, 0.9));
+        json_value(out, "p99", column, histogram_quantile(histogram, 0.99));
+        json_value(out, "max", column, histogram->maximum);
+        buf_append(out, "}\n", 2);
+    }
+}
+
+static void json_growth(struct buf *out, const struct growth *growth)
+{
+    for (size_t i = 0; i < growth->vat_count; i++)
+        growth_file_put(growth, i, out);
+}
+
+static const struct summary_ops summary_json = {.group = json_group, .growth = json_growth};
+
+static void csv_begin(struct buf *out)
+{
+    buf_append_string(out, "by,name,label,column,count,total,share,median,p90,p99,max\r\n");
+}
+
+static void csv_value(struct buf *out, enum group_column column, uint64_t value)
+{
+    buf_append_byte(out, ',');
+    append_value(out, column, value);
+}
+
+static void csv_group(struct buf *out, const struct group *group,
+                      const struct summary_totals *totals)
+{
+    for (int i = 0; i < GROUP_COLUMNS; i++) {
+        enum group_column column = (enum group_column)i;
+        const struct histogram *histogram = &group->columns[i];
+
+        if (histogram->count == 0)
+            continue;
+        buf_append_string(out, group_kind_name(group->kind));
+        buf_append_byte(out, ',');
+        units_csv_text(out, group->name);
+        buf_append_byte(out, ',');
+        units_csv_text(out, group->label);
+        buf_printf(out, ",%s,%" PRIu64, group_column_name(column), histogram->count);
+        buf_append_byte(out, ',');
+        append_total(out, group, column, "");
+        buf_append_byte(out, ',');
+        append_share(out, group, column, totals, "");
+        csv_value(out, column, histogram_quantile(histogram, 0.5));
+        csv_value(out, column, histogram_quantile(histogram, 0.9));
+        csv_value(out, column, histogram_quantile(histogram, 0.99));
+        csv_value(out, column, histogram->maximum);
+        buf_append(out, "\r\n", 2);
+    }
+}
+
+static const struct summary_ops summary_csv = {.begin = csv_begin, .group = csv_group};
+
+static struct summary_totals summary_totals(const struct groups *groups)
+{
+    struct summary_totals totals = {0};
+
+    for (size_t i = 0; i < groups->count; i++) {
+        const struct histogram *columns = groups->groups[i].columns;
+        const struct summary_whole whole = {
+            .time = (double)columns[COLUMN_TOTAL].total,
+            .between = (double)columns[COLUMN_BETWEEN].total,
+            .compute = (double)columns[COLUMN_COMPUTE].total,
+            .instructions = (double)columns[COLUMN_INSTRUCTIONS].total,
+            .block_cost = (double)columns[COLUMN_BLOCK_COST].total,
+            .gas_burnt = (double)columns[COLUMN_GAS_BURNT].total,
+            .queued = (double)columns[COLUMN_QUEUED].total,
+            .gas = (double)columns[COLUMN_GAS].total,
+        };
+
+        if (groups->groups[i].kind == GROUP_PHASE)
+            totals.phases.time += whole.time;
+        if (groups->groups[i].kind == GROUP_ALL)
+            totals.live = whole;
+        else if (groups->groups[i].kind == GROUP_REPLAY)
+            totals.replayed = whole;
+    }
+    return totals;
+}
+
+/* A group's time in nanoseconds, to sort by: of a syscall, of all its spans. */
+static uint64_t summary_time(const struct group *group)
+{
+    const struct histogram *columns = group->columns;
+
+    if (group->kind != GROUP_SYSCALL)
+        return columns[COLUMN_TOTAL].total;
+    return columns[COLUMN_UP].total + columns[COLUMN_KERNEL].total + columns[COLUMN_DOWN].total;
+}
 
 struct summary {
     const struct options *options;

@@ -2,19 +2,398 @@
 #include "tools/html/page.h"
 
 #include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/buf.h"
 #include "base/json/json_text.h"
+#include "slog/read/names.h"
 #include "tools/html/page_deliveries.h"
 #include "tools/html/page_file.h"
-#include "tools/html/page_phases.h"
-#include "tools/html/page_profiles.h"
-#include "tools/html/page_sums.h"
-#include "tools/html/page_tree.h"
+#include "tools/input/profile_tree.h"
 #include "tools/stats/groups.h"
-#include "tools/stats/growth/growth.h"
+#include "tools/stats/growth.h"
 #include "tools/stats/outliers.h"
+
+enum { PAGE_STALLS = 200, PAGE_NOTES = 1000, PAGE_PHASES = 100 * 1000 };
+
+struct page_branch {
+    uint64_t count;
+    uint64_t times[MODEL_SPAN_KINDS];
+    double compute, instructions;
+};
+
+/*
+ * Where the time of all live deliveries went, by vat, kind of delivery and
+ * kind of syscall: what a page's icicle is drawn from. Deliveries that the
+ * clock was set in are left out, as groups_add() does. Memory is some hundred
+ * bytes for each combination that came.
+ */
+struct page_tree {
+    struct names keys;
+    struct page_branch *branches; /* by number in keys; owned */
+    size_t count, capacity;
+};
+
+struct page_phase {
+    enum phase phase;
+    int64_t start, total, own;
+    char name[PHASE_NAME_SIZE], vat_id[PHASE_NAME_SIZE];
+};
+
+/* A page's phases, but for cranks and deliveries, which it has anyway. All zeros has none. */
+struct page_phases {
+    struct page_phase *phases; /* owned */
+    size_t count, capacity;
+    uint64_t hidden; /* beyond `most` */
+};
+
+/* The calls of deliveries, out of gaspipe's profiles (docs/profile-format.md, "tree"). */
+struct page_profiles {
+    uint64_t trees;  /* put on the page */
+    uint64_t hidden; /* for which there was no more room */
+    uint64_t bytes;  /* of those on the page */
+};
+
+/* What a branch's key begins with; the kind of syscall follows, or nothing. */
+struct key_head {
+    uint32_t vat, kind;
+};
+
+/* The branch, made when it is new; NULL when memory ran out. */
+static struct page_branch *find_branch(struct page_tree *tree, struct key_head head,
+                                       const char *syscall)
+{
+    struct page_branch *branches;
+    struct buf key = {0};
+    uint32_t number;
+
+    buf_append(&key, &head, sizeof head);
+    buf_append_string(&key, syscall);
+    number = buf_failed(&key) ? NAMES_NONE : names_intern(&tree->keys, key.data, key.length);
+    buf_free(&key);
+    if (number == NAMES_NONE)
+        return NULL;
+    if (number < tree->count)
+        return &tree->branches[number];
+    branches = array_reserve(tree->branches, &tree->capacity, tree->count + 1, sizeof *branches);
+    if (branches == NULL)
+        return NULL;
+    tree->branches = branches;
+    branches[tree->count] = (struct page_branch){0};
+    return &branches[tree->count++];
+}
+
+static int page_tree_add_span(struct page_tree *tree, struct key_head head,
+                              const struct model_delivery *delivery, const struct model_span *span)
+{
+    const char *syscall = span->event != UINT32_MAX ? delivery->events[span->event].kind : "";
+    struct page_branch *branch = find_branch(tree, head, syscall);
+
+    if (branch == NULL)
+        return -1;
+    branch->count += span->kind == MODEL_UP;
+    branch->times[span->kind] += (uint64_t)(span->to - span->from);
+    return 0;
+}
+
+/* Takes in a delivery; `vat` and `kind` are numbers of the page's tables. -1: out of memory. */
+static int page_tree_add(struct page_tree *tree, const struct model_delivery *delivery,
+                         uint32_t vat, uint32_t kind)
+{
+    struct key_head head = {vat, kind};
+    struct page_branch *branch;
+
+    if (delivery->replay || delivery->clock_changed)
+        return 0;
+    branch = find_branch(tree, head, "");
+    if (branch == NULL)
+        return -1;
+    branch->count++;
+    branch->compute += isnan(delivery->compute) ? 0 : delivery->compute;
+    branch->instructions += isnan(delivery->instructions) ? 0 : delivery->instructions;
+    if (delivery->span_count == 0)
+        branch->times[MODEL_UNKNOWN] += (uint64_t)delivery->total;
+    for (size_t i = 0; i < delivery->span_count; i++) {
+        if (page_tree_add_span(tree, head, delivery, &delivery->spans[i]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/*
+ * Appends a JSON array of branches: [vat, kind, syscall or null, count,
+ * nanoseconds of each enum model_span_kind, computrons, instructions]. With null it is what is of
+ * no syscall, and the count is one of deliveries.
+ */
+static void page_tree_append(const struct page_tree *tree, struct buf *json)
+{
+    for (size_t i = 0; i < tree->count; i++) {
+        const struct page_branch *branch = &tree->branches[i];
+        const struct name *key = &tree->keys.names[i];
+        struct key_head head;
+
+        memcpy(&head, key->text, sizeof head);
+        buf_printf(json, "%s[%" PRIu32 ",%" PRIu32 ",", i > 0 ? "," : "[", head.vat, head.kind);
+        if (key->length > sizeof head)
+            json_text_string(json, key->text + sizeof head, key->length - sizeof head);
+        else
+            buf_append_string(json, "null");
+        buf_printf(json, ",%" PRIu64 ",[", branch->count);
+        for (int kind = 0; kind < MODEL_SPAN_KINDS; kind++)
+            buf_printf(json, "%s%" PRIu64, kind > 0 ? "," : "", branch->times[kind]);
+        buf_printf(json, "],%.17g,%.17g]", branch->compute, branch->instructions);
+    }
+    buf_append_string(json, tree->count > 0 ? "]" : "[]");
+}
+
+static void page_tree_free(struct page_tree *tree)
+{
+    free(tree->branches);
+    names_free(&tree->keys);
+    *tree = (struct page_tree){0};
+}
+
+/*
+ * What a page says of all deliveries, as JSON that page.js reads. Times are
+ * nanoseconds.
+ */
+
+enum { FINE_BUCKETS = 8 };
+
+static void append_text(struct buf *json, const char *name, const char *text)
+{
+    buf_printf(json, ",\"%s\":", name);
+    json_text_string(json, text, strlen(text));
+}
+
+/* Eight buckets of the histogram make one of the page's. */
+static void append_buckets(struct buf *json, const struct histogram *histogram)
+{
+    buf_append_byte(json, '[');
+    for (size_t i = 0; i < histogram->bucket_count;) {
+        uint32_t number = histogram->buckets[i].index / FINE_BUCKETS;
+        uint64_t count = 0;
+
+        buf_printf(json, "%s[%" PRIu32 ",", i > 0 ? "," : "", number);
+        for (; i < histogram->bucket_count && histogram->buckets[i].index / FINE_BUCKETS == number;
+             i++)
+            count += histogram->buckets[i].count;
+        buf_printf(json, "%" PRIu64 "]", count);
+    }
+    buf_append_byte(json, ']');
+}
+
+static void append_column(struct buf *json, enum group_column column,
+                          const struct histogram *histogram)
+{
+    buf_printf(json, "\"%s\":[%" PRIu64 ",%" PRIu64, group_column_name(column), histogram->count,
+               histogram->total);
+    buf_printf(json, ",%" PRIu64 ",%" PRIu64, histogram_quantile(histogram, 0.5),
+               histogram_quantile(histogram, 0.9));
+    buf_printf(json, ",%" PRIu64 ",%" PRIu64 ",", histogram_quantile(histogram, 0.99),
+               histogram->maximum);
+    append_buckets(json, histogram);
+    buf_append_byte(json, ']');
+}
+
+static void append_group(struct buf *json, const struct group *group)
+{
+    bool any = false;
+
+    buf_printf(json, "{\"by\":\"%s\"", group_kind_name(group->kind));
+    append_text(json, "name", group->name);
+    append_text(json, "label", group->label);
+    buf_append_string(json, ",\"columns\":{");
+    for (int column = 0; column < GROUP_COLUMNS; column++) {
+        if (group->columns[column].count == 0)
+            continue;
+        if (any)
+            buf_append_byte(json, ',');
+        append_column(json, (enum group_column)column, &group->columns[column]);
+        any = true;
+    }
+    buf_append_string(json, "}}");
+}
+
+/*
+ * An array of groups: {"by","name","label","columns"}, columns by their name:
+ * [count, total, median, 90th, 99th of a hundred, maximum, buckets], buckets
+ * being pairs of a number n and a count, of the values from
+ * histogram_lowest(8 * n) on: eight to each doubling.
+ */
+static void page_sums_append_groups(struct buf *json, const struct groups *groups)
+{
+    buf_append_byte(json, '[');
+    for (size_t i = 0; i < groups->count; i++) {
+        if (i > 0)
+            buf_append_byte(json, ',');
+        append_group(json, &groups->groups[i]);
+    }
+    buf_append_byte(json, ']');
+}
+
+static void append_integer(struct buf *json, const char *name, int64_t number)
+{
+    if (number == MODEL_NONE)
+        buf_printf(json, ",\"%s\":null", name);
+    else
+        buf_printf(json, ",\"%s\":%" PRId64, name, number);
+}
+
+static void append_number(struct buf *json, const char *name, double number)
+{
+    if (isfinite(number))
+        buf_printf(json, ",\"%s\":%.17g", name, number);
+    else
+        buf_printf(json, ",\"%s\":null", name);
+}
+
+static void append_stall(struct buf *json, const struct outlier *stall, int64_t zero)
+{
+    const char *words = stall->words.data;
+    int64_t start;
+
+    if (__builtin_sub_overflow(stall->start, zero, &start))
+        start = MODEL_NONE;
+    buf_printf(json, "{\"kind\":%d", (int)stall->kind);
+    append_integer(json, "took", stall->took);
+    append_integer(json, "usual", stall->usual);
+    append_integer(json, "like", (int64_t)stall->like);
+    append_integer(json, "start", start);
+    append_integer(json, "line", (int64_t)stall->line);
+    append_integer(json, "crank", stall->crank_num);
+    append_integer(json, "number", stall->delivery_num);
+    append_number(json, "size", stall->size);
+    append_text(json, "work",
+                stall->kind != MODEL_WORKER ? "bytes"
+                : stall->instructions       ? "instructions"
+                                            : "computrons");
+    append_number(json, "cpu", stall->kind == MODEL_WORKER ? stall->cpu : NAN);
+    append_text(json, "vat", words);
+    append_text(json, "text", words + stall->description);
+    append_text(json, "syscall", words + stall->syscall);
+    buf_append_byte(json, '}');
+}
+
+/*
+ * An array of stalls, {"kind" (of enum model_span_kind), "took", "usual",
+ * "like", "start" (after `zero`), "line", "crank", "number", "size", "work"
+ * (what size is of), "cpu", "vat", "text", "syscall"}.
+ */
+static void page_sums_append_stalls(struct buf *json, struct outlier *const *stalls, size_t count,
+                                    int64_t zero)
+{
+    buf_append_byte(json, '[');
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            buf_append_byte(json, ',');
+        append_stall(json, stalls[i], zero);
+    }
+    buf_append_byte(json, ']');
+}
+
+/* JavaScript's numbers are exact up to here. */
+#define FARTHEST_PHASE ((int64_t)1 << 53)
+
+/* Adds a phase unless there are `most` already. -1 when memory ran out. */
+static int page_phases_add(struct page_phases *phases, const struct phase_span *span, size_t most)
+{
+    struct page_phase *array;
+
+    if (span->phase == PHASE_CRANK || span->phase == PHASE_DELIVERY || span->phase == PHASE_OTHER ||
+        span->total <= 0)
+        return 0;
+    if (phases->count == most) {
+        phases->hidden++;
+        return 0;
+    }
+    array = array_reserve(phases->phases, &phases->capacity, phases->count + 1, sizeof *array);
+    if (array == NULL)
+        return -1;
+    phases->phases = array;
+    array += phases->count++;
+    *array = (struct page_phase){
+        .phase = span->phase, .start = span->start, .total = span->total, .own = span->own};
+    snprintf(array->name, sizeof array->name, "%s", span->name);
+    snprintf(array->vat_id, sizeof array->vat_id, "%s", span->vat_id);
+    return 0;
+}
+
+/*
+ * Appends them as a JSON array of arrays: what it is ("run timer", "vat-start"), its vat or "",
+ * its start after `zero`, its total and its own time in nanoseconds.
+ */
+static void page_phases_append(const struct page_phases *phases, int64_t zero, struct buf *json)
+{
+    bool any = false;
+
+    buf_append_byte(json, '[');
+    for (size_t i = 0; i < phases->count; i++) {
+        const struct page_phase *phase = &phases->phases[i];
+        int64_t start;
+
+        if (__builtin_sub_overflow(phase->start, zero, &start) || start <= -FARTHEST_PHASE ||
+            start >= FARTHEST_PHASE || phase->total >= FARTHEST_PHASE)
+            continue;
+        buf_printf(json, "%s[\"%s%s%s\",", any ? "," : "", phase_name(phase->phase),
+                   phase->name[0] != '\0' ? " " : "", phase->name);
+        json_text_string(json, phase->vat_id, strlen(phase->vat_id));
+        buf_printf(json, ",%" PRId64 ",%" PRId64 ",%" PRId64 "]", start, phase->total, phase->own);
+        any = true;
+    }
+    buf_append_byte(json, ']');
+}
+
+static void page_phases_free(struct page_phases *phases)
+{
+    free(phases->phases);
+    *phases = (struct page_phases){0};
+}
+
+struct page_reading {
+    struct page_profiles *profiles;
+    struct page_file *file;
+    uint64_t limit;
+};
+
+static int put_tree(void *context, const json_t *tree, const struct reader_line *line,
+                    struct error *error)
+{
+    const struct page_reading *const reading = context;
+    struct page_profiles *const profiles = reading->profiles;
+    struct buf json = {0};
+    int result;
+
+    (void)tree;
+    if (line->length > reading->limit || profiles->bytes > reading->limit - line->length) {
+        profiles->hidden++;
+        return 0;
+    }
+    buf_append(&json, line->bytes, line->length);
+    result = page_file_add(reading->file, "profile", &json, error);
+    buf_free(&json);
+    profiles->trees++;
+    profiles->bytes += line->length;
+    return result;
+}
+
+/*
+ * Puts the trees of a profile on the page, as long as they take no more than `limit` bytes with
+ * those before. -1 with ERROR_INPUT (file and line named) for what is no profile, or ERROR_SYSTEM.
+ */
+static int page_profiles_add(struct page_profiles *profiles, struct page_file *file,
+                             const char *path, uint64_t limit, struct error *error)
+{
+    struct page_reading reading = {profiles, file, limit};
+
+    return profile_tree_read(path, put_tree, &reading, error);
+}
 
 enum { STALL_LOST = 1000 * 1000 }; /* as `slogreport stalls` */
 
@@ -40,6 +419,23 @@ struct page {
     struct buf notes;
     uint64_t note_count;
 };
+
+void page_free(struct page *page)
+{
+    if (page == NULL)
+        return;
+    page_file_free(page->file);
+    page_deliveries_free(&page->deliveries);
+    names_free(&page->vats);
+    names_free(&page->kinds);
+    page_tree_free(&page->tree);
+    groups_free(&page->groups);
+    growth_free(&page->growth);
+    outliers_free(&page->outliers);
+    page_phases_free(&page->phases);
+    buf_free(&page->notes);
+    free(page);
+}
 
 struct page *page_open(const char *path, char *const *files, struct page_limits limits,
                        struct error *error)
@@ -315,21 +711,4 @@ int page_finish(struct page *page, const struct tally *tally, struct error *erro
         result = page_file_finish(page->file, error);
     buf_free(&json);
     return result;
-}
-
-void page_free(struct page *page)
-{
-    if (page == NULL)
-        return;
-    page_file_free(page->file);
-    page_deliveries_free(&page->deliveries);
-    names_free(&page->vats);
-    names_free(&page->kinds);
-    page_tree_free(&page->tree);
-    groups_free(&page->groups);
-    growth_free(&page->growth);
-    outliers_free(&page->outliers);
-    page_phases_free(&page->phases);
-    buf_free(&page->notes);
-    free(page);
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "slog/model/model.h"
+#include "slog/model/phases.h"
 #include "tools/input/feed.h"
 
 /*
@@ -28,8 +29,6 @@ struct page_limits {
 
 #define PAGE_LIMITS                                                                                \
     ((struct page_limits){1000 * 1000, 64 * 1024 * 1024, 64 * 1024 * 1024, 64 * 1024 * 1024})
-
-enum { PAGE_STALLS = 200, PAGE_NOTES = 1000, PAGE_PHASES = 100 * 1000 };
 
 struct page;
 

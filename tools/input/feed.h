@@ -2,12 +2,27 @@
 #ifndef GASPIPE_TOOLS_INPUT_FEED_H
 #define GASPIPE_TOOLS_INPUT_FEED_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "slog/model/model.h"
-#include "tools/input/runs.h"
+
+/*
+ * Where in slogfiles the runs of the kernel's process begin, so that reports that take several
+ * together can say so. All zeros is one run.
+ */
+enum { RUNS_NAMED = 4 };
+
+struct runs {
+    uint64_t more; /* runs after the first one */
+    struct {
+        const char *file; /* NULL where only one is read; borrowed */
+        uint64_t line;
+        int64_t time;    /* nanoseconds since the epoch */
+    } named[RUNS_NAMED]; /* where the first of these begin */
+};
 
 /* Feeds slogfiles to the model, and says on stderr what is wrong with them. */
 
@@ -58,5 +73,24 @@ struct feed {
  * what a callback failed with. The tally is valid in any case, and to be freed.
  */
 int feed_run(const struct feed *feed, struct tally *tally, struct error *error);
+
+/*
+ * Says on stderr how far a long reading has come, every few seconds and only
+ * where stderr is a terminal: somebody waits there.
+ */
+struct progress {
+    bool wanted;
+    int64_t next; /* when the next line is due, ns of CLOCK_MONOTONIC */
+};
+
+/*
+ * Waits for a file to grow (inotify(7)). While it is open SIGINT and SIGTERM end
+ * the waiting and nothing else, so that what was begun can be finished; one that another
+ * process sent has no effect behind it either.
+ */
+struct follow {
+    int watch, signals; /* descriptors */
+    sigset_t before;    /* the signals that are blocked behind it */
+};
 
 #endif

@@ -8,7 +8,25 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/output/output_file.h"
+#include "base/stamp.h"
+#include "tools/metrics/metrics_server.h"
 #include "tools/stats/outliers.h"
+
+/*
+ * What a kernel does as metrics for Prometheus: deliveries, their times by part and vat as
+ * histograms, computrons, stalls, phases, blocks, heap snapshots. slogreport(1) lists them. All
+ * grow with the slog from its beginning, so that a restarted reader counts on.
+ *
+ * The first METRICS_VATS vats have series of their own; all further ones are the vat "others".
+ */
+enum { METRICS_VATS = 500 };
+
+/* How Prometheus reads them: its own text, which node_exporter takes as well, or OpenMetrics 1.0.
+ */
+enum metrics_format { METRICS_PROMETHEUS, METRICS_OPENMETRICS };
 
 /* Upper bounds, in seconds: from an empty delivery to a slow block. */
 static const double bounds[] = {0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30};
@@ -51,7 +69,7 @@ struct metrics {
     bool failed; /* memory ran out while a phase was added */
 };
 
-struct metrics *metrics_new(struct error *error)
+static struct metrics *metrics_new(struct error *error)
 {
     struct metrics *metrics = calloc(1, sizeof *metrics);
 
@@ -66,7 +84,7 @@ struct metrics *metrics_new(struct error *error)
     return metrics;
 }
 
-void metrics_free(struct metrics *metrics)
+static void metrics_free(struct metrics *metrics)
 {
     if (metrics == NULL)
         return;
@@ -375,8 +393,10 @@ static void put_reading(const struct output *output, const struct metrics *metri
     buf_printf(out, "slog_latest_delivery_timestamp_seconds %.6f\n", (double)metrics->latest / 1e9);
 }
 
-int metrics_put(struct metrics *metrics, enum metrics_format format, struct buf *out,
-                struct error *error)
+/* Appends all of them. Failure to find the stalls is ERROR_SYSTEM; other failure stays in the
+ * buffer. */
+static int metrics_put(struct metrics *metrics, enum metrics_format format, struct buf *out,
+                       struct error *error)
 {
     const struct output output = {out, format};
 
@@ -404,4 +424,83 @@ int metrics_put(struct metrics *metrics, enum metrics_format format, struct buf 
     if (format == METRICS_OPENMETRICS)
         buf_append_string(out, "# EOF\n");
     return 0;
+}
+
+enum { PAUSE_NS = 1000000000 };
+
+struct metrics_sink {
+    struct metrics *metrics;
+    struct metrics_server *server; /* NULL: none */
+    const char *path;              /* NULL: none */
+    int64_t next;                  /* when to flush again, CLOCK_MONOTONIC */
+};
+
+void metrics_sink_close(struct metrics_sink *sink)
+{
+    if (sink == NULL)
+        return;
+    metrics_server_close(sink->server);
+    metrics_free(sink->metrics);
+    free(sink);
+}
+
+struct metrics_sink *metrics_sink_open(const char *path, const char *where, struct error *error)
+{
+    struct metrics_sink *sink = calloc(1, sizeof *sink);
+
+    if (sink == NULL) {
+        error_memory(error, "the metrics");
+        return NULL;
+    }
+    sink->path = path;
+    sink->metrics = metrics_new(error);
+    if (sink->metrics != NULL && where != NULL)
+        sink->server = metrics_server_open(where, error);
+    if (sink->metrics == NULL || (where != NULL && sink->server == NULL)) {
+        metrics_sink_close(sink);
+        return NULL;
+    }
+    if (sink->server != NULL)
+        log_line("metrics are served at %s", metrics_server_url(sink->server));
+    return sink;
+}
+
+struct metrics *metrics_sink_metrics(struct metrics_sink *sink)
+{
+    return sink->metrics;
+}
+
+static int write_all(struct metrics_sink *sink, struct buf texts[2], struct error *error)
+{
+    struct buf copy = {0};
+    int result = 0;
+
+    if (metrics_put(sink->metrics, METRICS_PROMETHEUS, &texts[0], error) != 0 ||
+        metrics_put(sink->metrics, METRICS_OPENMETRICS, &texts[1], error) != 0)
+        return -1;
+    if (buf_failed(&texts[0]) || buf_failed(&texts[1]))
+        return error_memory(error, "the metrics");
+    if (sink->path != NULL) {
+        buf_append(&copy, texts[0].data, texts[0].length);
+        result = output_file_write_whole(sink->path, "the metrics", &copy, error);
+    }
+    buf_free(&copy);
+    if (result == 0 && sink->server != NULL)
+        metrics_server_set(sink->server, &texts[0], &texts[1]);
+    return result;
+}
+
+int metrics_sink_flush(struct metrics_sink *sink, bool now, struct error *error)
+{
+    const int64_t time = stamp_now().mono;
+    struct buf texts[2] = {0};
+    int result;
+
+    if (!now && time < sink->next)
+        return 0;
+    result = write_all(sink, texts, error);
+    buf_free(&texts[0]);
+    buf_free(&texts[1]);
+    sink->next = stamp_now().mono + PAUSE_NS;
+    return result;
 }

@@ -10,7 +10,6 @@
 #include "slog/model/digest.h"
 #include "tools/otlp/otlp_batch.h"
 #include "tools/otlp/otlp_frames.h"
-#include "tools/otlp/otlp_span.h"
 
 struct otlp {
     struct otlp_batch *batch;

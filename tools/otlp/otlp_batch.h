@@ -3,7 +3,6 @@
 #define GASPIPE_TOOLS_OTLP_OTLP_BATCH_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/buf.h"
 #include "base/error.h"

@@ -2,8 +2,11 @@
 #ifndef GASPIPE_TOOLS_OUTPUT_OUTPUT_H
 #define GASPIPE_TOOLS_OUTPUT_OUTPUT_H
 
+#include <stdint.h>
+
 #include "base/buf.h"
 #include "base/error.h"
+#include "tools/input/feed.h"
 
 /*
  * Standard output by way of a buffer, which is empty after a success. -1 with
@@ -13,5 +16,35 @@ int output_flush(struct buf *out, struct error *error);
 
 /* The same once some tens of kilobytes have gathered. */
 int output_flush_if_much(struct buf *out, struct error *error);
+
+/* Numbers for people: three digits and a unit. */
+
+enum { UNITS_SIZE = 24 };
+
+/* "950 ns", "76.1 µs", "1.23 ms", "2.50 s", "123 s" */
+void units_time(char text[UNITS_SIZE], uint64_t nanoseconds);
+
+/* "950", "12.3 k", "1.23 M", "45.6 G" */
+void units_count(char text[UNITS_SIZE], uint64_t count);
+
+/* Appends text with blanks before it, `width` columns in all. */
+void units_pad(struct buf *out, const char *text, size_t width);
+
+/* A field of comma-separated values, in quotes where it needs them; a formula for no spreadsheet.
+ */
+void units_csv_text(struct buf *out, const char *text);
+
+/*
+ * Nanoseconds since the epoch as a date and time of UTC to the microsecond, as --since
+ * takes it: 2026-11-21T00:03:41.232871Z. Seconds since the epoch before it and where the
+ * C library knows no date.
+ */
+void units_append_moment(struct buf *out, int64_t nanoseconds);
+
+/*
+ * Says on stderr, where there are several, which and what becomes of them: "are added up".
+ * `input` is the name of what was read, or NULL.
+ */
+void explain_runs(const struct runs *runs, const char *input, const char *what);
 
 #endif

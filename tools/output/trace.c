@@ -2,7 +2,11 @@
 #include "tools/output/trace.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +15,226 @@
 #include "base/json/json_text.h"
 #include "base/output/chrome_trace.h"
 #include "slog/read/names.h"
-#include "tools/output/trace_functions.h"
-#include "tools/output/trace_lanes.h"
+#include "slog/read/reader.h"
+#include "tools/input/profile_tree.h"
+
+struct trace_lane {
+    int64_t end;       /* of the last span that it shows */
+    int64_t tolerance; /* by which the next one may begin before that */
+    uint32_t next;     /* of the same track, + 1; 0: none */
+    uint32_t extra;    /* as in struct trace_place */
+};
+
+/*
+ * Where on a track a span is shown without overlapping what is there. Each track (0, 1, …)
+ * has a lane; more are made where spans overlap, as when the clock was set back between two
+ * deliveries, or when the kernel handled syscalls of several deliveries that were under way at
+ * the same time. All zeros has no lanes.
+ */
+struct trace_lanes {
+    struct trace_lane *lanes; /* owned */
+    size_t count, capacity;
+    uint32_t *first; /* of each track: its first lane + 1, or 0; owned */
+    size_t track_count, track_capacity;
+    uint32_t extra_count; /* lanes that are not the first of their track */
+};
+
+struct trace_place {
+    uint32_t lane;  /* of its track, from 0 */
+    uint32_t extra; /* when lane > 0: its number among all such, from 1 */
+    bool new_lane;  /* nothing was shown there before */
+    int64_t from;   /* where the span begins now */
+};
+
+/* When deliveries were in which functions: the trees with spans of profiles of gaspipe trace
+ * (docs/profile-format.md), kept as text until their delivery comes. All zeros: none. */
+struct trace_functions {
+    struct kept_tree {
+        char *vat_id, *line; /* owned */
+        int64_t delivery_num;
+        size_t length, order;
+    } * trees; /* owned; sorted when they are looked for */
+    size_t count, capacity;
+    int sorted;
+};
+
+enum { STAMP_NANOSECONDS = 1000, SLEW_SHARE = 1000 };
+
+/* The place of the number of a track's first lane; NULL when memory ran out. */
+static uint32_t *first_of(struct trace_lanes *lanes, uint32_t track)
+{
+    uint32_t *first = array_reserve(lanes->first, &lanes->track_capacity, (size_t)track + 1,
+                                    sizeof *lanes->first);
+
+    if (first == NULL)
+        return NULL;
+    lanes->first = first;
+    while (lanes->track_count <= track)
+        first[lanes->track_count++] = 0;
+    return &first[track];
+}
+
+/* A lane behind all others of its track, whose last one is `last` + 1, or 0 without one. */
+static int add_lane(struct trace_lanes *lanes, uint32_t *first, uint32_t last)
+{
+    struct trace_lane *array =
+        array_reserve(lanes->lanes, &lanes->capacity, lanes->count + 1, sizeof *array);
+
+    if (array == NULL)
+        return -1;
+    lanes->lanes = array;
+    array[lanes->count++] = (struct trace_lane){.end = INT64_MIN};
+    if (last == 0) {
+        *first = (uint32_t)lanes->count;
+        return 0;
+    }
+    array[last - 1].next = (uint32_t)lanes->count;
+    array[lanes->count - 1].extra = ++lanes->extra_count;
+    return 0;
+}
+
+static bool fits_lane(const struct trace_lane *lane, int64_t from)
+{
+    return lane->end == INT64_MIN || from >= lane->end - lane->tolerance;
+}
+
+/*
+ * Finds a place for a span from `from` on, `length` nanoseconds long (0 or more), at most
+ * INT64_MAX / 2 from 0 at both of its ends. One that
+ * overlaps the end of the one before it by less than start stamps are wrong (a microsecond, and a
+ * thousandth of that one's length, for which the clock may have been slewed) is moved
+ * behind it. -1 when memory ran out.
+ */
+static int trace_lanes_place(struct trace_lanes *lanes, uint32_t track, int64_t from,
+                             int64_t length, struct trace_place *place)
+{
+    uint32_t *first = first_of(lanes, track), last = 0, at;
+    struct trace_lane *lane;
+
+    if (first == NULL)
+        return -1;
+    *place = (struct trace_place){0};
+    for (at = *first; at != 0 && !fits_lane(&lanes->lanes[at - 1], from);
+         at = lanes->lanes[at - 1].next) {
+        place->lane++;
+        last = at;
+    }
+    if (at == 0) {
+        if (add_lane(lanes, first, last) != 0)
+            return -1;
+        place->new_lane = true;
+        at = (uint32_t)lanes->count;
+    }
+    lane = &lanes->lanes[at - 1];
+    place->extra = lane->extra;
+    place->from = lane->end > from ? lane->end : from;
+    lane->end = place->from + length;
+    lane->tolerance = STAMP_NANOSECONDS + length / SLEW_SHARE;
+    return 0;
+}
+
+static void trace_lanes_free(struct trace_lanes *lanes)
+{
+    free(lanes->lanes);
+    free(lanes->first);
+    *lanes = (struct trace_lanes){0};
+}
+
+static int trace_functions_keep(struct trace_functions *functions, const struct reader_line *line,
+                                const json_t *tree, struct error *error)
+{
+    struct kept_tree *const trees =
+        array_reserve(functions->trees, &functions->capacity, functions->count + 1, sizeof *trees);
+    struct kept_tree *kept;
+
+    if (trees == NULL)
+        return error_memory(error, "a profile");
+    functions->trees = trees;
+    kept = &trees[functions->count];
+    *kept = (struct kept_tree){
+        .vat_id = strdup(json_string_value(json_object_get(tree, "vatID"))),
+        .line = malloc(line->length),
+        .delivery_num = json_integer_value(json_object_get(tree, "deliveryNum")),
+        .length = line->length,
+        .order = functions->count,
+    };
+    functions->count++;
+    functions->sorted = 0;
+    if (kept->vat_id == NULL || kept->line == NULL)
+        return error_memory(error, "a profile");
+    memcpy(kept->line, line->bytes, line->length);
+    return 0;
+}
+
+/* Those of other profiles have no times. */
+static int on_tree(void *context, const json_t *tree, const struct reader_line *line,
+                   struct error *error)
+{
+    return json_array_size(json_object_get(tree, "spans")) > 0
+               ? trace_functions_keep(context, line, tree, error)
+               : 0;
+}
+
+/* Takes in a profile. -1 with ERROR_INPUT (file and line named) for what is none, or ERROR_SYSTEM.
+ */
+static int trace_functions_add(struct trace_functions *functions, const char *path,
+                               struct error *error)
+{
+    return profile_tree_read(path, on_tree, functions, error);
+}
+
+static void trace_functions_free(struct trace_functions *functions)
+{
+    for (size_t i = 0; i < functions->count; i++) {
+        free(functions->trees[i].vat_id);
+        free(functions->trees[i].line);
+    }
+    free(functions->trees);
+    *functions = (struct trace_functions){0};
+}
+
+static int compare_deliveries(const struct kept_tree *a, const struct kept_tree *b)
+{
+    const int vats = strcmp(a->vat_id, b->vat_id);
+
+    if (vats != 0)
+        return vats;
+    return (a->delivery_num > b->delivery_num) - (a->delivery_num < b->delivery_num);
+}
+
+static int by_delivery(const void *a, const void *b)
+{
+    const struct kept_tree *const x = a, *const y = b;
+    const int deliveries = compare_deliveries(x, y);
+
+    return deliveries != 0 ? deliveries : (x->order > y->order) - (x->order < y->order);
+}
+
+/* The delivery's tree, whose shape was checked; of several the last. To be given back; NULL: there
+ * is none, or no memory. */
+static json_t *trace_functions_find(struct trace_functions *functions, const char *vat_id,
+                                    int64_t delivery_num)
+{
+    const struct kept_tree wanted = {.vat_id = (char *)vat_id, .delivery_num = delivery_num};
+    size_t low = 0, high = functions->count;
+
+    if (functions->count == 0)
+        return NULL;
+    if (!functions->sorted)
+        qsort(functions->trees, functions->count, sizeof *functions->trees, by_delivery);
+    functions->sorted = 1;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (compare_deliveries(&functions->trees[middle], &wanted) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || compare_deliveries(&functions->trees[low - 1], &wanted) != 0)
+        return NULL;
+    return json_loadb(functions->trees[low - 1].line, functions->trees[low - 1].length, 0, NULL);
+}
 
 enum { KERNEL_TRACK = 0, FIRST_EXTRA_TRACK = 1 << 24 };
 

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "slog/model/digest.h"
-#include "tools/stats/median.h"
+#include "tools/stats/pairs.h"
 
 /* ---- taking in ---------------------------------------------------------- */
 

@@ -33,7 +33,7 @@ enum group_kind {
     GROUP_METHOD,
     GROUP_RUN,
     GROUP_PHASE,
-    GROUP_GROWTH, /* no group: tools/stats/growth/growth.h */
+    GROUP_GROWTH, /* no group: tools/stats/growth.h */
     GROUP_KINDS,
 };
 

@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "base/output/output_file.h"
 #include "slog/read/reader.h"
-#include "tools/stats/growth/growth_file.h"
+#include "tools/stats/growth.h"
 
 /* The first version has no growth, and is still written where there is none. */
 enum { VERSION_GROUPS = 1, VERSION = 2 };

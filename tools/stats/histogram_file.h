@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "tools/stats/groups.h"
-#include "tools/stats/growth/growth.h"
+#include "tools/stats/growth.h"
 
 /*
  * Groups with their histograms in a file, so that what was read in parts, or on
@@ -15,7 +15,7 @@
  *  "count":N,"total":N,"min":N,"max":N,"buckets":[[INDEX,COUNT],...]}
  * in nanoseconds, computrons or instructions. Where the growth of vats is known, the version is 2,
  * the first line also has "begin", the time of its first point in nanoseconds since the epoch, and
- * a line for each vat follows (tools/stats/growth/growth_file.h).
+ * a line for each vat follows (tools/stats/growth.h).
  */
 
 /* Writes them into a file as of base/output/output_file.h. -1 with ERROR_SYSTEM. */

@@ -11,6 +11,10 @@
 #include "slog/model/model.h"
 #include "slog/read/names.h"
 
+/* The median of one number or more, which it sorts; of an even count, the mean of the middle two.
+ */
+double median(double *values, size_t count);
+
 /*
  * The deliveries of two slogfiles, matched by vatID and deliveryNum: some 100
  * bytes of memory for each.
@@ -70,7 +74,7 @@ struct pairs {
     uint32_t *slots; /* owned; hash table of entries: number + 1, or 0 */
     size_t slot_count;
     struct names vats;
-    struct buf bytes; /* as tools/stats/pair_pack.h */
+    struct buf bytes; /* as tools/stats/pairs.h */
     struct pair_usual usual[PAIR_PARTS];
     size_t both, only[2];
 };

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tools/command/compare/compare_ranking.h"
+#include "tools/command/compare_ranking.h"
 
 enum { COUNT = 12 };
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tools/stats/growth/growth_file.h"
+#include "tools/stats/growth.h"
 
 static struct model_delivery delivery_at(int64_t start, double heap)
 {

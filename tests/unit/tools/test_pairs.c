@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "tools/stats/pair_pack.h"
 #include "tools/stats/pairs.h"
 #include "tools/stats/varint.h"
 

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json/json_text.h"
+#include "base/number.h"
+#include "base/output/output_file.h"
+#include "slog/read/reader.h"
+#include "tools/command/commands.h"
+#include "tools/input/feed.h"
+#include "tools/output/output.h"
+#include "tools/output/render.h"
+
+struct gzip_file {
+    struct output_file file;
+    z_stream stream;
+    struct buf waiting, packed;
+};
+
+/* Two tables that are being written into a folder. All zeros is the beginning. */
+struct rows_tables {
+    struct gzip_file *deliveries, *requests;
+};
+
+#define ROWS_DELIVERIES "deliveries.csv.gz"
+#define ROWS_REQUESTS   "requests.csv.gz"
+
+/* A file that is written compressed with gzip, whole or not at all (base/output/output_file.h). */
+struct gzip_file;
+
+enum {
+    GZIP_WINDOW = 15 + 16, /* the largest window, with gzip's header */
+    MEMORY_LEVEL = 8,      /* zlib's default */
+    FLUSH_AT = 256 * 1024,
+    ROOM = 64 * 1024,
+};
+
+/* `what` is borrowed, for messages. NULL with ERROR_SYSTEM. */
+static struct gzip_file *gzip_file_open(const char *path, const char *what, struct error *error)
+{
+    struct gzip_file *file = calloc(1, sizeof *file);
+
+    if (file == NULL) {
+        error_memory(error, "a table");
+        return NULL;
+    }
+    if (deflateInit2(&file->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+        error_memory(error, "a table");
+        free(file);
+        return NULL;
+    }
+    if (output_file_open(&file->file, path, what, error) != 0) {
+        deflateEnd(&file->stream);
+        free(file);
+        return NULL;
+    }
+    return file;
+}
+
+/* Compresses all that waits. */
+static int pack(struct gzip_file *file, int flush, struct error *error)
+{
+    z_stream *stream = &file->stream;
+
+    if (buf_failed(&file->waiting))
+        return error_memory(error, "a table");
+    stream->next_in = (Bytef *)file->waiting.data;
+    stream->avail_in = (uInt)file->waiting.length;
+    do {
+        if (buf_reserve(&file->packed, ROOM) != 0)
+            return error_memory(error, "a table");
+        stream->next_out = (Bytef *)file->packed.data + file->packed.length;
+        stream->avail_out = ROOM;
+        deflate(stream, flush);
+        file->packed.length += ROOM - stream->avail_out;
+    } while (stream->avail_out == 0);
+    buf_clear(&file->waiting);
+    return output_file_write(&file->file, &file->packed, error);
+}
+
+/* Writes the buffer and empties it. -1 with ERROR_SYSTEM, also when the buffer had failed. */
+static int gzip_file_write(struct gzip_file *file, struct buf *text, struct error *error)
+{
+    if (buf_failed(text) || buf_append(&file->waiting, text->data, text->length) != 0)
+        return error_memory(error, "a table");
+    buf_clear(text);
+    return file->waiting.length < FLUSH_AT ? 0 : pack(file, Z_NO_FLUSH, error);
+}
+
+/* Writes what is left, and gives the file its name. */
+static int gzip_file_finish(struct gzip_file *file, struct error *error)
+{
+    if (pack(file, Z_FINISH, error) != 0)
+        return -1;
+    return output_file_finish(&file->file, error);
+}
+
+/* Frees; an unfinished file is removed. NULL is allowed. */
+static void gzip_file_close(struct gzip_file *file)
+{
+    if (file == NULL)
+        return;
+    output_file_discard(&file->file);
+    deflateEnd(&file->stream);
+    buf_free(&file->waiting);
+    buf_free(&file->packed);
+    free(file);
+}
+
+static struct gzip_file *open_table(const char *folder, const char *name, struct error *error)
+{
+    struct buf path = {0};
+    struct gzip_file *file = NULL;
+
+    buf_printf(&path, "%s/%s", folder, name);
+    if (buf_string(&path) == NULL)
+        error_memory(error, "a table");
+    else
+        file = gzip_file_open(path.data, name, error);
+    buf_free(&path);
+    return file;
+}
+
+/* Makes the folder if there is none. -1 with ERROR_SYSTEM; rows_tables_close() in any case. */
+static int rows_tables_open(struct rows_tables *tables, const char *folder, struct error *error)
+{
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return error_system(error, errno, "%s: cannot make the folder", folder);
+    tables->deliveries = open_table(folder, ROWS_DELIVERIES, error);
+    if (tables->deliveries == NULL)
+        return -1;
+    tables->requests = open_table(folder, ROWS_REQUESTS, error);
+    return tables->requests != NULL ? 0 : -1;
+}
+
+/* Gives both their names. -1 with ERROR_SYSTEM. */
+static int rows_tables_finish(struct rows_tables *tables, struct error *error)
+{
+    if (gzip_file_finish(tables->deliveries, error) != 0)
+        return -1;
+    return gzip_file_finish(tables->requests, error);
+}
+
+static void rows_tables_close(struct rows_tables *tables)
+{
+    gzip_file_close(tables->deliveries);
+    gzip_file_close(tables->requests);
+    *tables = (struct rows_tables){0};
+}
+
+struct rows {
+    const struct options *options;
+    struct rows_tables tables;
+    struct buf out; /* used again and again */
+    uint64_t chosen;
+};
+
+static void append_field(struct buf *out, int64_t number)
+{
+    buf_append_byte(out, ',');
+    if (number != MODEL_NONE)
+        json_text_integer(out, number);
+}
+
+static void rows_append_time(struct buf *out, int64_t nanoseconds)
+{
+    buf_append_byte(out, ',');
+    if (nanoseconds != MODEL_NONE)
+        json_text_nanoseconds(out, nanoseconds);
+}
+
+static int64_t known(uint64_t number)
+{
+    return number == 0 ? MODEL_NONE : (int64_t)number;
+}
+
+/* The columns of --csv, and what only a model with labels knows. */
+static void append_delivery(struct buf *out, const struct model_delivery *delivery)
+{
+    render_csv.delivery(out, delivery);
+    out->length -= buf_failed(out) ? 0 : strlen("\r\n");
+    append_field(out, known(delivery->number));
+    append_field(out, known(delivery->cause));
+    append_field(out, known(delivery->chain));
+    rows_append_time(out, delivery->queued);
+    buf_append(out, "\r\n", 2);
+}
+
+static void append_request(struct buf *out, const struct model_delivery *delivery, size_t request,
+                           const int64_t times[MODEL_SPAN_KINDS])
+{
+    const struct model_event *event = &delivery->events[request];
+    int64_t kernel = event->answered == MODEL_NONE ? MODEL_NONE : event->answered - event->arrived;
+
+    buf_printf(out, "%" PRIu64, delivery->number);
+    buf_append_byte(out, ',');
+    units_csv_text(out, delivery->vat_id);
+    append_field(out, delivery->crank_num);
+    append_field(out, delivery->delivery_num);
+    append_field(out, (int64_t)request);
+    buf_append_byte(out, ',');
+    units_csv_text(out, event->kind);
+    buf_append_byte(out, ',');
+    units_csv_text(out, event->label);
+    rows_append_time(out, times[MODEL_UP]);
+    rows_append_time(out, times[MODEL_KERNEL] != MODEL_NONE ? times[MODEL_KERNEL] : kernel);
+    rows_append_time(out, times[MODEL_DOWN]);
+    append_field(out, event->console ? MODEL_NONE : (int64_t)event->request_bytes);
+    append_field(out, event->console ? MODEL_NONE : (int64_t)event->answer_bytes);
+    buf_append(out, "\r\n", 2);
+}
+
+/* What a request took on its ways, if the worker noted it. */
+static void take_times(const struct model_delivery *delivery, size_t *span, size_t request,
+                       int64_t times[MODEL_SPAN_KINDS])
+{
+    for (int kind = 0; kind < MODEL_SPAN_KINDS; kind++)
+        times[kind] = MODEL_NONE;
+    while (*span < delivery->span_count &&
+           (delivery->spans[*span].event == UINT32_MAX || delivery->spans[*span].event < request))
+        ++*span;
+    for (; *span < delivery->span_count && delivery->spans[*span].event == request; ++*span)
+        times[delivery->spans[*span].kind] =
+            delivery->spans[*span].to - delivery->spans[*span].from;
+}
+
+static int add_requests(struct rows *rows, const struct model_delivery *delivery,
+                        struct error *error)
+{
+    int64_t times[MODEL_SPAN_KINDS];
+    size_t span = 0;
+
+    for (size_t i = 0; i < delivery->event_count; i++) {
+        take_times(delivery, &span, i, times);
+        append_request(&rows->out, delivery, i, times);
+    }
+    return gzip_file_write(rows->tables.requests, &rows->out, error);
+}
+
+static int rows_on_delivery(void *context, const struct model_delivery *delivery,
+                            struct error *error)
+{
+    struct rows *rows = context;
+
+    if (!selection_takes(&rows->options->selection, delivery))
+        return 0;
+    rows->chosen++;
+    append_delivery(&rows->out, delivery);
+    if (gzip_file_write(rows->tables.deliveries, &rows->out, error) != 0)
+        return -1;
+    return add_requests(rows, delivery, error);
+}
+
+static int write_headings(struct rows *rows, struct error *error)
+{
+    render_csv.begin(&rows->out);
+    rows->out.length -= buf_failed(&rows->out) ? 0 : strlen("\r\n");
+    buf_append_string(&rows->out, ",number,cause,chain,queued\r\n");
+    if (gzip_file_write(rows->tables.deliveries, &rows->out, error) != 0)
+        return -1;
+    buf_append_string(&rows->out, "number,vatID,crankNum,deliveryNum,request,kind,description,up,"
+                                  "kernel,down,requestBytes,answerBytes\r\n");
+    return gzip_file_write(rows->tables.requests, &rows->out, error);
+}
+
+static int write_tables(struct rows *rows, struct error *error)
+{
+    const struct options *options = rows->options;
+    struct feed feed = {.files = options->files,
+                        .strict = options->strict,
+                        .jobs = options->jobs,
+                        .gas = options->priced ? &options->gas : NULL,
+                        .progress = true,
+                        .labels = true,
+                        .delivery = rows_on_delivery,
+                        .context = rows};
+    struct tally tally;
+    int result = feed_run(&feed, &tally, error);
+
+    if (result == 0)
+        result = rows_tables_finish(&rows->tables, error);
+    if (result == 0)
+        selection_explain_none(rows->chosen, tally.deliveries);
+    tally_free(&tally);
+    return result;
+}
+
+int rows_run(const struct options *options, struct error *error)
+{
+    struct rows rows = {.options = options};
+    int result = rows_tables_open(&rows.tables, options->out, error);
+
+    if (result == 0)
+        result = write_headings(&rows, error);
+    if (result == 0)
+        result = write_tables(&rows, error);
+    rows_tables_close(&rows.tables);
+    buf_free(&rows.out);
+    return result;
+}
+
+/* How numbers of a kind are moved. */
+struct numbering {
+    uint64_t offset; /* by so much, */
+    uint64_t most;   /* and the greatest one that came of it */
+};
+
+/* One table of one folder on its way into that of all. */
+struct rows_merge {
+    struct gzip_file *out;
+    const char *path;
+    struct buf heading;   /* of the first folder, with its line's end; "": there was none yet */
+    struct buf row, text; /* used again and again */
+    struct numbering deliveries, chains;
+    bool is_requests;
+};
+
+/* Columns of deliveries, behind which stands one more. */
+enum { ROWS_NUMBER, ROWS_CAUSE, ROWS_CHAIN, ROWS_NUMBERS };
+
+static int bad_row(const struct rows_merge *merge, uint64_t line, struct error *error)
+{
+    return error_set(error, ERROR_INPUT, "%s:%" PRIu64 ": not a row of slogreport rows",
+                     merge->path, line);
+}
+
+/* Appends a number that is moved, or nothing where there is none. -1: it is no number. */
+static int append_moved(struct rows_merge *merge, struct numbering *numbering, const char *at,
+                        size_t length)
+{
+    uint64_t number;
+
+    if (length == 0)
+        return 0;
+    if (!number_take(&at, &number) || (*at != ',' && *at != '\r') ||
+        __builtin_add_overflow(number, numbering->offset, &number))
+        return -1;
+    buf_printf(&merge->text, "%" PRIu64, number);
+    numbering->most = number > numbering->most ? number : numbering->most;
+    return 0;
+}
+
+/* The number is the first column of requests. */
+static int move_request(struct rows_merge *merge)
+{
+    const char *row = merge->row.data, *comma = memchr(row, ',', merge->row.length);
+
+    if (comma == NULL || append_moved(merge, &merge->deliveries, row, (size_t)(comma - row)) != 0)
+        return -1;
+    buf_append(&merge->text, comma, merge->row.length - (size_t)(comma - row));
+    return 0;
+}
+
+/* The numbers are the last but one columns of deliveries, none of which has quotes. */
+static int move_delivery(struct rows_merge *merge)
+{
+    const char *row = merge->row.data, *columns[ROWS_NUMBERS + 1];
+    size_t end = merge->row.length;
+
+    for (size_t i = ROWS_NUMBERS + 1; i > 0; i--) {
+        const char *comma = memrchr(row, ',', end);
+
+        if (comma == NULL)
+            return -1;
+        columns[i - 1] = comma;
+        end = (size_t)(comma - row);
+    }
+    buf_append(&merge->text, row, end);
+    for (size_t i = 0; i < ROWS_NUMBERS; i++) {
+        buf_append_byte(&merge->text, ',');
+        if (append_moved(merge, i == ROWS_CHAIN ? &merge->chains : &merge->deliveries,
+                         columns[i] + 1, (size_t)(columns[i + 1] - columns[i] - 1)) != 0)
+            return -1;
+    }
+    buf_append(&merge->text, columns[ROWS_NUMBERS],
+               merge->row.length - (size_t)(columns[ROWS_NUMBERS] - row));
+    return 0;
+}
+
+/* All folders have the same columns. */
+static int take_heading(struct rows_merge *merge, struct error *error)
+{
+    const struct buf *row = &merge->row;
+
+    if (merge->heading.length == 0) {
+        buf_append(&merge->heading, row->data, row->length);
+        buf_append(&merge->text, row->data, row->length);
+        return gzip_file_write(merge->out, &merge->text, error);
+    }
+    if (row->length == merge->heading.length &&
+        memcmp(row->data, merge->heading.data, row->length) == 0)
+        return 0;
+    return error_set(error, ERROR_INPUT, "%s: its columns are others than those before it",
+                     merge->path);
+}
+
+static int take_row(struct rows_merge *merge, bool first, uint64_t line, struct error *error)
+{
+    int result;
+
+    if (buf_string(&merge->row) == NULL)
+        return error_memory(error, "a row");
+    if (first)
+        return take_heading(merge, error);
+    result = merge->is_requests ? move_request(merge) : move_delivery(merge);
+    if (result != 0)
+        return bad_row(merge, line, error);
+    return gzip_file_write(merge->out, &merge->text, error);
+}
+
+static bool has_odd_quotes(const struct buf *row)
+{
+    bool odd = false;
+
+    for (size_t i = 0; i < row->length; i++)
+        odd ^= row->data[i] == '"';
+    return odd;
+}
+
+/* A text in quotes may contain ends of lines. */
+static int merge_rows(struct rows_merge *merge, struct reader *reader, struct error *error)
+{
+    struct reader_line line = {0};
+    bool first = true;
+    int got;
+
+    buf_clear(&merge->row);
+    while ((got = reader_next(reader, false, &line, error)) > 0) {
+        if (line.torn || line.too_long || merge->row.length > READER_LONGEST_LINE)
+            return bad_row(merge, line.number, error);
+        buf_append(&merge->row, line.bytes, line.length);
+        buf_append_byte(&merge->row, '\n');
+        if (has_odd_quotes(&merge->row))
+            continue;
+        if (take_row(merge, first, line.number, error) != 0)
+            return -1;
+        buf_clear(&merge->row);
+        first = false;
+    }
+    return got == 0 && (first || merge->row.length > 0) ? bad_row(merge, line.number, error) : got;
+}
+
+static int merge_table(struct rows_merge *merge, const char *folder, const char *name,
+                       struct error *error)
+{
+    struct buf path = {0};
+    struct reader *reader = NULL;
+    int result;
+
+    buf_printf(&path, "%s/%s", folder, name);
+    merge->path = buf_string(&path);
+    result = merge->path != NULL ? 0 : error_memory(error, "a table");
+    if (result == 0 && (reader = reader_open(merge->path, error)) == NULL)
+        result = -1;
+    if (result == 0)
+        result = merge_rows(merge, reader, error);
+    if (reader != NULL)
+        reader_close(reader);
+    buf_free(&path);
+    return result;
+}
+
+static void free_merge(struct rows_merge *merge)
+{
+    buf_free(&merge->heading);
+    buf_free(&merge->row);
+    buf_free(&merge->text);
+}
+
+static int merge_folders(const struct options *options, const struct rows_tables *tables,
+                         struct error *error)
+{
+    struct rows_merge deliveries = {.out = tables->deliveries},
+                      requests = {.out = tables->requests, .is_requests = true};
+    int result = 0;
+
+    for (char **folder = options->files; *folder != NULL && result == 0; folder++) {
+        result = merge_table(&deliveries, *folder, ROWS_DELIVERIES, error);
+        if (result == 0)
+            result = merge_table(&requests, *folder, ROWS_REQUESTS, error);
+        requests.deliveries.offset = deliveries.deliveries.offset = deliveries.deliveries.most;
+        deliveries.chains.offset = deliveries.chains.most;
+    }
+    free_merge(&deliveries);
+    free_merge(&requests);
+    return result;
+}
+
+int rows_merge_run(const struct options *options, struct error *error)
+{
+    struct rows_tables tables = {0};
+    int result = rows_tables_open(&tables, options->out, error);
+
+    if (result == 0)
+        result = merge_folders(options, &tables, error);
+    if (result == 0)
+        result = rows_tables_finish(&tables, error);
+    rows_tables_close(&tables);
+    return result;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json/json_text.h"
+#include "slog/model/model.h"
+#include "tools/command/waits.h"
+#include "tools/output/output.h"
+
+enum { COLUMN = 11, PARTS_SHOWN = 3 };
+
+static void waits_text_append_time(struct buf *out, int64_t time)
+{
+    char text[UNITS_SIZE];
+
+    units_time(text, time > 0 ? (uint64_t)time : 0);
+    units_pad(out, text, COLUMN);
+}
+
+static void waits_text_append_name(struct buf *out, const struct wait_sums *sums,
+                                   const struct wait_delivery *delivery)
+{
+    buf_printf(out, "  %s delivery %" PRId64 " ", names_text(&sums->vats, delivery->vat),
+               delivery->delivery_num);
+    buf_append_string(out, names_text(&sums->words, delivery->words));
+    buf_append_byte(out, '\n');
+}
+
+static void waits_text_append_sums(struct buf *out, const struct wait_sums *sums)
+{
+    char waited[UNITS_SIZE], each[UNITS_SIZE];
+
+    units_time(waited, (uint64_t)sums->waited);
+    units_time(each, (uint64_t)sums->waited / sums->waiters);
+    buf_printf(out,
+               "%" PRIu64 " deliveries waited %s in the queue in all, %s each; for %.1f %% of "
+               "it others ran\n",
+               sums->waiters, waited, each, 100 * (double)sums->handed / (double)sums->waited);
+}
+
+static void append_parts(struct buf *out, const struct waits_report *report,
+                         const struct wait_delivery *delivery)
+{
+    size_t count;
+    const struct wait_part *const parts =
+        wait_functions_of(report->functions, (size_t)(delivery - report->sums->deliveries), &count);
+
+    for (size_t i = 0; i < count && i < PARTS_SHOWN; i++)
+        buf_printf(out, "%*s%6.1f %%  %s\n", 3 * COLUMN + 2, "", 100 * parts[i].share,
+                   names_text(&report->functions->names, parts[i].function));
+}
+
+static void append_handers(struct buf *out, const struct waits_report *report)
+{
+    buf_append_string(out, "\nwhich made others wait:\n");
+    units_pad(out, "handed on", COLUMN);
+    units_pad(out, "to", COLUMN);
+    units_pad(out, "took itself", COLUMN + 1);
+    buf_append_string(out, "  delivery\n");
+    for (size_t i = 0; i < report->sums->count && i < report->most; i++) {
+        const struct wait_delivery *const delivery = report->handers[i];
+
+        if (delivery->handed == 0)
+            return;
+        waits_text_append_time(out, delivery->handed);
+        buf_printf(out, "%*" PRIu64 " ", COLUMN, delivery->waiting);
+        waits_text_append_time(out, delivery->total);
+        waits_text_append_name(out, report->sums, delivery);
+        append_parts(out, report, delivery);
+    }
+}
+
+static void waits_text_append_functions(struct buf *out, const struct waits_report *report)
+{
+    const struct wait_functions *const functions = report->functions;
+
+    if (functions->count == 0)
+        return;
+    buf_printf(out, "\nin which functions, as the profile splits these deliveries by %s:\n",
+               cost_unit_names[functions->unit]);
+    for (size_t i = 0; i < functions->function_count && i < report->most; i++) {
+        const struct wait_function *const function = &functions->functions[i];
+
+        if (function->handed < 1)
+            return;
+        waits_text_append_time(out, (int64_t)function->handed);
+        buf_printf(out, "%7.1f %%  %s\n", 100 * function->handed / (double)report->sums->handed,
+                   names_text(&functions->names, function->name));
+    }
+}
+
+static void append_waiters(struct buf *out, const struct waits_report *report)
+{
+    buf_append_string(out, "\nwhich waited longest, and what ran longest meanwhile:\n");
+    for (size_t i = 0; i < report->sums->count && i < report->most; i++) {
+        const struct wait_delivery *const waiter = report->waiters[i];
+        struct wait_behind behind;
+
+        if (waiter->waited == 0)
+            return;
+        waits_text_append_time(out, waiter->waited);
+        waits_text_append_name(out, report->sums, waiter);
+        behind = wait_find_behind(report->sums, waiter);
+        for (size_t other = 0; other < behind.count; other++) {
+            buf_printf(out, "%*s", COLUMN, "");
+            waits_text_append_time(out, behind.times[other]);
+            waits_text_append_name(out, report->sums, behind.deliveries[other]);
+        }
+    }
+}
+
+void waits_render_text(struct buf *out, const struct waits_report *report)
+{
+    if (report->sums->waiters == 0) {
+        buf_append_string(out, "of no delivery it is known that it waited\n");
+        return;
+    }
+    waits_text_append_sums(out, report->sums);
+    append_handers(out, report);
+    waits_text_append_functions(out, report);
+    append_waiters(out, report);
+}
+
+static void waits_json_put_text(struct buf *out, const char *name, const char *text)
+{
+    buf_printf(out, ",\"%s\":", name);
+    json_text_string(out, text, strlen(text));
+}
+
+static void waits_json_put_time(struct buf *out, const char *name, int64_t nanoseconds)
+{
+    buf_printf(out, ",\"%s\":", name);
+    json_text_nanoseconds(out, nanoseconds);
+}
+
+/* `separator`: what stands before it, such as a kind. */
+static void put_who(struct buf *out, const char *separator, const struct wait_sums *sums,
+                    const struct wait_delivery *delivery)
+{
+    const char *const vat = names_text(&sums->vats, delivery->vat);
+
+    buf_printf(out, "%s\"vatID\":", separator);
+    json_text_string(out, vat, strlen(vat));
+    buf_printf(out, ",\"deliveryNum\":%" PRId64, delivery->delivery_num);
+    waits_json_put_text(out, "description", names_text(&sums->words, delivery->words));
+}
+
+static void put_parts(struct buf *out, const struct waits_report *report,
+                      const struct wait_delivery *delivery)
+{
+    size_t count;
+    const struct wait_part *const parts =
+        wait_functions_of(report->functions, (size_t)(delivery - report->sums->deliveries), &count);
+
+    buf_append_string(out, ",\"functions\":[");
+    for (size_t i = 0; i < count; i++) {
+        const char *const name = names_text(&report->functions->names, parts[i].function);
+
+        buf_append_string(out, i > 0 ? ",{\"function\":" : "{\"function\":");
+        json_text_string(out, name, strlen(name));
+        buf_printf(out, ",\"share\":%.6f}", parts[i].share);
+    }
+    buf_append_byte(out, ']');
+}
+
+static void put_handers(struct buf *out, const struct waits_report *report)
+{
+    for (size_t i = 0; i < report->sums->count && i < report->most; i++) {
+        const struct wait_delivery *const delivery = report->handers[i];
+
+        if (delivery->handed == 0)
+            return;
+        put_who(out, "{\"kind\":\"handed\",", report->sums, delivery);
+        waits_json_put_time(out, "total", delivery->total);
+        waits_json_put_time(out, "handed", delivery->handed);
+        buf_printf(out, ",\"to\":%" PRIu64, delivery->waiting);
+        put_parts(out, report, delivery);
+        buf_append_string(out, "}\n");
+    }
+}
+
+static void waits_json_put_functions(struct buf *out, const struct waits_report *report)
+{
+    const struct wait_functions *const functions = report->functions;
+
+    for (size_t i = 0; i < functions->function_count && i < report->most; i++) {
+        buf_append_string(out, "{\"kind\":\"function\"");
+        waits_json_put_text(out, "function",
+                            names_text(&functions->names, functions->functions[i].name));
+        waits_json_put_time(out, "handed", (int64_t)(functions->functions[i].handed + 0.5));
+        waits_json_put_text(out, "by", cost_unit_names[functions->unit]);
+        buf_append_string(out, "}\n");
+    }
+}
+
+static void put_waiters(struct buf *out, const struct waits_report *report)
+{
+    for (size_t i = 0; i < report->sums->count && i < report->most; i++) {
+        const struct wait_delivery *const waiter = report->waiters[i];
+        struct wait_behind behind;
+
+        if (waiter->waited == 0)
+            return;
+        put_who(out, "{\"kind\":\"wait\",", report->sums, waiter);
+        waits_json_put_time(out, "queued", waiter->waited);
+        buf_append_string(out, ",\"behind\":[");
+        behind = wait_find_behind(report->sums, waiter);
+        for (size_t other = 0; other < behind.count; other++) {
+            put_who(out, other > 0 ? ",{" : "{", report->sums, behind.deliveries[other]);
+            waits_json_put_time(out, "time", behind.times[other]);
+            buf_append_byte(out, '}');
+        }
+        buf_append_string(out, "]}\n");
+    }
+}
+
+void waits_render_json(struct buf *out, const struct waits_report *report)
+{
+    put_handers(out, report);
+    waits_json_put_functions(out, report);
+    put_waiters(out, report);
+    buf_printf(out, "{\"kind\":\"waits\",\"deliveries\":%zu,\"waited\":%" PRIu64,
+               report->sums->count, report->sums->waiters);
+    waits_json_put_time(out, "queued", report->sums->waited);
+    waits_json_put_time(out, "handed", report->sums->handed);
+    buf_append_string(out, "}\n");
+}
