@@ -3,6 +3,7 @@
 #include "worker/xs/garbage/xs_mark.h"
 
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include <xsSnapshot.h>
@@ -128,6 +129,18 @@ static inline void items_of(txMachine *the, const txSlot *items, size_t count)
     list.items[list.length++] = (uintptr_t)items | ITEMS;
 }
 
+/*
+ * A generator's stack was longer when it was suspended before. What is left of that may be free by
+ * now, and snapshots have the whole chunk. Returns how many items are in use.
+ */
+static size_t forget_longer_stack(const txSlot *slot, size_t count)
+{
+    const size_t length = slot->value.stack.length;
+
+    memset(slot->value.stack.address + length, 0, (count - length) * sizeof(txSlot));
+    return length;
+}
+
 static void array(txMachine *the, txSlot *slot, enum purpose purpose)
 {
     txSlot *items = slot->value.array.address;
@@ -144,7 +157,7 @@ static void array(txMachine *the, txSlot *slot, enum purpose purpose)
         if (slot->kind == XS_ARRAY_KIND)
             xs_mark_found_long_array = true;
         else
-            count = slot->value.array.length; /* a generator's stack was longer before */
+            count = forget_longer_stack(slot, count);
     }
     /* XS does so after the items. Until then, only other slots with this chunk look at it. */
     if (purpose == VALUES)
