@@ -126,6 +126,96 @@ atomicsShrinkEnough: 0,7,0,0,0,0,0,0,7,0
 atomicsDetach: TypeError'
 }
 
+@test "what arrays, texts and patterns are made of is looked at again after a function of the contract has run" {
+    everywhere acts acts
+    assert_equal "$(jq -r '.[1] | arrays | .[]' first)" 'fillShrinks: ,7,7
+fillCallsSetter: 5,5,,5
+fillShrinksBefore: 4
+fillsFrozen: 1,2,3
+fillsSealed: 0,0,0
+fillsSparse: TypeError
+flattens: 4200
+flatMaps: 8400
+groupChanges: TypeError
+groupShrinks: a[xbc]c
+matchIsLongerThanText: a[a]
+splitterOutside: aéb😀| aéb😀| | aéb😀| |
+patternMessages: 210
+longLiterals: 455508814,657280213,714157998,RangeError
+manyBits: -5,5,5,9223372036854775807
+longLengths: true,1099511627779'
+}
+
+MEANWHILE='enumerator: TypeError,TypeError,TypeError,TypeError,TypeError,b,true
+enumerator that a trap uses: undefined
+global of a prototype: {"a":1},,true
+decoder: ,,%uFFFDA%uFFFD,B
+encoder: TypeError
+base64: 0,0,0,0,0,2,1,3,18,1,3
+timers: TypeError,TypeError,TypeError
+registry: dead
+registry: dead
+registry: dead
+timer: handed on as text object object'
+
+@test "iterators, globals, codecs, timers and registries keep nothing that a function frees meanwhile" {
+    send "$(cat "$CONTRACTS/meanwhile.js")" > frames
+    "$BUILD/gaspipe-worker" 3< frames 4> replies > said 2>&1 || fail "$(cat said)"
+    assert_equal "$(cat said)" "$MEANWHILE"
+}
+
+@test "a text that is too long ends the worker before it is written" {
+    local script
+
+    for script in "String.raw({ raw: { length: 4097, __proto__: new Proxy({}, { get: (_, at) => at === '4096' ? 'abc' : big }) } })" \
+        "'a'.repeat(4096).replaceAll('a', () => big)"; do
+        send "const big = 'x'.repeat(1048576); $script;" > frames
+        run -11 "$BUILD/gaspipe-worker" 3< frames 4> replies
+        assert_output_has "memory limit exceeded"
+    done
+}
+
+# snapshot SCRIPT FILE: of a bare worker that has run the script.
+snapshot() {
+    local LC_ALL=C
+
+    { send "$1"; printf '%d:w%s,' $((${#2} + 1)) "$2"; } > frames
+    "$BUILD/gaspipe-worker" 3< frames 4> replies > said 2>&1 || fail "$(cat said)"
+}
+
+@test "snapshots of the same state are the same: a match leaves no pointer in them" {
+    local script='globalThis.kept = [/a(?=b)b/, /(?<!b)a(?!c)/, /(?:(?=(a))a)*/].map(each => (each.exec("xxaab"), each));'
+
+    snapshot "$script" "$PWD/one"
+    PADDING=$(printf '%5000s' '') snapshot "$script" "$PWD/other"
+    cmp one other
+}
+
+@test "what a generator no longer has on its stack is not in snapshots, and does not end the worker" {
+    cat > generators.js << 'END'
+const kept = [];
+function* steps(n) {
+    let object = { n, list: [n] }, text = 'text' + n, other = {};
+    const count = (...all) => all.length;
+    count(n, { n }, 'x'.repeat(30) + n, [n, n], `q${n}`, count(1, 2, { n }, 'z' + n, yield 1));
+    object = text = other = undefined;
+    yield 2;
+    yield n;
+}
+export const begin = () => {
+    for (let n = 0; n < 50; n += 1) { const step = steps(n); step.next(); step.next(); kept.push(step); }
+    for (let n = 0; n < 3000; n += 1) ({ text: 'j' + n });
+};
+export const go = () => kept.map(step => step.next().value).join('');
+END
+    printf '{"vat":"c","method":"begin"}\n' > lines
+    "$NATIVE/gaspipe" run --counter none --store s --snapshot-initial 1 --snapshot-interval 1 --vat c=generators.js lines \
+        > said 2>&1 || fail "$(cat said)"
+    printf '{"vat":"c","method":"go"}\n' > lines
+    run -0 "$NATIVE/gaspipe" run --json --counter none --store s lines
+    assert_output_has "\"value\":\"$(seq 0 49 | tr -d '\n')\""
+}
+
 # sanitized FILE EVERY: runs the file in the worker whose engine is sanitized, and which collects garbage at
 # every EVERY-th allocation.
 sanitized() {
@@ -144,6 +234,10 @@ sanitized() {
         { sed 's/^export //' "$CONTRACTS/$contract.js"; echo "print(JSON.stringify($contract()));"; } > run.js
         sanitized run.js 7
     done
+    { sed 's/^export //; /longLiterals/,/)),$/d' "$CONTRACTS/acts.js"; echo "print(JSON.stringify(acts()));"; } > run.js
+    sanitized run.js 0
+    sanitized "$CONTRACTS/meanwhile.js" 0
+    assert_equal "$(cat said)" "$MEANWHILE"
     for seed in 5002 5006 5020; do
         { echo "const SEED = $seed, CALLS = 150;"; cat "$CONTRACTS/hostile_calls.js"; } > run.js
         sanitized run.js 97
