@@ -1,431 +1,243 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/command/waits.h"
-
 #include <inttypes.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/error.h"
+#include "base/buf.h"
+#include "base/json/json_text.h"
 #include "base/log.h"
-#include "slog/model/model.h"
 #include "tools/command/commands.h"
+#include "tools/command/wait_sums.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
 
-/* Nanoseconds, times as many as there are deliveries: more than 64 bits. */
-__extension__ typedef __int128 wide;
+/* Everything borrowed. */
+struct waits_report {
+    const struct wait_sums *sums;           /* computed */
+    const struct wait_functions *functions; /* computed; empty without a profile */
+    const struct wait_delivery **handers;   /* all deliveries, which handed on most first */
+    const struct wait_delivery **waiters;   /* all, which waited longest first */
+    size_t most;                            /* of each to be shown */
+};
 
-/* Moments at which deliveries began, or ceased, to wait, with the sums of all up to each. */
-struct wait_moments {
-    int64_t *times; /* owned; rising */
-    wide *sums;     /* owned; sums[i] is of the first i */
+enum { COLUMN = 11, PARTS_SHOWN = 3 };
+
+static void waits_text_append_time(struct buf *out, int64_t time)
+{
+    char text[UNITS_SIZE];
+
+    units_time(text, time > 0 ? (uint64_t)time : 0);
+    units_pad(out, text, COLUMN);
+}
+
+static void waits_text_append_name(struct buf *out, const struct wait_sums *sums,
+                                   const struct wait_delivery *delivery)
+{
+    buf_printf(out, "  %s delivery %" PRId64 " ", names_text(&sums->vats, delivery->vat),
+               delivery->delivery_num);
+    buf_append_string(out, names_text(&sums->words, delivery->words));
+    buf_append_byte(out, '\n');
+}
+
+static void waits_text_append_sums(struct buf *out, const struct wait_sums *sums)
+{
+    char waited[UNITS_SIZE], each[UNITS_SIZE];
+
+    units_time(waited, (uint64_t)sums->waited);
+    units_time(each, (uint64_t)sums->waited / sums->waiters);
+    buf_printf(out,
+               "%" PRIu64 " deliveries waited %s in the queue in all, %s each; for %.1f %% of "
+               "it others ran\n",
+               sums->waiters, waited, each, 100 * (double)sums->handed / (double)sums->waited);
+}
+
+static void append_parts(struct buf *out, const struct waits_report *report,
+                         const struct wait_delivery *delivery)
+{
     size_t count;
-};
+    const struct wait_part *const parts =
+        wait_functions_of(report->functions, (size_t)(delivery - report->sums->deliveries), &count);
 
-/* ---- taking in ---- */
-
-/* Takes in a live delivery; of one that is not `wanted` its own waiting does not count. */
-static int wait_sums_add(struct wait_sums *sums, const struct model_delivery *delivery, bool wanted,
-                         struct error *error)
-{
-    struct wait_delivery *deliveries;
-    int64_t end;
-
-    if (delivery->replay || delivery->start == MODEL_NONE || delivery->total < 0 ||
-        delivery->clock_changed || delivery->delivery_num == MODEL_NONE ||
-        __builtin_add_overflow(delivery->start, delivery->total, &end))
-        return 0;
-    deliveries =
-        array_reserve(sums->deliveries, &sums->capacity, sums->count + 1, sizeof *deliveries);
-    if (deliveries == NULL)
-        return error_memory(error, "the deliveries that wait");
-    sums->deliveries = deliveries;
-    deliveries += sums->count++;
-    *deliveries = (struct wait_delivery){
-        .vat = names_intern(&sums->vats, delivery->vat_id, strlen(delivery->vat_id)),
-        .words = names_intern(&sums->words, delivery->description, strlen(delivery->description)),
-        .delivery_num = delivery->delivery_num,
-        .start = delivery->start,
-        .total = delivery->total,
-        .waited = wanted && delivery->queued > 0 ? delivery->queued : 0,
-    };
-    return deliveries->vat == NAMES_NONE || deliveries->words == NAMES_NONE
-               ? error_memory(error, "the deliveries that wait")
-               : 0;
+    for (size_t i = 0; i < count && i < PARTS_SHOWN; i++)
+        buf_printf(out, "%*s%6.1f %%  %s\n", 3 * COLUMN + 2, "", 100 * parts[i].share,
+                   names_text(&report->functions->names, parts[i].function));
 }
 
-/* ---- adding up ---- */
-
-static int by_start(const void *a, const void *b)
+static void append_handers(struct buf *out, const struct waits_report *report)
 {
-    const struct wait_delivery *const x = a, *const y = b;
+    buf_append_string(out, "\nwhich made others wait:\n");
+    units_pad(out, "handed on", COLUMN);
+    units_pad(out, "to", COLUMN);
+    units_pad(out, "took itself", COLUMN + 1);
+    buf_append_string(out, "  delivery\n");
+    for (size_t i = 0; i < report->sums->count && i < report->most; i++) {
+        const struct wait_delivery *const delivery = report->handers[i];
 
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return x->delivery_num < y->delivery_num ? -1 : x->delivery_num > y->delivery_num;
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static int moments_make(struct wait_moments *moments, const struct wait_sums *sums, bool ends)
-{
-    *moments = (struct wait_moments){.times = calloc(sums->count + 1, sizeof *moments->times),
-                                     .sums = calloc(sums->count + 1, sizeof *moments->sums)};
-    if (moments->times == NULL || moments->sums == NULL)
-        return -1;
-    for (size_t i = 0; i < sums->count; i++) {
-        const struct wait_delivery *const delivery = &sums->deliveries[i];
-
-        if (delivery->waited > 0)
-            moments->times[moments->count++] = delivery->start - (ends ? 0 : delivery->waited);
-    }
-    qsort(moments->times, moments->count, sizeof *moments->times, by_time);
-    for (size_t i = 0; i < moments->count; i++)
-        moments->sums[i + 1] = moments->sums[i] + moments->times[i];
-    return 0;
-}
-
-static void moments_free(struct wait_moments *moments)
-{
-    free(moments->times);
-    free(moments->sums);
-}
-
-/* How many are before `time`, or with `or_at` not behind it. */
-static size_t moments_before(const struct wait_moments *moments, int64_t time, bool or_at)
-{
-    size_t low = 0, high = moments->count;
-
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-
-        if (moments->times[middle] < time || (or_at && moments->times[middle] == time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The time from all of these moments that are before `time` until then, in all. */
-static wide moments_passed(const struct wait_moments *moments, int64_t time)
-{
-    const size_t count = moments_before(moments, time, false);
-
-    return (wide)time * (wide)count - moments->sums[count];
-}
-
-/* What all had waited by then. */
-static wide waited_by(const struct wait_moments *begins, const struct wait_moments *ends,
-                      int64_t time)
-{
-    return moments_passed(begins, time) - moments_passed(ends, time);
-}
-
-static void add_up(struct wait_sums *sums, const struct wait_moments *begins,
-                   const struct wait_moments *ends)
-{
-    for (size_t i = 0; i < sums->count; i++) {
-        struct wait_delivery *const delivery = &sums->deliveries[i];
-        const int64_t end = delivery->start + delivery->total;
-
-        delivery->handed =
-            (int64_t)(waited_by(begins, ends, end) - waited_by(begins, ends, delivery->start));
-        delivery->waiting =
-            moments_before(begins, end, false) - moments_before(ends, delivery->start, true);
-        sums->handed += delivery->handed;
-        sums->waited += delivery->waited;
-        sums->waiters += delivery->waited > 0;
+        if (delivery->handed == 0)
+            return;
+        waits_text_append_time(out, delivery->handed);
+        buf_printf(out, "%*" PRIu64 " ", COLUMN, delivery->waiting);
+        waits_text_append_time(out, delivery->total);
+        waits_text_append_name(out, report->sums, delivery);
+        append_parts(out, report, delivery);
     }
 }
 
-/* When all are in. -1 with ERROR_SYSTEM without memory. */
-static int wait_sums_compute(struct wait_sums *sums, struct error *error)
+static void waits_text_append_functions(struct buf *out, const struct waits_report *report)
 {
-    struct wait_moments begins = {0}, ends = {0};
-    int result = -1;
+    const struct wait_functions *const functions = report->functions;
 
-    if (moments_make(&begins, sums, false) == 0 && moments_make(&ends, sums, true) == 0) {
-        if (sums->count > 0)
-            qsort(sums->deliveries, sums->count, sizeof *sums->deliveries, by_start);
-        add_up(sums, &begins, &ends);
-        result = 0;
-    }
-    moments_free(&begins);
-    moments_free(&ends);
-    return result == 0 ? 0 : error_memory(error, "the deliveries that wait");
-}
-
-/* How long `other` ran while `waiter` waited, nanoseconds. */
-static int64_t wait_overlap(const struct wait_delivery *waiter, const struct wait_delivery *other)
-{
-    const int64_t begin = waiter->start - waiter->waited, end = other->start + other->total;
-    const int64_t from = begin > other->start ? begin : other->start;
-    const int64_t to = waiter->start < end ? waiter->start : end;
-
-    return waiter != other && to > from ? to - from : 0;
-}
-
-static void keep_longest(struct wait_behind *behind, const struct wait_delivery *delivery,
-                         int64_t time)
-{
-    size_t at;
-
-    if (behind->count < WAIT_BEHIND)
-        behind->count++;
-    else if (behind->times[WAIT_BEHIND - 1] >= time)
+    if (functions->count == 0)
         return;
-    for (at = behind->count - 1; at > 0 && behind->times[at - 1] < time; at--) {
-        behind->times[at] = behind->times[at - 1];
-        behind->deliveries[at] = behind->deliveries[at - 1];
-    }
-    behind->times[at] = time;
-    behind->deliveries[at] = delivery;
-}
+    buf_printf(out, "\nin which functions, as the profile splits these deliveries by %s:\n",
+               cost_unit_names[functions->unit]);
+    for (size_t i = 0; i < functions->function_count && i < report->most; i++) {
+        const struct wait_function *const function = &functions->functions[i];
 
-struct wait_behind wait_find_behind(const struct wait_sums *sums,
-                                    const struct wait_delivery *waiter)
-{
-    struct wait_behind behind = {.count = 0};
-
-    for (size_t i = 0; i < sums->count; i++) {
-        const int64_t time = wait_overlap(waiter, &sums->deliveries[i]);
-
-        if (time > 0)
-            keep_longest(&behind, &sums->deliveries[i], time);
-    }
-    return behind;
-}
-
-static void wait_sums_free(struct wait_sums *sums)
-{
-    free(sums->deliveries);
-    names_free(&sums->vats);
-    names_free(&sums->words);
-    *sums = (struct wait_sums){0};
-}
-
-/* A delivery of the sums, to be found by vat and number. */
-struct place {
-    uint32_t vat, delivery;
-    int64_t delivery_num;
-};
-
-struct wait_profile {
-    struct wait_functions *functions;
-    const struct wait_sums *sums;
-    struct place *places; /* owned; sorted */
-};
-
-/* ---- finding deliveries ---- */
-
-static int by_place(const void *a, const void *b)
-{
-    const struct place *const x = a, *const y = b;
-
-    if (x->vat != y->vat)
-        return x->vat < y->vat ? -1 : 1;
-    return x->delivery_num < y->delivery_num ? -1 : x->delivery_num > y->delivery_num;
-}
-
-static struct place *make_places(const struct wait_sums *sums)
-{
-    struct place *const places = calloc(sums->count + 1, sizeof *places);
-
-    for (size_t i = 0; places != NULL && i < sums->count; i++)
-        places[i] = (struct place){.vat = sums->deliveries[i].vat,
-                                   .delivery = (uint32_t)i,
-                                   .delivery_num = sums->deliveries[i].delivery_num};
-    if (places != NULL)
-        qsort(places, sums->count, sizeof *places, by_place);
-    return places;
-}
-
-/* NULL: the sums do not have it. */
-static const struct place *find_place(const struct wait_profile *profile,
-                                      const struct cost_record *record)
-{
-    struct place wanted = {.vat = NAMES_NONE, .delivery_num = record->delivery_num};
-
-    for (uint32_t i = 0; i < profile->sums->vats.count; i++)
-        if (strcmp(names_text(&profile->sums->vats, i), record->vat_id) == 0)
-            wanted.vat = i;
-    return bsearch(&wanted, profile->places, profile->sums->count, sizeof wanted, by_place);
-}
-
-/* ---- reading ---- */
-
-static uint32_t name_of(struct wait_functions *functions, const struct cost_record *record)
-{
-    struct buf text = {0};
-    uint32_t name = NAMES_NONE;
-
-    buf_append_string(&text, record->function);
-    if (record->file[0] != '\0') {
-        buf_printf(&text, " (%s", record->file);
-        if (record->line != COST_NONE)
-            buf_printf(&text, ":%" PRId64, record->line);
-        buf_append_byte(&text, ')');
-    }
-    if (!buf_failed(&text))
-        name = names_intern(&functions->names, text.data, text.length);
-    buf_free(&text);
-    return name;
-}
-
-static int add_part(struct wait_functions *functions, uint32_t delivery,
-                    const struct cost_record *record, struct error *error)
-{
-    struct wait_part *const parts =
-        array_reserve(functions->parts, &functions->capacity, functions->count + 1, sizeof *parts);
-    const uint32_t name = name_of(functions, record);
-
-    if (parts == NULL || name == NAMES_NONE) {
-        functions->parts = parts != NULL ? parts : functions->parts;
-        return error_memory(error, "a profile");
-    }
-    functions->parts = parts;
-    parts[functions->count++] =
-        (struct wait_part){.delivery = delivery, .function = name, .share = (double)record->self};
-    return 0;
-}
-
-static int on_record(void *context, const struct cost_record *record, struct error *error)
-{
-    struct wait_profile *const profile = context;
-    struct wait_functions *const functions = profile->functions;
-    const struct place *place;
-
-    if (record->kind == COST_STACK)
-        return error_set(error, ERROR_INPUT,
-                         "folded stacks do not say which delivery they are of: give a profile");
-    if (record->kind != COST_FUNCTION || record->self <= 0)
-        return 0;
-    if (functions->count > 0 && record->unit != functions->unit)
-        return error_set(error, ERROR_INPUT,
-                         "some profiles are in %s, others in %s: give one kind at a time",
-                         cost_unit_names[functions->unit], cost_unit_names[record->unit]);
-    functions->unit = record->unit;
-    place = find_place(profile, record);
-    if (place != NULL)
-        return add_part(functions, place->delivery, record, error);
-    functions->strangers++;
-    return 0;
-}
-
-/*
- * Takes in a profile; all of one unit. Deliveries are known by vat and number. -1 with ERROR_INPUT
- * or ERROR_SYSTEM.
- */
-static int wait_functions_read(struct wait_functions *functions, const struct wait_sums *sums,
-                               const char *path, struct error *error)
-{
-    struct wait_profile profile = {
-        .functions = functions, .sums = sums, .places = make_places(sums)};
-    int result;
-
-    if (profile.places == NULL)
-        return error_memory(error, "a profile");
-    result = cost_file_read(path, on_record, &profile, error);
-    free(profile.places);
-    return result;
-}
-
-/* ---- adding up ---- */
-
-static int by_delivery(const void *a, const void *b)
-{
-    const struct wait_part *const x = a, *const y = b;
-
-    if (x->delivery != y->delivery)
-        return x->delivery < y->delivery ? -1 : 1;
-    if (x->share != y->share)
-        return x->share > y->share ? -1 : 1;
-    return x->function < y->function ? -1 : x->function > y->function;
-}
-
-/* What were costs become shares of each delivery's. */
-static void make_shares(struct wait_functions *functions)
-{
-    size_t end;
-
-    for (size_t first = 0; first < functions->count; first = end) {
-        double sum = 0;
-
-        for (end = first; end < functions->count &&
-                          functions->parts[end].delivery == functions->parts[first].delivery;
-             end++)
-            sum += functions->parts[end].share;
-        for (size_t i = first; i < end; i++)
-            functions->parts[i].share /= sum;
+        if (function->handed < 1)
+            return;
+        waits_text_append_time(out, (int64_t)function->handed);
+        buf_printf(out, "%7.1f %%  %s\n", 100 * function->handed / (double)report->sums->handed,
+                   names_text(&functions->names, function->name));
     }
 }
 
-static int function_by_handed(const void *a, const void *b)
+static void append_waiters(struct buf *out, const struct waits_report *report)
 {
-    const struct wait_function *const x = a, *const y = b;
+    buf_append_string(out, "\nwhich waited longest, and what ran longest meanwhile:\n");
+    for (size_t i = 0; i < report->sums->count && i < report->most; i++) {
+        const struct wait_delivery *const waiter = report->waiters[i];
+        struct wait_behind behind;
 
-    if (x->handed != y->handed)
-        return x->handed > y->handed ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
-}
-
-/* When all are in. */
-static int wait_functions_compute(struct wait_functions *functions, const struct wait_sums *sums,
-                                  struct error *error)
-{
-    functions->function_count = functions->names.count;
-    functions->functions = calloc(functions->function_count + 1, sizeof *functions->functions);
-    if (functions->functions == NULL)
-        return error_memory(error, "a profile");
-    if (functions->count > 0)
-        qsort(functions->parts, functions->count, sizeof *functions->parts, by_delivery);
-    make_shares(functions);
-    for (size_t i = 0; i < functions->function_count; i++)
-        functions->functions[i].name = (uint32_t)i;
-    for (size_t i = 0; i < functions->count; i++) {
-        const struct wait_part *const part = &functions->parts[i];
-
-        functions->functions[part->function].handed +=
-            part->share * (double)sums->deliveries[part->delivery].handed;
+        if (waiter->waited == 0)
+            return;
+        waits_text_append_time(out, waiter->waited);
+        waits_text_append_name(out, report->sums, waiter);
+        behind = wait_find_behind(report->sums, waiter);
+        for (size_t other = 0; other < behind.count; other++) {
+            buf_printf(out, "%*s", COLUMN, "");
+            waits_text_append_time(out, behind.times[other]);
+            waits_text_append_name(out, report->sums, behind.deliveries[other]);
+        }
     }
-    qsort(functions->functions, functions->function_count, sizeof *functions->functions,
-          function_by_handed);
-    return 0;
 }
 
-const struct wait_part *wait_functions_of(const struct wait_functions *functions, size_t delivery,
-                                          size_t *count)
+static void waits_render_text(struct buf *out, const struct waits_report *report)
 {
-    size_t low = 0, high = functions->count;
-
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-
-        if (functions->parts[middle].delivery < delivery)
-            low = middle + 1;
-        else
-            high = middle;
+    if (report->sums->waiters == 0) {
+        buf_append_string(out, "of no delivery it is known that it waited\n");
+        return;
     }
-    *count = 0;
-    while (low + *count < functions->count && functions->parts[low + *count].delivery == delivery)
-        (*count)++;
-    return *count > 0 ? &functions->parts[low] : NULL;
+    waits_text_append_sums(out, report->sums);
+    append_handers(out, report);
+    waits_text_append_functions(out, report);
+    append_waiters(out, report);
 }
 
-static void wait_functions_free(struct wait_functions *functions)
+static void waits_json_put_text(struct buf *out, const char *name, const char *text)
 {
-    names_free(&functions->names);
-    free(functions->parts);
-    free(functions->functions);
-    *functions = (struct wait_functions){0};
+    buf_printf(out, ",\"%s\":", name);
+    json_text_string(out, text, strlen(text));
+}
+
+static void waits_json_put_time(struct buf *out, const char *name, int64_t nanoseconds)
+{
+    buf_printf(out, ",\"%s\":", name);
+    json_text_nanoseconds(out, nanoseconds);
+}
+
+/* `separator`: what stands before it, such as a kind. */
+static void put_who(struct buf *out, const char *separator, const struct wait_sums *sums,
+                    const struct wait_delivery *delivery)
+{
+    const char *const vat = names_text(&sums->vats, delivery->vat);
+
+    buf_printf(out, "%s\"vatID\":", separator);
+    json_text_string(out, vat, strlen(vat));
+    buf_printf(out, ",\"deliveryNum\":%" PRId64, delivery->delivery_num);
+    waits_json_put_text(out, "description", names_text(&sums->words, delivery->words));
+}
+
+static void put_parts(struct buf *out, const struct waits_report *report,
+                      const struct wait_delivery *delivery)
+{
+    size_t count;
+    const struct wait_part *const parts =
+        wait_functions_of(report->functions, (size_t)(delivery - report->sums->deliveries), &count);
+
+    buf_append_string(out, ",\"functions\":[");
+    for (size_t i = 0; i < count; i++) {
+        const char *const name = names_text(&report->functions->names, parts[i].function);
+
+        buf_append_string(out, i > 0 ? ",{\"function\":" : "{\"function\":");
+        json_text_string(out, name, strlen(name));
+        buf_printf(out, ",\"share\":%.6f}", parts[i].share);
+    }
+    buf_append_byte(out, ']');
+}
+
+static void put_handers(struct buf *out, const struct waits_report *report)
+{
+    for (size_t i = 0; i < report->sums->count && i < report->most; i++) {
+        const struct wait_delivery *const delivery = report->handers[i];
+
+        if (delivery->handed == 0)
+            return;
+        put_who(out, "{\"kind\":\"handed\",", report->sums, delivery);
+        waits_json_put_time(out, "total", delivery->total);
+        waits_json_put_time(out, "handed", delivery->handed);
+        buf_printf(out, ",\"to\":%" PRIu64, delivery->waiting);
+        put_parts(out, report, delivery);
+        buf_append_string(out, "}\n");
+    }
+}
+
+static void waits_json_put_functions(struct buf *out, const struct waits_report *report)
+{
+    const struct wait_functions *const functions = report->functions;
+
+    for (size_t i = 0; i < functions->function_count && i < report->most; i++) {
+        buf_append_string(out, "{\"kind\":\"function\"");
+        waits_json_put_text(out, "function",
+                            names_text(&functions->names, functions->functions[i].name));
+        waits_json_put_time(out, "handed", (int64_t)(functions->functions[i].handed + 0.5));
+        waits_json_put_text(out, "by", cost_unit_names[functions->unit]);
+        buf_append_string(out, "}\n");
+    }
+}
+
+static void put_waiters(struct buf *out, const struct waits_report *report)
+{
+    for (size_t i = 0; i < report->sums->count && i < report->most; i++) {
+        const struct wait_delivery *const waiter = report->waiters[i];
+        struct wait_behind behind;
+
+        if (waiter->waited == 0)
+            return;
+        put_who(out, "{\"kind\":\"wait\",", report->sums, waiter);
+        waits_json_put_time(out, "queued", waiter->waited);
+        buf_append_string(out, ",\"behind\":[");
+        behind = wait_find_behind(report->sums, waiter);
+        for (size_t other = 0; other < behind.count; other++) {
+            put_who(out, other > 0 ? ",{" : "{", report->sums, behind.deliveries[other]);
+            waits_json_put_time(out, "time", behind.times[other]);
+            buf_append_byte(out, '}');
+        }
+        buf_append_string(out, "]}\n");
+    }
+}
+
+static void waits_render_json(struct buf *out, const struct waits_report *report)
+{
+    put_handers(out, report);
+    waits_json_put_functions(out, report);
+    put_waiters(out, report);
+    buf_printf(out, "{\"kind\":\"waits\",\"deliveries\":%zu,\"waited\":%" PRIu64,
+               report->sums->count, report->sums->waiters);
+    waits_json_put_time(out, "queued", report->sums->waited);
+    waits_json_put_time(out, "handed", report->sums->handed);
+    buf_append_string(out, "}\n");
 }
 
 enum { SHOWN = 20 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_COMMAND_WAITS_H
-#define GASPIPE_TOOLS_COMMAND_WAITS_H
+#ifndef GASPIPE_TOOLS_COMMAND_WAIT_SUMS_H
+#define GASPIPE_TOOLS_COMMAND_WAIT_SUMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/error.h"
+#include "slog/model/model.h"
 #include "slog/read/names.h"
 #include "tools/command/cost_file.h"
 
@@ -34,6 +36,13 @@ struct wait_sums {
     int64_t waited, handed; /* in all */
 };
 
+/* Takes in a live delivery; of one that is not `wanted` its own waiting does not count. */
+int wait_sums_add(struct wait_sums *sums, const struct model_delivery *delivery, bool wanted,
+                  struct error *error);
+
+/* When all are in. -1 with ERROR_SYSTEM without memory. */
+int wait_sums_compute(struct wait_sums *sums, struct error *error);
+
 enum { WAIT_BEHIND = 3 };
 
 /* What ran longest while a delivery waited, the longest first. */
@@ -45,6 +54,8 @@ struct wait_behind {
 
 struct wait_behind wait_find_behind(const struct wait_sums *sums,
                                     const struct wait_delivery *waiter);
+
+void wait_sums_free(struct wait_sums *sums);
 
 /*
  * Which functions made others wait: the delay that a delivery handed on, split as what it took
@@ -74,20 +85,21 @@ struct wait_functions {
     uint64_t strangers; /* functions of deliveries that the sums do not have */
 };
 
+/*
+ * Takes in a profile; all of one unit. Deliveries are known by vat and number. -1 with ERROR_INPUT
+ * or ERROR_SYSTEM.
+ */
+int wait_functions_read(struct wait_functions *functions, const struct wait_sums *sums,
+                        const char *path, struct error *error);
+
+/* When all are in. */
+int wait_functions_compute(struct wait_functions *functions, const struct wait_sums *sums,
+                           struct error *error);
+
 /* The parts of a delivery; NULL with *count 0 where there are none. */
 const struct wait_part *wait_functions_of(const struct wait_functions *functions, size_t delivery,
                                           size_t *count);
 
-/* Everything borrowed. */
-struct waits_report {
-    const struct wait_sums *sums;           /* computed */
-    const struct wait_functions *functions; /* computed; empty without a profile */
-    const struct wait_delivery **handers;   /* all deliveries, which handed on most first */
-    const struct wait_delivery **waiters;   /* all, which waited longest first */
-    size_t most;                            /* of each to be shown */
-};
-
-void waits_render_text(struct buf *out, const struct waits_report *report);
-void waits_render_json(struct buf *out, const struct waits_report *report);
+void wait_functions_free(struct wait_functions *functions);
 
 #endif
