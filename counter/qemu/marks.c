@@ -6,7 +6,7 @@
 
 #include "counter/gasmark.h"
 #include "counter/qemu/code/profile.h"
-#include "counter/qemu/guest/guest_memory.h"
+#include "counter/qemu/guest/address_space.h"
 #include "counter/qemu/region.h"
 #include "counter/qemu/reporter.h"
 #include "counter/qemu/watchdog.h"

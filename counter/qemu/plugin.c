@@ -4,8 +4,14 @@
  * QEMU loads it with `-plugin libgascount.so`; see gasmark.h for what the
  * program can ask of it.
  */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,24 +19,186 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "counter/gasmark.h"
 #include "counter/qemu/code/blocks.h"
 #include "counter/qemu/code/profile.h"
-#include "counter/qemu/emulator/aborts.h"
 #include "counter/qemu/emulator/host.h"
 #include "counter/qemu/emulator/interpose.h"
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
 #include "counter/qemu/guest/ended_threads.h"
 #include "counter/qemu/guest/follow.h"
-#include "counter/qemu/guest/guest_memory.h"
-#include "counter/qemu/guest/randomness.h"
-#include "counter/qemu/guest/syscalls.h"
 #include "counter/qemu/marks.h"
-#include "counter/qemu/options.h"
-#include "counter/qemu/precision.h"
 #include "counter/qemu/reporter.h"
 #include "counter/qemu/tally.h"
 #include "sandbox/tight_filter.h"
+
+/* ---- options ---- */
+
+/* What stands behind the plugin's name: `-plugin libgascount.so,NAME=VALUE,...`. */
+struct options {
+    enum gasmark_precision precision; /* precision=block|instruction */
+    bool precision_is_forced;         /* not with precision=auto, the default */
+    bool repeat_once;                 /* rep=once */
+    bool repeat_each;                 /* rep=iterations, the default where QEMU can tell */
+    bool pin_random;                  /* random=pinned: getrandom(2) gives the same bytes */
+    bool kinds;                       /* kinds=on: instructions by kind, too */
+    bool follow;                      /* follow=exec: programs that the guest becomes, too */
+    uint64_t limit;                   /* limit=N instructions of the whole program; 0: none */
+    const char *profile;              /* profile=PATH, likewise */
+    uint64_t profile_fd;              /* profile-fd=N: of each region, to that descriptor; 0: no */
+    const char *report;               /* report=PATH, borrowed from the arguments; or NULL */
+};
+
+static void force_precision(struct options *options, enum gasmark_precision precision)
+{
+    options->precision = precision;
+    options->precision_is_forced = true;
+}
+
+static void set_repeat(struct options *options, bool once)
+{
+    options->repeat_once = once;
+    options->repeat_each = !once;
+}
+
+static bool parse_number(uint64_t *number, const char *digits)
+{
+    char *end;
+
+    if (*digits < '0' || *digits > '9')
+        return false;
+    errno = 0;
+    *number = strtoull(digits, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+static bool parse_one(struct options *options, const char *argument)
+{
+    if (strcmp(argument, "precision=block") == 0)
+        force_precision(options, GASMARK_BLOCK);
+    else if (strcmp(argument, "precision=instruction") == 0)
+        force_precision(options, GASMARK_INSTRUCTION);
+    else if (strcmp(argument, "precision=auto") == 0)
+        options->precision_is_forced = false;
+    else if (strcmp(argument, "rep=once") == 0)
+        set_repeat(options, true);
+    else if (strcmp(argument, "rep=iterations") == 0)
+        set_repeat(options, false);
+    else if (strcmp(argument, "random=pinned") == 0)
+        options->pin_random = true;
+    else if (strcmp(argument, "kinds=on") == 0)
+        options->kinds = true;
+    else if (strcmp(argument, "follow=exec") == 0)
+        options->follow = true;
+    else if (strncmp(argument, "profile=", 8) == 0)
+        options->profile = argument + 8;
+    else if (strncmp(argument, "report=", 7) == 0)
+        options->report = argument + 7;
+    else if (strncmp(argument, "profile-fd=", 11) == 0)
+        return parse_number(&options->profile_fd, argument + 11) && options->profile_fd <= INT_MAX;
+    else
+        return strncmp(argument, "limit=", 6) == 0 && parse_number(&options->limit, argument + 6);
+    return true;
+}
+
+/* False when one of them is not known: says so on stderr. */
+static bool options_parse(struct options *options, int count, char **arguments)
+{
+    *options = (struct options){0};
+    for (int i = 0; i < count; i++) {
+        if (!parse_one(options, arguments[i])) {
+            fprintf(stderr,
+                    "gascount: '%s' is not an option; there are precision=auto|block|instruction, "
+                    "rep=once|iterations, limit=N, random=pinned, kinds=on, "
+                    "follow=exec, profile=PATH, profile-fd=N, report=PATH\n",
+                    arguments[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- precision ---- */
+
+static bool is_fault_signal(uint64_t signal)
+{
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+           signal == SIGTRAP;
+}
+
+/* The kernel's struct sigaction begins with the handler; SIG_DFL is 0, SIG_IGN 1. */
+static bool installs_handler(uint64_t action)
+{
+    uint64_t handler = 0;
+
+    return action != 0 && guest_memory_read(action, &handler, sizeof handler) && handler > 1;
+}
+
+static bool is_writable_code(uint64_t protection)
+{
+    return (protection & PROT_WRITE) != 0 && (protection & PROT_EXEC) != 0;
+}
+
+static bool is_writable_code_header(const Elf64_Phdr *header)
+{
+    return (header->p_type == PT_LOAD || header->p_type == PT_GNU_STACK) &&
+           (header->p_flags & PF_W) != 0 && (header->p_flags & PF_X) != 0;
+}
+
+static bool has_writable_code(int file)
+{
+    Elf64_Ehdr elf;
+    Elf64_Phdr header;
+
+    if (pread(file, &elf, sizeof elf, 0) != sizeof elf || elf.e_phentsize != sizeof header)
+        return true;
+    for (unsigned i = 0; i < elf.e_phnum; i++) {
+        if (pread(file, &header, sizeof header, (off_t)(elf.e_phoff + i * sizeof header)) !=
+            sizeof header)
+            return true;
+        if (is_writable_code_header(&header))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Whether a program is laid out at its start so that a store can change the block that it is in:
+ * its ELF file asks for a segment or a stack that is both writable and executable. True as well
+ * where the file cannot be read.
+ */
+static bool precision_is_needed_by(const char *program)
+{
+    int file = open(program, O_RDONLY | O_CLOEXEC);
+    bool needed = file < 0 || has_writable_code(file);
+
+    if (file >= 0)
+        close(file);
+    return needed;
+}
+
+/*
+ * Whether a syscall, by its number and arguments, makes it possible that the
+ * guest goes on after an instruction in the middle of a block has not
+ * completed: it installs a handler for a fault, or makes memory both writable
+ * and executable, where a store can change the block that it is in.
+ */
+static bool precision_is_needed(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
+{
+    switch (number) {
+    case SYS_rt_sigaction:
+        return is_fault_signal(a1) && installs_handler(a2);
+    case SYS_mmap:
+    case SYS_mprotect:
+    case SYS_pkey_mprotect:
+        return is_writable_code(a3);
+    default:
+        return false;
+    }
+}
+
+/* ---- the plugin ---- */
 
 static struct options options;
 static struct blocks_manner manner;

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "counter/qemu/guest/guest_memory.h"
+#include "counter/qemu/guest/address_space.h"
 
 static char report_path[PATH_MAX];
 static struct report *report;

@@ -7,7 +7,7 @@
 
 #include "counter/kind.h"
 #include "counter/qemu/code/stretch.h"
-#include "counter/qemu/emulator/aborts.h"
+#include "counter/qemu/emulator/host.h"
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 
 /*

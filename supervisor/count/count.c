@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "supervisor/count/compare/baseline.h"
 #include "supervisor/count/compare/compare.h"
 #include "supervisor/count/compiled/count_compiled.h"
 #include "supervisor/count/count_options.h"

@@ -9,11 +9,9 @@
 #include <time.h>
 
 #include "base/pair_table.h"
-#include "counter/qemu/code/call_stack.h"
 #include "counter/qemu/code/chain_tree.h"
-#include "counter/qemu/code/profile_regions.h"
-#include "counter/qemu/code/profile_text.h"
-#include "counter/qemu/guest/guest_files.h"
+#include "counter/qemu/code/profile_write.h"
+#include "counter/qemu/guest/address_space.h"
 #include "counter/qemu/tally.h"
 
 /* Chains of calls beyond so many are not told apart from their callers' chains. */
@@ -37,7 +35,7 @@ struct profiled_thread {
 static char profile_path[PATH_MAX]; /* "": only regions are written */
 static bool is_open, writes_regions;
 static bool shared;         /* there may be several threads */
-static bool maps_are_known; /* to profile_regions.h */
+static bool maps_are_known; /* to profile_write.h */
 static struct chain_tree tree;
 static struct pair_table sites; /* from a return address to its struct call_site */
 static struct profiled_thread threads[TALLY_THREADS_MAX];

@@ -2,16 +2,172 @@
 #include "counter/qemu/guest/address_space.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "counter/qemu/emulator/interpose.h"
-#include "counter/qemu/guest/guest_memory.h"
+
+enum { PAGE_BITS = 12 };
+
+static uint64_t guest_base;
+static uint64_t proven_page; /* of the host, by its number; can be written to. 0: none is known */
+static bool is_shared;
+
+void guest_memory_learn(const struct qemu_plugin_insn *insn)
+{
+    guest_base = (uintptr_t)qemu_plugin_insn_haddr(insn) - qemu_plugin_insn_vaddr(insn);
+}
+
+uint64_t guest_memory_host_address(uint64_t guest_address)
+{
+    return guest_address + guest_base;
+}
+
+/* The kernel copies, and answers EFAULT where a plain access would be a SIGSEGV inside QEMU. */
+bool guest_memory_read(uint64_t guest_address, void *to, size_t length)
+{
+    struct iovec local = {to, length};
+    struct iovec remote = {(void *)(uintptr_t)guest_memory_host_address(guest_address), length};
+
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)length;
+}
+
+void guest_memory_may_change(void)
+{
+    proven_page = 0;
+}
+
+void guest_memory_is_shared(void)
+{
+    proven_page = 0;
+    is_shared = true;
+}
+
+bool guest_memory_may_be_shared(void)
+{
+    return is_shared;
+}
+
+/* The page that all of it lies in, or 0. */
+static uint64_t page_of(uint64_t address, size_t length)
+{
+    uint64_t page = address >> PAGE_BITS;
+
+    return (address + length - 1) >> PAGE_BITS == page ? page : 0;
+}
+
+bool guest_memory_write(uint64_t guest_address, const void *from, size_t length)
+{
+    uint64_t address = guest_memory_host_address(guest_address);
+    uint64_t page = page_of(address, length);
+    struct iovec local = {(void *)(uintptr_t)from, length};
+    struct iovec remote = {(void *)(uintptr_t)address, length};
+
+    if (page != 0 && page == proven_page) {
+        memcpy(remote.iov_base, from, length);
+        return true;
+    }
+    if (process_vm_writev(getpid(), &local, 1, &remote, 1, 0) != (ssize_t)length)
+        return false;
+    if (!is_shared)
+        proven_page = page;
+    return true;
+}
+
+static bool parse_line(const char *line, struct guest_file *file)
+{
+    char *at;
+    const char *path = strchr(line, '/');
+
+    file->start = strtoull(line, &at, 16);
+    if (path == NULL || *at != '-')
+        return false;
+    file->end = strtoull(at + 1, &at, 16);
+    at += strspn(at, " ");
+    at += strcspn(at, " "); /* the protection */
+    file->offset = strtoull(at, NULL, 16);
+    file->path = strndup(path, strcspn(path, "\n"));
+    return file->path != NULL;
+}
+
+static bool add_file(struct guest_files *files, struct guest_file file)
+{
+    struct guest_file *larger = reallocarray(files->file, files->count + 1, sizeof *larger);
+
+    if (larger == NULL)
+        return false;
+    larger[files->count++] = file;
+    files->file = larger;
+    return true;
+}
+
+void guest_files_read(struct guest_files *files)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[PATH_MAX + 100];
+
+    *files = (struct guest_files){0};
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        struct guest_file file;
+
+        if (parse_line(line, &file) && !add_file(files, file)) {
+            free(file.path);
+            break;
+        }
+    }
+    if (maps != NULL)
+        fclose(maps);
+}
+
+const struct guest_file *guest_files_find(const struct guest_files *files, uint64_t guest_address,
+                                          uint64_t *offset)
+{
+    uint64_t address = guest_memory_host_address(guest_address);
+    size_t low = 0, high = files->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (files->file[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == files->count || files->file[low].start > address)
+        return NULL;
+    *offset = address - files->file[low].start + files->file[low].offset;
+    return &files->file[low];
+}
+
+bool guest_files_touch(const struct guest_files *files, uint64_t start, uint64_t size)
+{
+    uint64_t first = guest_memory_host_address(start);
+
+    for (size_t i = 0; i < files->count; i++)
+        if (files->file[i].start < first + size && first < files->file[i].end)
+            return true;
+    return false;
+}
+
+void guest_files_free(struct guest_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        free(files->file[i].path);
+    free(files->file);
+    *files = (struct guest_files){0};
+}
+
+/* ---- the address space ---- */
 
 /* Where QEMU 7.2 begins to look, in a 64-bit guest on a 64-bit host. */
 #define FIRST_ADDRESS ((uintptr_t)1 << 38)

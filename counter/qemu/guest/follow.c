@@ -9,12 +9,116 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "counter/program_file.h"
 #include "counter/qemu/code/profile.h"
-#include "counter/qemu/guest/guest_memory.h"
-#include "counter/qemu/guest/present_program.h"
+#include "counter/qemu/guest/address_space.h"
+
+/* ---- system calls ---- */
+
+static const unsigned char directions[] = {
+    [SYS_read] = SYSCALL_READS,
+    [SYS_pread64] = SYSCALL_READS,
+    [SYS_readv] = SYSCALL_READS,
+    [SYS_preadv] = SYSCALL_READS,
+    [SYS_preadv2] = SYSCALL_READS,
+    [SYS_recvfrom] = SYSCALL_READS,
+    [SYS_recvmsg] = SYSCALL_READS,
+    [SYS_getrandom] = SYSCALL_READS,
+    [SYS_getdents64] = SYSCALL_READS,
+    [SYS_write] = SYSCALL_WRITES,
+    [SYS_pwrite64] = SYSCALL_WRITES,
+    [SYS_writev] = SYSCALL_WRITES,
+    [SYS_pwritev] = SYSCALL_WRITES,
+    [SYS_pwritev2] = SYSCALL_WRITES,
+    [SYS_sendto] = SYSCALL_WRITES,
+    [SYS_sendmsg] = SYSCALL_WRITES,
+    [SYS_sendfile] = SYSCALL_READS_AND_WRITES,
+    [SYS_copy_file_range] = SYSCALL_READS_AND_WRITES,
+    [SYS_splice] = SYSCALL_READS_AND_WRITES,
+    [SYS_tee] = SYSCALL_READS_AND_WRITES,
+    [SYS_vmsplice] = SYSCALL_WRITES,
+};
+
+enum syscall_direction syscall_direction(int64_t number)
+{
+    if (number < 0 || (size_t)number >= sizeof directions)
+        return SYSCALL_CARRIES_NOTHING;
+    return (enum syscall_direction)directions[number];
+}
+
+/* ---- QEMU's program ---- */
+
+bool present_program(char path[PATH_MAX])
+{
+    FILE *file = fopen("/proc/self/cmdline", "re");
+    char *word = NULL;
+    size_t room = 0;
+    ssize_t length = 0;
+    int to_come = -1; /* words up to the path, once the option was seen */
+
+    while (file != NULL && to_come != 0 && (length = getdelim(&word, &room, '\0', file)) > 0) {
+        if (to_come > 0)
+            to_come--;
+        else if (strcmp(word, "-0") == 0)
+            to_come = 2;
+    }
+    if (file != NULL)
+        fclose(file);
+    if (to_come == 0 && length <= PATH_MAX)
+        memcpy(path, word, (size_t)length);
+    free(word);
+    return to_come == 0 && length <= PATH_MAX;
+}
+
+/* ---- pinned randomness ---- */
+
+/* Where the syscall that is under way puts random bytes; 0: it does not. */
+static __thread uint64_t guest_buffer;
+
+/* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
+static uint64_t next_number(void)
+{
+    static uint64_t state;
+    uint64_t z = __atomic_add_fetch(&state, 0x9e3779b97f4a7c15, __ATOMIC_RELAXED);
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+/* By their numbers in Linux's Documentation/admin-guide/devices.txt. */
+static bool is_random_device(int fd)
+{
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
+           (status.st_rdev == makedev(1, 8) || status.st_rdev == makedev(1, 9));
+}
+
+void randomness_asked(int64_t number, uint64_t a1, uint64_t a2)
+{
+    guest_buffer = 0;
+    if (number == SYS_getrandom)
+        guest_buffer = a1;
+    else if (number == SYS_read && is_random_device((int)a1))
+        guest_buffer = a2;
+}
+
+void randomness_given(int64_t result)
+{
+    for (int64_t at = 0; guest_buffer != 0 && at < result; at += 8) {
+        uint64_t number = next_number();
+        size_t size = result - at < 8 ? (size_t)(result - at) : 8;
+
+        guest_memory_write(guest_buffer + (uint64_t)at, &number, size);
+    }
+}
+
+/* ---- programs that the guest becomes ---- */
 
 /* More than the kernel's own limits with the usual stack. */
 #define STRINGS_MAX 65536

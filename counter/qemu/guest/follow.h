@@ -2,7 +2,38 @@
 #ifndef GASPIPE_COUNTER_QEMU_GUEST_FOLLOW_H
 #define GASPIPE_COUNTER_QEMU_GUEST_FOLLOW_H
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Which way a syscall's result, where it is a number of bytes, has carried them. */
+enum syscall_direction {
+    SYSCALL_CARRIES_NOTHING = 0,
+    SYSCALL_READS = 1,
+    SYSCALL_WRITES = 2,
+    SYSCALL_READS_AND_WRITES = 3, /* from one descriptor to another */
+};
+
+/* By the number of the syscall on x86-64; any number may be asked for. */
+enum syscall_direction syscall_direction(int64_t number);
+
+/*
+ * The path by which QEMU got the program that it runs, from its own command line: what
+ * follows "-0 NAME". False where that option, which gaspipe always gives, is not there.
+ */
+bool present_program(char path[PATH_MAX]);
+
+/*
+ * getrandom(2), and read(2) of /dev/random and /dev/urandom, give the guest the same
+ * bytes in every run: those that the kernel wrote are written over. Never for a program
+ * whose secrets matter.
+ */
+
+/* When any syscall begins, by its number and arguments, on the thread that makes it. */
+void randomness_asked(int64_t number, uint64_t a1, uint64_t a2);
+
+/* When it has ended, on the same thread, with its result. */
+void randomness_given(int64_t result);
 
 /*
  * QEMU hands a guest's execve(2) to the host, whose kernel would run the new

@@ -3,7 +3,7 @@
 #define GASPIPE_SUPERVISOR_COUNT_COMPARE_COMPARE_PRINT_H
 
 #include "base/buf.h"
-#include "supervisor/count/compare/compare_command.h"
+#include "supervisor/count/compare/compare.h"
 
 /* What was found of at least one command, all of which were timed equally often. Ratios are to the
  * one with the fewest instructions. Failure stays in the buffer. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/pair_table.h"
-#include "counter/qemu/code/call_stack.h"
+#include "counter/qemu/code/chain_tree.h"
 
 /* What the tests call a chain by. */
 static char names[1001];

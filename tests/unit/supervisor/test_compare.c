@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/count/compare/baseline.h"
-#include "supervisor/count/compare/compare_command.h"
+#include "supervisor/count/compare/compare.h"
 
 static bool exceeds(uint64_t before, uint64_t now, double allow)
 {

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_QEMU_CODE_PROFILE_REGIONS_H
-#define GASPIPE_COUNTER_QEMU_CODE_PROFILE_REGIONS_H
+#ifndef GASPIPE_COUNTER_QEMU_CODE_PROFILE_WRITE_H
+#define GASPIPE_COUNTER_QEMU_CODE_PROFILE_WRITE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "counter/qemu/code/chain_tree.h"
+#include "counter/qemu/guest/address_space.h"
+
+/* Appends what the tree has gathered to the file, as profile.h describes its lines. Says on stderr
+ * what went wrong. */
+void profile_text_append(const char *path, const struct chain_tree *tree,
+                         const struct guest_files *files);
 
 /* Writes a profile of each region as counter/profile_stream.h has it. */
 
