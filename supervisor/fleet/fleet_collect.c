@@ -25,8 +25,7 @@
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/command_line.h"
 #include "supervisor/process/locate.h"
-#include "supervisor/replay/output/replay_output.h"
-#include "supervisor/replay/output/replay_part.h"
+#include "supervisor/replay/replay_result.h"
 
 /* ---- results, in the order of the run ---- */
 

@@ -11,7 +11,7 @@
 #include "base/hex.h"
 #include "base/io.h"
 #include "base/output/temporary_file.h"
-#include "supervisor/replay/source/snapshot_file.h"
+#include "supervisor/replay/source/source.h"
 
 enum { SHA256_SIZE = 32, MEMORY_MAX = 4 << 20, PIECE_SIZE = 64 * 1024 };
 

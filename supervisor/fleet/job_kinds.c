@@ -17,7 +17,7 @@
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/locate.h"
-#include "supervisor/replay/output/replay_part.h"
+#include "supervisor/replay/replay_result.h"
 #include "supervisor/runtime/plain_runtime.h"
 
 /* ---- what an outcome depends on ---- */

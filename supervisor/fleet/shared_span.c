@@ -8,7 +8,7 @@
 
 #include "supervisor/fleet/fleet_cut.h"
 #include "supervisor/fleet/fleet_object.h"
-#include "supervisor/replay/any_source.h"
+#include "supervisor/replay/replay_options.h"
 
 /* ---- naming ---- */
 

@@ -1,19 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/replay/replay.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <uv.h>
 
+#include "base/array.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "base/json/json_text.h"
+#include "base/json/json_value.h"
 #include "base/log.h"
-#include "supervisor/replay/any_source.h"
-#include "supervisor/replay/output/replay_list.h"
-#include "supervisor/replay/output/replay_output.h"
-#include "supervisor/replay/replay_children.h"
+#include "supervisor/process/child_process.h"
+#include "supervisor/process/command_line.h"
 #include "supervisor/replay/replay_options.h"
+#include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/replay_run.h"
 #include "supervisor/replay/source/store_source.h"
 #include "supervisor/replay/source/swing_source.h"
+
+/* ---- parts in processes of their own ---- */
+
+/*
+ * A replay in several processes, each of which is gaspipe replay with our command line, options
+ * of its own in front, and JSON lines as its output.
+ */
+
+enum { REPLAY_JOB_OPTIONS = 4 };
+
+/* What one of the processes has to do. */
+struct replay_job {
+    const char *options[REPLAY_JOB_OPTIONS]; /* borrowed; NULL behind the last, --part=I/N */
+    int64_t weight;                          /* the heaviest are started first */
+};
+
+struct replay_children {
+    const struct replay_job *jobs; /* borrowed; so is all of it */
+    size_t job_count;
+    size_t at_once; /* as many run at the same time, at least 1 */
+    int argc;       /* of the command line; argv[0] is "replay" */
+    char **argv;
+    bool json; /* what the jobs tell besides results is printed as JSON lines */
+};
+
+/* What all jobs found. */
+struct replay_parts {
+    struct replay_result **results; /* owned; the first of each job, then the second ... */
+    size_t count, capacity;
+};
+
+/* In a child: the folder that it works in, since children start in "/". */
+enum { FOLDER_FD = 3, CHILD_FDS };
+
+/* A job's process. */
+struct child {
+    struct child_process process; /* first: its callback is given this */
+    struct runner *runner;
+    const struct replay_job *job;
+    size_t seat; /* its number among those that run at the same time */
+    bool started;
+    int output; /* a file in memory, its stdout; -1: none */
+    int exit_status, signal_number;
+    struct replay_part part;
+};
+
+struct runner {
+    const struct replay_children *children;
+    uv_loop_t loop;
+    struct child *processes; /* in the order of the jobs */
+    struct child **order;    /* in that in which they start */
+    bool *taken;             /* seats: children->at_once of them */
+    size_t next, running;
+    int folder; /* that we work in */
+    int failed;
+    struct error *error;
+};
+
+/* ---- processes ---- */
+
+static void start_more(struct runner *runner);
+
+static void child_closed(uv_handle_t *handle)
+{
+    struct child *child = (struct child *)handle;
+
+    child_process_free(&child->process);
+    child->runner->running--;
+    child->runner->taken[child->seat] = false;
+    start_more(child->runner);
+}
 
 static int exit_status(struct replay_result *const *results, size_t count)
 {
@@ -27,6 +113,290 @@ static int exit_status(struct replay_result *const *results, size_t count)
     /* Nothing was compared: that must not look like a check that was passed. */
     return replayed ? 0 : ERROR_INPUT;
 }
+
+static void child_ended(struct child_process *process, int exit_status, int signal_number)
+{
+    struct child *child = (struct child *)process;
+
+    child->exit_status = exit_status;
+    child->signal_number = signal_number;
+    uv_close((uv_handle_t *)&process->end, child_closed);
+}
+
+/* replay, the job's options, --json, then what the user gave. */
+static void make_arguments(const struct replay_children *children, const struct child *child,
+                           struct command_line *line)
+{
+    const struct replay_job *job = child->job;
+
+    command_line_add(line, "gaspipe");
+    command_line_add(line, "replay");
+    command_line_add(line, "--json");
+    command_line_add(line, "--seat=%zu", child->seat);
+    for (int i = 0; i < REPLAY_JOB_OPTIONS && job->options[i] != NULL; i++)
+        command_line_add(line, "%s", job->options[i]);
+    for (int i = 1; i < children->argc; i++)
+        command_line_add(line, "%s", children->argv[i]);
+}
+
+static int replay_children_start(struct runner *runner, struct child *child, struct error *error)
+{
+    struct command_line line = {0};
+    int fds[CHILD_FDS] = {-1, -1, STDERR_FILENO, runner->folder};
+    struct child_launch launch = {
+        .path = "/proc/self/exe",
+        .environment = environ,
+        .fds = fds,
+        .fd_count = CHILD_FDS,
+    };
+    int result;
+
+    make_arguments(runner->children, child, &line);
+    launch.arguments = line.words;
+    child->output = fds[STDOUT_FILENO] = memfd_create("gaspipe-replay", MFD_CLOEXEC);
+    if (child->output < 0)
+        result = error_system(error, errno, "cannot make a file for a part of the replay");
+    else if (command_line_check(&line, error) != 0)
+        result = -1;
+    else
+        result = child_process_start(&child->process, &runner->loop, &launch, child_ended, error);
+    command_line_free(&line);
+    child->started = result == 0;
+    return result;
+}
+
+static size_t take_seat(struct runner *runner)
+{
+    size_t seat = 0;
+
+    while (runner->taken[seat])
+        seat++;
+    runner->taken[seat] = true;
+    return seat;
+}
+
+/* As many as may run at once; when one cannot be started, the others are not waited for. */
+static void start_more(struct runner *runner)
+{
+    const struct replay_children *children = runner->children;
+
+    while (runner->failed == 0 && runner->next < children->job_count &&
+           runner->running < children->at_once) {
+        struct child *child = runner->order[runner->next];
+
+        child->seat = take_seat(runner);
+        runner->failed = replay_children_start(runner, child, runner->error);
+        if (runner->failed == 0) {
+            runner->next++;
+            runner->running++;
+        }
+    }
+    for (size_t i = 0; runner->failed != 0 && i < runner->next; i++)
+        if (uv_is_active((uv_handle_t *)&runner->order[i]->process.end))
+            (void)kill(runner->order[i]->process.pid, SIGTERM); /* it may just have ended */
+}
+
+static int compare_weights(const void *left, const void *right)
+{
+    const struct child *const *a = left, *const *b = right;
+
+    if ((*a)->job->weight != (*b)->job->weight)
+        return (*a)->job->weight > (*b)->job->weight ? -1 : 1;
+    return (*a > *b) - (*a < *b);
+}
+
+/* ---- what they printed ---- */
+
+static int read_output(struct child *child, struct error *error)
+{
+    struct buf output = {0};
+    char path[32];
+    int status;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", child->output);
+    status = io_read_file(path, SIZE_MAX, &output, error);
+    if (status == 0)
+        status = replay_part_read(&child->part, output.data, output.length,
+                                  child->runner->children->json, error);
+    buf_free(&output);
+    return status;
+}
+
+/* Whether it came to its end; all that it has to say is then in its output. */
+static int check_end(const struct child *child, struct error *error)
+{
+    if (child->started && child->signal_number == 0)
+        return 0;
+    return error_set(error, ERROR_SYSTEM, "a part of the replay was ended by signal %d",
+                     child->signal_number);
+}
+
+/* The first result of each job, then the second of each. */
+static int order_results(struct runner *runner, struct replay_parts *parts, struct error *error)
+{
+    bool more = true;
+
+    for (size_t rank = 0; more; rank++) {
+        more = false;
+        for (size_t i = 0; i < runner->children->job_count; i++) {
+            struct child *child = &runner->processes[i];
+            struct replay_result **results;
+
+            if (rank >= child->part.count)
+                continue;
+            results =
+                array_reserve(parts->results, &parts->capacity, parts->count + 1, sizeof *results);
+            if (results == NULL)
+                return error_memory(error, "the results");
+            parts->results = results;
+            results[parts->count++] = child->part.results[rank];
+            child->part.results[rank] = NULL;
+            more = true;
+        }
+    }
+    return 0;
+}
+
+static int print_notes(struct runner *runner, struct error *error)
+{
+    for (size_t i = 0; i < runner->children->job_count; i++) {
+        const struct buf *notes = &runner->processes[i].part.notes;
+
+        if (buf_failed(notes))
+            return error_memory(error, "the output");
+        if (notes->length > 0 && io_write_all(STDOUT_FILENO, notes->data, notes->length) != 0)
+            return error_system(error, errno, "cannot write the results to stdout");
+    }
+    return 0;
+}
+
+static int gather(struct runner *runner, struct replay_parts *parts, struct error *error)
+{
+    const struct replay_part *first = NULL; /* of those that failed, the one furthest up */
+
+    for (size_t i = 0; i < runner->children->job_count; i++) {
+        struct child *child = &runner->processes[i];
+
+        if (check_end(child, error) != 0 || read_output(child, error) != 0)
+            return -1;
+        if (child->part.failed_line > 0 &&
+            (first == NULL || child->part.failed_line < first->failed_line))
+            first = &child->part;
+    }
+    if (first == NULL)
+        return print_notes(runner, error) == 0 ? order_results(runner, parts, error) : -1;
+    *error = first->failure;
+    return -1;
+}
+
+/* ---- all of them ---- */
+
+static void free_child(struct child *child)
+{
+    replay_part_free(&child->part);
+    if (child->output >= 0)
+        close(child->output);
+}
+
+static int make_processes(struct runner *runner, struct error *error)
+{
+    const struct replay_children *children = runner->children;
+
+    runner->processes = calloc(children->job_count, sizeof *runner->processes);
+    runner->order = calloc(children->job_count, sizeof(struct child *));
+    runner->taken = calloc(children->at_once, sizeof *runner->taken);
+    if (runner->processes == NULL || runner->order == NULL || runner->taken == NULL)
+        return error_memory(error, "the parts of the replay");
+    for (size_t i = 0; i < children->job_count; i++) {
+        runner->processes[i] =
+            (struct child){.runner = runner, .job = &children->jobs[i], .output = -1};
+        runner->order[i] = &runner->processes[i];
+    }
+    qsort(runner->order, children->job_count, sizeof(struct child *), compare_weights);
+    return 0;
+}
+
+static int run_all(struct runner *runner, struct replay_parts *parts, struct error *error)
+{
+    int status = uv_loop_init(&runner->loop);
+
+    if (status != 0)
+        return error_set(error, ERROR_SYSTEM, "cannot start the event loop: %s",
+                         uv_strerror(status));
+    runner->error = error;
+    start_more(runner);
+    (void)uv_run(&runner->loop, UV_RUN_DEFAULT); /* until the last one is gone */
+    (void)uv_loop_close(&runner->loop);          /* nothing is open on it any more */
+    return runner->failed != 0 ? -1 : gather(runner, parts, error);
+}
+
+/*
+ * -1 with the error of the job that failed first in the source, or of the system;
+ * replay_parts_free() in either case.
+ */
+static int replay_children_run(struct replay_parts *parts, const struct replay_children *children,
+                               struct error *error)
+{
+    const int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct runner runner = {.children = children, .folder = folder};
+    int result;
+
+    *parts = (struct replay_parts){0};
+    if (folder < 0)
+        return error_system(error, errno, "cannot open the folder that we are in");
+    result = make_processes(&runner, error);
+    if (result == 0)
+        result = run_all(&runner, parts, error);
+    for (size_t i = 0; runner.order != NULL && i < children->job_count; i++)
+        free_child(&runner.processes[i]);
+    free(runner.processes);
+    free(runner.order);
+    free(runner.taken);
+    close(runner.folder);
+    return result;
+}
+
+static void replay_parts_free(struct replay_parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++) {
+        replay_result_free(parts->results[i]);
+        free(parts->results[i]);
+    }
+    free(parts->results);
+    *parts = (struct replay_parts){0};
+}
+
+/* ---- in a child ---- */
+
+/*
+ * In the process of a part: goes to the folder that the command was given in, and ends with the
+ * parent. -1 with ERROR_SYSTEM.
+ */
+static int replay_children_join(struct error *error)
+{
+    /* Whoever waits for it may be killed: nobody wants it then. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (fchdir(FOLDER_FD) != 0)
+        return error_system(error, errno, "cannot go to the folder of the parent");
+    close(FOLDER_FD);
+    return 0;
+}
+
+/* Prints the error of a part, for its parent; `line` of the source is how far it had come. */
+static void replay_children_print_error(const struct error *problem, uint64_t line)
+{
+    struct buf out = {0};
+
+    buf_printf(&out, "{\"kind\":\"error\",\"status\":%d,\"line\":%" PRIu64 ",\"text\":",
+               (int)problem->kind, line);
+    json_text_string(&out, problem->text, strlen(problem->text));
+    buf_append_string(&out, "}\n");
+    if (!buf_failed(&out))
+        (void)io_write_all(STDOUT_FILENO, out.data, out.length); /* its status says it, too */
+    buf_free(&out);
+}
+
+/* ---- the command ---- */
 
 static int replay_print(const struct replay_options *options, struct replay_result *const *results,
                         size_t count, struct error *error)

@@ -2,13 +2,40 @@
 #ifndef GASPIPE_SUPERVISOR_REPLAY_REPLAY_DELIVERY_H
 #define GASPIPE_SUPERVISOR_REPLAY_REPLAY_DELIVERY_H
 
+#include "supervisor/replay/replay_options.h"
 #include "supervisor/replay/replay_vat.h"
 
 /*
- * Delivers once more what was recorded, to a worker that is started where none runs. A
- * difference is no failure: it is in the vat's result. -1 when the system failed or the
- * source is bad.
+ * A second worker (--against) that is sent what the first one is. What the first one did is the
+ * record that the second is compared with, so a difference is between the two, also where both
+ * part from what was recorded in a way that is tolerated.
  */
-int replay_delivery(struct replay_vat *vat, const struct source_event *event, struct error *error);
+struct replay_against {
+    struct launcher launcher;
+    struct replay_runtime runtime;
+    struct replay_notes notes;
+    struct replay_context context;
+    bool is_open;
+};
+
+/*
+ * Opens the worker of the options, for vats of `first`, which is borrowed with all that it has and
+ * complete. Nothing happens where the options ask for none. -1 with ERROR_SYSTEM or ERROR_INPUT.
+ * replay_against_close() in any case.
+ */
+int replay_against_open(struct replay_against *against, const struct replay_options *options,
+                        const struct replay_context *first, struct error *error);
+
+/* The vat gets a second worker, if there is to be one. -1 when memory ran out. */
+int replay_against_join(struct replay_against *against, struct replay_vat *vat,
+                        struct error *error);
+
+/* As replay_vat_take() and replay_delivery(), for the vat's worker and then its second one. */
+int replay_against_take(struct replay_vat *vat, const struct source_event *event,
+                        struct error *error);
+int replay_against_deliver(struct replay_vat *vat, const struct source_event *event,
+                           struct error *error);
+
+void replay_against_close(struct replay_against *against);
 
 #endif

@@ -7,7 +7,9 @@
 
 #include "base/number.h"
 #include "supervisor/common_options.h"
-#include "supervisor/process/launcher.h"
+#include "supervisor/replay/source/line_source.h"
+#include "supervisor/replay/source/store_source.h"
+#include "supervisor/replay/source/swing_source.h"
 #include "supervisor/transcript/delivery_compare.h"
 
 enum { JOBS_MAX = 1024 };
@@ -170,7 +172,7 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_TRACE_FUNCTIONS(struct replay_options, trace.path)},
     {COMMON_OPTION_TRACE_CLOCK(struct replay_options, trace.clock)},
     {COMMON_OPTION_OVERHEAD(struct replay_options, trace.overhead)},
-    /* What a replay gives its own children (replay_children.h); not for users. */
+    /* What a replay gives its own children (replay.c); not for users. */
     {"part", "I/N", .kind = OPTION_OTHER, .take = take_part},
     {"seat", "N", .kind = OPTION_OTHER, .take = take_seat},
     {"only", "VAT:START", .kind = OPTION_OTHER, .take = take_only},
@@ -338,4 +340,21 @@ void replay_options_free(struct replay_options *options)
     option_list_free(&options->bundles);
     archive_files_free(&options->archived);
     free(options->archived_paths);
+}
+
+/* ---- the source ---- */
+
+bool any_source_is_swing_store(const struct replay_options *options)
+{
+    return options->store == NULL && options->source_count == 1 &&
+           swing_source_is_one(options->sources[0]);
+}
+
+struct replay_source *any_source_open(const struct replay_options *options, struct error *error)
+{
+    if (options->store != NULL)
+        return store_source_open(options->store, options->stored_vat, options->from_start, error);
+    if (any_source_is_swing_store(options))
+        return swing_source_open(options->sources[0], &options->selection, error);
+    return line_source_open(options->sources, options->source_count, error);
 }

@@ -12,7 +12,7 @@
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement.h"
 #include "supervisor/replay/source/archive_folder.h"
-#include "supervisor/replay/source/selection.h"
+#include "supervisor/replay/source/source.h"
 #include "supervisor/trace/trace_session.h"
 
 /* The command line of `gaspipe replay`. Strings are borrowed from argv. */
@@ -57,7 +57,7 @@ struct replay_options {
     struct trace_session_options trace;
     char *only;                /* the one vat of a part that is a span; NULL: none */
     int64_t only_span;         /* with `only`: where that span begins */
-    bool is_part;              /* of the work of another gaspipe replay; replay_children.h */
+    bool is_part;              /* of the work of another gaspipe replay; replay.c */
     uint64_t part, part_count; /* which, from 0, and of how many; 0 of 1: all */
 };
 
@@ -80,5 +80,11 @@ int replay_options_take_strict(void *place, const char *option, char *value, str
 enum option_result replay_options_parse(struct replay_options *options, int argc, char **argv,
                                         struct error *error);
 void replay_options_free(struct replay_options *options);
+
+/* Whether the command line names a swing-store. */
+bool any_source_is_swing_store(const struct replay_options *options);
+
+/* The source that the command line names, whatever kind it is. NULL as for each kind. */
+struct replay_source *any_source_open(const struct replay_options *options, struct error *error);
 
 #endif

@@ -5,8 +5,8 @@
 #include "proto/meter.h"
 #include "supervisor/profile/native_session.h"
 #include "supervisor/profile/profile_files.h"
-#include "supervisor/replay/output/replay_result.h"
 #include "supervisor/replay/replay_options.h"
+#include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/source/source.h"
 #include "supervisor/trace/trace_session.h"
 

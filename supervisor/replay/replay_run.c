@@ -13,9 +13,9 @@
 #include "base/visible.h"
 #include "supervisor/common_options.h"
 #include "supervisor/process/fingerprint.h"
-#include "supervisor/replay/any_source.h"
-#include "supervisor/replay/replay_against.h"
-#include "supervisor/replay/replay_load.h"
+#include "supervisor/replay/replay_delivery.h"
+#include "supervisor/replay/replay_options.h"
+#include "supervisor/replay/replay_vat.h"
 
 static const uint64_t PROGRESS_NANOSECONDS = 5000000000;
 

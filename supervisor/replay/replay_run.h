@@ -2,8 +2,8 @@
 #ifndef GASPIPE_SUPERVISOR_REPLAY_REPLAY_RUN_H
 #define GASPIPE_SUPERVISOR_REPLAY_REPLAY_RUN_H
 
-#include "supervisor/replay/output/replay_result.h"
 #include "supervisor/replay/replay_options.h"
+#include "supervisor/replay/replay_result.h"
 
 /* Replaying the vats of a source in this process. */
 struct replay_run;

@@ -9,10 +9,31 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "slog/model/describe.h"
 #include "supervisor/process/fingerprint.h"
-#include "supervisor/replay/bundle/bundle_check.h"
-#include "supervisor/replay/source/snapshot_file.h"
+#include "supervisor/replay/replay_bundle.h"
+#include "supervisor/replay/source/source.h"
+
+enum { RUNTIME_SIZE_MAX = 32 << 20 };
+
+int replay_load_runtime(struct replay_runtime *runtime, const struct replay_options *options,
+                        struct error *error)
+{
+    struct buf lockdown = {0}, supervisor = {0};
+    int result = -1;
+
+    if (options->lockdown == NULL)
+        return 0;
+    runtime->is_given = true;
+    if (io_read_file(options->lockdown, RUNTIME_SIZE_MAX, &lockdown, error) == 0 &&
+        io_read_file(options->supervisor, RUNTIME_SIZE_MAX, &supervisor, error) == 0)
+        result = vat_runtimes_set(&runtime->runtimes, options->supervisor, &lockdown, &supervisor,
+                                  error);
+    buf_free(&lockdown);
+    buf_free(&supervisor);
+    return result;
+}
 
 struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_context *context,
                                   struct error *error)

@@ -7,11 +7,10 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "supervisor/replay/bundle/replay_bundle.h"
-#include "supervisor/replay/bundle/replay_bundles.h"
-#include "supervisor/replay/output/replay_note.h"
-#include "supervisor/replay/output/replay_result.h"
+#include "supervisor/replay/replay_bundle.h"
+#include "supervisor/replay/replay_options.h"
 #include "supervisor/replay/replay_probes.h"
+#include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/replay_worker.h"
 #include "supervisor/replay/source/source.h"
 #include "supervisor/runtime/warm_start.h"
@@ -94,5 +93,10 @@ int replay_vat_upgrade(struct replay_vat *vat, struct error *error);
 /* It cannot be replayed from here on, and why. Returns 0. */
 int replay_vat_skip(struct replay_vat *vat, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Reads the runtime that --lockdown and --supervisor give, if they do. -1 with ERROR_INPUT or
+ * ERROR_SYSTEM. */
+int replay_load_runtime(struct replay_runtime *runtime, const struct replay_options *options,
+                        struct error *error);
 
 #endif

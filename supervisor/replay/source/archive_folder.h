@@ -3,7 +3,7 @@
 #define GASPIPE_SUPERVISOR_REPLAY_SOURCE_ARCHIVE_FOLDER_H
 
 #include "base/error.h"
-#include "supervisor/replay/source/selection.h"
+#include "supervisor/replay/source/source.h"
 
 /*
  * A folder of archived transcripts, as a chain's vat-transcript-archive-dir: each file, compressed

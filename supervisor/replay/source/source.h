@@ -3,8 +3,10 @@
 #define GASPIPE_SUPERVISOR_REPLAY_SOURCE_SOURCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/json/scan.h"
 #include "supervisor/transcript/recorded_delivery.h"
@@ -86,5 +88,46 @@ bool source_event_is_wanted(const struct source_event *event,
 
 /* Fills in what kind of event an entry of a transcript is. It is borrowed. */
 void source_event_of_entry(struct source_event *event, const struct recorded_delivery *recorded);
+
+/* Which deliveries of a source are wanted. Strings are borrowed. */
+struct source_selection {
+    char *const *vats; /* IDs or names; none: all */
+    size_t vat_count;
+    int64_t span;     /* only the one that begins at this position; -1: all */
+    int64_t from, to; /* numbers of deliveries; whole spans as far as `from` needs them */
+};
+
+/* Appends the JSON of a bundle as swing-store keeps it: of a "b1-" bundle the archive, of others
+ * the JSON itself. -1 with ERROR_SYSTEM. */
+int kept_bundle_put(struct scan_span id, const struct buf *kept, struct buf *bundle,
+                    struct error *error);
+
+/* The same out of a file that swing-store has exported, bundle.ID, beside the file of that path.
+ * *found is false when it is not there. -1 with ERROR_INPUT or ERROR_SYSTEM. */
+int kept_bundle_read(const char *path, struct scan_span id, struct buf *bundle, bool *found,
+                     struct error *error);
+
+/*
+ * Copies a snapshot to `fd`, from its place on, out of a file that may be compressed (gzip or
+ * Zstandard). -1 with ERROR_INPUT when its bytes do not have that SHA-256, in hexadecimal
+ * digits, or ERROR_SYSTEM.
+ */
+int snapshot_file_copy(const char *path, struct scan_span hash, int fd, struct error *error);
+
+/* The same out of memory; `name` is how messages call it. */
+int snapshot_bytes_copy(const char *name, const void *bytes, size_t length, struct scan_span hash,
+                        int fd, struct error *error);
+
+/* The same out of an open file, from its start. */
+int snapshot_descriptor_copy(const char *name, int packed, struct scan_span hash, int fd,
+                             struct error *error);
+
+/*
+ * The one that a SOURCE_SNAPSHOT_LOADED tells of, out of a folder of archived snapshots, as
+ * Agoric's vat-snapshot-archive-dir: snapshot.VATID.POSITION, or HASH, each with .gz, .zst or
+ * nothing behind it. *found is false when it is not there.
+ */
+int snapshot_archive_copy(const char *folder, const struct source_event *event, int fd, bool *found,
+                          struct error *error);
 
 #endif

@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
-#include "supervisor/replay/source/kept_bundle.h"
-#include "supervisor/replay/source/snapshot_file.h"
+#include "supervisor/replay/source/source.h"
 
 /* How long a node may hold a lock, in milliseconds. */
 enum { BUSY_MS = 10000 };

@@ -2,7 +2,6 @@
 #ifndef GASPIPE_SUPERVISOR_REPLAY_SOURCE_SWING_SOURCE_H
 #define GASPIPE_SUPERVISOR_REPLAY_SOURCE_SWING_SOURCE_H
 
-#include "supervisor/replay/source/selection.h"
 #include "supervisor/replay/source/source.h"
 
 /*

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/replay/output/replay_list.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,9 +10,10 @@
 #include "base/json/json_text.h"
 #include "base/visible.h"
 #include "slog/model/describe.h"
-#include "supervisor/replay/any_source.h"
-#include "supervisor/replay/bundle/replay_bundles.h"
-#include "supervisor/replay/source/snapshot_file.h"
+#include "supervisor/replay/replay.h"
+#include "supervisor/replay/replay_bundle.h"
+#include "supervisor/replay/replay_options.h"
+#include "supervisor/replay/source/source.h"
 #include "supervisor/replay/source/swing_source.h"
 
 enum { HASH_SHOWN = 12 };

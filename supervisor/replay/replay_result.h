@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_REPLAY_OUTPUT_REPLAY_RESULT_H
-#define GASPIPE_SUPERVISOR_REPLAY_OUTPUT_REPLAY_RESULT_H
+#ifndef GASPIPE_SUPERVISOR_REPLAY_REPLAY_RESULT_H
+#define GASPIPE_SUPERVISOR_REPLAY_REPLAY_RESULT_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "gas/gas_model.h"
 #include "supervisor/transcript/delivery_compare.h"
 
 /* What replaying one vat came to. */
@@ -67,5 +70,60 @@ int replay_result_take(struct replay_result *result, const json_t *line, struct 
 void replay_counts_put(struct buf *out, const struct replay_counts *counts);
 
 void replay_result_free(struct replay_result *result);
+
+/* What is told while a replay goes on: differences that are passed over, and each delivery. */
+struct replay_notes {
+    struct buf lines;            /* that are still to be printed */
+    bool json;                   /* as JSON lines; else only the differences are told */
+    bool deliveries;             /* with `json`: each delivery, too */
+    const struct gas_model *gas; /* prices deliveries; borrowed; NULL: nothing does */
+};
+
+/* How one delivery went. */
+struct replay_note_delivery {
+    const char *status; /* "same", "differs", "cut" */
+    size_t syscalls;
+    const struct recorded_result *recorded;
+    const struct meter *meter; /* NULL: it has none */
+};
+
+/* Of the vat's last delivery. What memory ran out for shows in `lines`. Adds its price to the
+ * result's. */
+void replay_note_tolerated(struct replay_notes *notes, struct replay_result *result,
+                           const struct difference *difference);
+void replay_note_delivery(struct replay_notes *notes, struct replay_result *result,
+                          const struct replay_note_delivery *delivery);
+
+/* Appends what a "tolerated" JSON line says as a line for people. */
+void replay_note_put_text(struct buf *out, const json_t *line);
+
+/*
+ * Prints on stdout what gaspipe replay found: where vats differ, both sides; a line for each
+ * vat; a sum. 0, or -1 with ERROR_SYSTEM.
+ */
+int replay_output(struct replay_result *const *results, size_t count, bool json,
+                  struct error *error);
+
+/* As JSON lines for replay.c: each difference just before its vat, and no sum. */
+int replay_output_part(struct replay_result *const *results, size_t count, struct error *error);
+
+/* What a process printed that replayed a part of a source (gaspipe replay --part). */
+struct replay_part {
+    struct replay_result **results; /* owned, and so is each; NULL: taken over by another */
+    size_t count, capacity;
+    struct buf notes;     /* its lines that are no results */
+    uint64_t failed_line; /* of the source, at which it failed with `failure`; 0: it did not */
+    struct error failure;
+};
+
+/*
+ * Reads its lines into a part that is all zeros. The notes are JSON lines, or for people, who are
+ * not told of each delivery. Lines of other kinds, such as a fleet puts before them, are passed
+ * over. -1 with ERROR_SYSTEM. replay_part_free() in any case.
+ */
+int replay_part_read(struct replay_part *part, const char *text, size_t length, bool json,
+                     struct error *error);
+
+void replay_part_free(struct replay_part *part);
 
 #endif
