@@ -133,7 +133,7 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_
 # What they call, directly or not; the rest would take most of the time to compile. Of the supervisor
 # these files and folders: where a fuzzer's link fails, more of them.
 FUZZED_SUPERVISOR := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_below,$(addprefix supervisor/,process/worker_exit.c \
-	profile replay/source run/input schedule/log transcript)))
+	profile replay/source run/delivery_line.c run/delivery_input.c run/line_results.c schedule/log transcript)))
 FUZZED := $(foreach room,base gas proto sandbox store kernel slog worker,$(BUILD)/lib/$(room).a) $(BUILD)/lib/fuzzed.a
 
 $(BUILD)/lib/fuzzed.a: $(FUZZED_SUPERVISOR)

@@ -13,14 +13,137 @@
 #include "base/output/spool.h"
 #include "supervisor/common_options.h"
 #include "supervisor/process/fingerprint.h"
+#include "supervisor/profile/native_session.h"
+#include "supervisor/profile/profile_files.h"
 #include "supervisor/run/output.h"
 #include "supervisor/run/run_lines.h"
 #include "supervisor/run/run_options.h"
-#include "supervisor/run/run_profiles.h"
 #include "supervisor/run/run_vats.h"
 #include "supervisor/run/stop_signals.h"
+#include "supervisor/schedule/log/delivery_report.h"
 #include "supervisor/schedule/scheduler.h"
 #include "supervisor/trace/trace_session.h"
+
+/* ---- profiles ---- */
+
+/* The profiles that a run writes. All zeros: none. */
+struct run_profiles {
+    struct profile_files files;    /* by function and line of contracts */
+    struct native_session *native; /* by native function; NULL: not asked for */
+};
+
+static int check_paths(const struct run_options *options, struct profile_paths paths,
+                       struct error *error)
+{
+    const struct option_list *const lists[] = {&options->vats, &options->new_vats,
+                                               &options->upgrades};
+
+    if (profile_files_check_input(paths, options->deliveries, error) != 0)
+        return -1;
+    for (size_t list = 0; list < sizeof lists / sizeof *lists; list++)
+        for (size_t i = 0; i < lists[list]->count; i++)
+            if (profile_files_check_input(paths, strchr(lists[list]->items[i], '=') + 1, error) !=
+                0)
+                return -1;
+    return 0;
+}
+
+/*
+ * Creates the files that the options ask for, and has the launcher's workers profiled. -1 with
+ * ERROR_SYSTEM, or with ERROR_USAGE where one of them is the deliveries file or a contract;
+ * run_profiles_close() in any case.
+ */
+static int run_profiles_open(struct run_profiles *profiles, const struct run_options *options,
+                             struct launcher *launcher, struct error *error)
+{
+    const struct profile_paths paths = {options->profile, options->profile_folded};
+    const struct profile_paths native = {options->native_profile, options->native_folded};
+
+    if (check_paths(options, paths, error) != 0 || check_paths(options, native, error) != 0 ||
+        profile_files_open(&profiles->files, paths, error) != 0)
+        return -1;
+    if (native.json == NULL && native.folded == NULL)
+        return 0;
+    profiles->native = native_session_open(
+        native, options->counters.qemu ? NATIVE_INSTRUCTIONS : NATIVE_BLOCK_COST, error);
+    if (profiles->native == NULL)
+        return -1;
+    launcher->native_profile = native_session_launcher(profiles->native);
+    return 0;
+}
+
+/* As the functions of profile_files.h, for all files. */
+static int run_profiles_add(struct run_profiles *profiles, const struct delivery_report *report,
+                            struct error *error)
+{
+    const struct profiled_delivery delivery = {
+        .delivery = {.vat_id = report->vat_id,
+                     .vat = report->vat,
+                     .method = report->method,
+                     .crank_num = report->crank_num,
+                     .delivery_num = report->delivery_num},
+        .profile = report->profile,
+        .counted = report->instructions != REPORT_NONE,
+        .instructions = (uint64_t)report->instructions,
+        .costed = report->block_cost != REPORT_NONE,
+        .block_cost = (uint64_t)report->block_cost,
+    };
+
+    if (profile_files_add(&profiles->files, &delivery, error) != 0)
+        return -1;
+    if (profiles->native == NULL || report->worker_began == 0)
+        return 0;
+    return native_session_add(profiles->native, &delivery, report->worker_began,
+                              report->worker_ended, error);
+}
+
+/* The files of both; a second that is not there is empty. */
+static struct profile_files *files_of(struct run_profiles *profiles, bool native)
+{
+    static struct profile_files none;
+
+    if (!native)
+        return &profiles->files;
+    return profiles->native != NULL ? native_session_files(profiles->native) : &none;
+}
+
+static void run_profiles_keep(struct run_profiles *profiles)
+{
+    profile_files_keep(files_of(profiles, false));
+    profile_files_keep(files_of(profiles, true));
+}
+
+static void run_profiles_undo(struct run_profiles *profiles)
+{
+    profile_files_undo(files_of(profiles, false));
+    profile_files_undo(files_of(profiles, true));
+}
+
+static int run_profiles_flush(struct run_profiles *profiles, struct error *error)
+{
+    if (profile_files_flush(files_of(profiles, false), error) != 0)
+        return -1;
+    return profile_files_flush(files_of(profiles, true), error);
+}
+
+static void run_profiles_drop(struct run_profiles *profiles)
+{
+    profile_files_drop(files_of(profiles, false));
+    profile_files_drop(files_of(profiles, true));
+}
+
+/* When all workers have ended. */
+static int run_profiles_close(struct run_profiles *profiles, struct error *error)
+{
+    int result = profile_files_close(&profiles->files, error);
+
+    if (native_session_close(profiles->native, error) != 0)
+        result = -1;
+    profiles->native = NULL;
+    return result;
+}
+
+/* ---- the run ---- */
 
 enum { PROGRESS_MS = 5000 };
 

@@ -7,10 +7,10 @@
 #include "base/json/json_value.h"
 #include "base/log.h"
 #include "base/text/format.h"
-#include "supervisor/run/input/file_input.h"
-#include "supervisor/run/input/line_message.h"
+#include "supervisor/run/delivery_input.h"
+#include "supervisor/run/delivery_line.h"
+#include "supervisor/run/run_stream.h"
 #include "supervisor/run/run_vats.h"
-#include "supervisor/run/stream/stream_input.h"
 #include "supervisor/schedule/log/plain_value.h"
 
 static void make_place(const char *input, int64_t number, char place[RUN_LINES_PLACE_SIZE])

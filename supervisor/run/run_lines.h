@@ -9,10 +9,9 @@
 
 #include "base/error.h"
 #include "store/store.h"
-#include "supervisor/run/input/delivery_input.h"
-#include "supervisor/run/input/delivery_line.h"
-#include "supervisor/run/input/input_place.h"
-#include "supervisor/run/input/upcoming_lines.h"
+#include "supervisor/run/delivery_input.h"
+#include "supervisor/run/delivery_line.h"
+#include "supervisor/run/input_place.h"
 #include "supervisor/run/line_results.h"
 #include "supervisor/run/output.h"
 #include "supervisor/run/run_options.h"

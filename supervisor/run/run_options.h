@@ -13,7 +13,7 @@
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement.h"
-#include "supervisor/run/operator/operations.h"
+#include "supervisor/run/operations.h"
 #include "supervisor/trace/trace_session.h"
 
 /*

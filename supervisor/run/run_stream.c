@@ -1,10 +1,630 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/run/run_stream.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+
+/* ---- a thread that waits for servers ---- */
+
+/* A thread that waits for NATS servers so that the event loop need not, and the lock of what both
+ * use. It gets no signals. */
+struct stream_thread {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool running;
+    bool stopping; /* guarded by the lock */
+};
+
+static void stream_thread_init(struct stream_thread *thread)
+{
+    pthread_condattr_t attributes;
+
+    *thread = (struct stream_thread){0};
+    /* None of these fails on Linux with these arguments. */
+    (void)pthread_mutex_init(&thread->lock, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&thread->changed, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+}
+
+/* 0, or -1 with ERROR_SYSTEM. */
+static int stream_thread_start(struct stream_thread *thread, void *(*run)(void *), void *context,
+                               struct error *error)
+{
+    sigset_t all, before;
+    int result;
+
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail: the words are right */
+    result = pthread_create(&thread->thread, NULL, run, context);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    thread->running = result == 0;
+    return result == 0 ? 0 : error_system(error, result, "cannot start a thread");
+}
+
+static void stream_thread_lock(struct stream_thread *thread)
+{
+    (void)pthread_mutex_lock(&thread->lock);
+}
+
+static void stream_thread_unlock(struct stream_thread *thread)
+{
+    (void)pthread_mutex_unlock(&thread->lock);
+}
+
+/* With the lock: wakes the thread, or waits to be woken. */
+static void stream_thread_signal(struct stream_thread *thread)
+{
+    (void)pthread_cond_signal(&thread->changed);
+}
+
+static void stream_thread_wait(struct stream_thread *thread)
+{
+    (void)pthread_cond_wait(&thread->changed, &thread->lock);
+}
+
+/* From the thread: waits so long. False: it is stopping. */
+static bool stream_thread_pause(struct stream_thread *thread, int milliseconds)
+{
+    struct timespec end;
+    bool goes_on;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += (long)(milliseconds % 1000) * 1000000;
+    end.tv_sec += milliseconds / 1000 + end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    stream_thread_lock(thread);
+    while (!thread->stopping &&
+           pthread_cond_timedwait(&thread->changed, &thread->lock, &end) != ETIMEDOUT)
+        ;
+    goes_on = !thread->stopping;
+    stream_thread_unlock(thread);
+    return goes_on;
+}
+
+/* Asks the thread to stop; then waits for its end. */
+static void stream_thread_stop(struct stream_thread *thread)
+{
+    stream_thread_lock(thread);
+    thread->stopping = true;
+    stream_thread_signal(thread);
+    stream_thread_unlock(thread);
+}
+
+static void stream_thread_join(struct stream_thread *thread)
+{
+    if (thread->running)
+        (void)pthread_join(thread->thread, NULL);
+    thread->running = false;
+}
+
+/* After its end. */
+static void stream_thread_free(struct stream_thread *thread)
+{
+    (void)pthread_cond_destroy(&thread->changed);
+    (void)pthread_mutex_destroy(&thread->lock);
+}
+
+/* ---- deliveries ---- */
+
+/* What is read ahead. */
+enum { AHEAD_LINES = 1024, AHEAD_BYTES = 16 << 20, PAUSE_MS = 500 };
+
+struct stream_line {
+    struct stream_line *next;
+    int64_t number;
+    size_t length;
+    char text[];
+};
+
+struct stream_input {
+    struct delivery_input base;
+    struct delivery_input_listener listener;
+    struct nats_reader reader; /* the thread's */
+    uv_async_t arrived;        /* lines, or the failure */
+    bool wanted;               /* the listener waits for a line */
+    bool failed;               /* ... and was told that there will be none */
+
+    struct stream_thread thread; /* whose lock guards the rest */
+    struct stream_line *first, *last;
+    size_t count, bytes;
+    struct error failure; /* ERROR_NONE: there is none */
+};
+
+static struct stream_input *of_stream(struct delivery_input *base)
+{
+    return (struct stream_input *)base; /* its first member */
+}
+
+/* ---- the thread ---- */
+
+static bool is_blank_message(const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (strchr(" \t\r\n", bytes[i]) == NULL)
+            return false;
+    return true;
+}
+
+static void append_line(struct stream_input *input, struct stream_line *line)
+{
+    stream_thread_lock(&input->thread);
+    if (input->last != NULL)
+        input->last->next = line;
+    else
+        input->first = line;
+    input->last = line;
+    input->count++;
+    input->bytes += line->length;
+    stream_thread_unlock(&input->thread);
+}
+
+static void report_gap(const struct stream_input *input, uint64_t sequence)
+{
+    if (sequence > input->reader.next)
+        log_line("%s: messages %llu to %llu are not in the stream any more", input->base.name,
+                 (unsigned long long)input->reader.next, (unsigned long long)sequence - 1);
+}
+
+static int take_in(void *context, uint64_t sequence, const char *bytes, size_t length,
+                   struct error *error)
+{
+    struct stream_input *input = context;
+    struct stream_line *line;
+
+    report_gap(input, sequence);
+    if (sequence > INT64_MAX)
+        return error_set(error, ERROR_INPUT, "%s: a sequence number out of range",
+                         input->base.name);
+    if (is_blank_message(bytes, length))
+        return 0;
+    line = malloc(sizeof *line + length);
+    if (line == NULL)
+        return error_memory(error, "a message");
+    *line = (struct stream_line){.number = (int64_t)sequence, .length = length};
+    memcpy(line->text, bytes, length);
+    append_line(input, line);
+    uv_async_send(&input->arrived);
+    return 0;
+}
+
+/* False: the input is closing. */
+static bool wait_for_room(struct stream_input *input)
+{
+    bool goes_on;
+
+    stream_thread_lock(&input->thread);
+    while (!input->thread.stopping && (input->count >= AHEAD_LINES || input->bytes >= AHEAD_BYTES))
+        stream_thread_wait(&input->thread);
+    goes_on = !input->thread.stopping;
+    stream_thread_unlock(&input->thread);
+    return goes_on;
+}
+
+static void fail_input(struct stream_input *input, const struct error *error)
+{
+    stream_thread_lock(&input->thread);
+    input->failure = *error;
+    stream_thread_unlock(&input->thread);
+    uv_async_send(&input->arrived);
+}
+
+static void *read_stream(void *context)
+{
+    struct stream_input *input = context;
+    struct error error;
+    bool away = false;
+
+    while (wait_for_room(input)) {
+        if (nats_reader_fetch(&input->reader, take_in, input, &error) == 0) {
+            if (away)
+                log_line("%s: the stream is there again", input->base.name);
+            away = false;
+            continue;
+        }
+        if (error.kind == ERROR_INPUT) {
+            fail_input(input, &error);
+            break;
+        }
+        if (!stream_thread_pause(&input->thread, PAUSE_MS))
+            break;
+        if (!away)
+            log_line("%s; trying again", error.text);
+        away = true;
+    }
+    nats_reader_close(&input->reader);
+    return NULL;
+}
+
+/* ---- the loop ---- */
+
+/* Takes the first line out; NULL: there is none. The caller frees it. */
+static struct stream_line *take_first(struct stream_input *input)
+{
+    struct stream_line *line;
+
+    stream_thread_lock(&input->thread);
+    line = input->first;
+    if (line != NULL) {
+        input->first = line->next;
+        if (input->first == NULL)
+            input->last = NULL;
+        input->count--;
+        input->bytes -= line->length;
+        stream_thread_signal(&input->thread);
+    }
+    stream_thread_unlock(&input->thread);
+    return line;
+}
+
+static bool has_failed(struct stream_input *input, struct error *error)
+{
+    stream_thread_lock(&input->thread);
+    *error = input->failure;
+    stream_thread_unlock(&input->thread);
+    return error->kind != ERROR_NONE;
+}
+
+static void stream_input_next(struct delivery_input *base)
+{
+    struct stream_input *input = of_stream(base);
+    struct stream_line *line = take_first(input);
+    struct error error;
+
+    if (line != NULL) {
+        input->listener.line(input->listener.context, line->text, line->length, line->number);
+        free(line);
+    } else if (has_failed(input, &error)) {
+        if (!input->failed) {
+            input->failed = true;
+            input->listener.failed(input->listener.context, &error);
+        }
+    } else if (input->listener.waiting(input->listener.context)) {
+        input->wanted = true;
+        /* A line may have come since. */
+        uv_async_send(&input->arrived);
+    }
+}
+
+static bool has_news(struct stream_input *input)
+{
+    bool has;
+
+    stream_thread_lock(&input->thread);
+    has = input->first != NULL || input->failure.kind != ERROR_NONE;
+    stream_thread_unlock(&input->thread);
+    return has;
+}
+
+static void on_arrived(uv_async_t *arrived)
+{
+    struct stream_input *input = arrived->data;
+
+    if (!input->wanted || !has_news(input))
+        return;
+    input->wanted = false;
+    stream_input_next(&input->base);
+}
+
+static bool stream_input_look(struct delivery_input *base, int64_t *number, const char **text,
+                              size_t *length)
+{
+    struct stream_input *input = of_stream(base);
+    const struct stream_line *line;
+
+    stream_thread_lock(&input->thread);
+    for (line = input->first; line != NULL && line->number <= *number; line = line->next)
+        ;
+    stream_thread_unlock(&input->thread);
+    if (line == NULL)
+        return false;
+    *number = line->number;
+    *text = line->text;
+    *length = line->length;
+    return true;
+}
+
+/* ---- beginning and end ---- */
+
+static void free_input(uv_handle_t *handle)
+{
+    struct stream_input *input = handle->data;
+    struct stream_line *line;
+
+    while ((line = take_first(input)) != NULL)
+        free(line);
+    stream_thread_free(&input->thread);
+    free(input);
+}
+
+static void stream_input_close(struct delivery_input *base)
+{
+    struct stream_input *input = of_stream(base);
+
+    stream_thread_stop(&input->thread);
+    natsConnection_Close(input->reader.link->connection); /* ends what the thread waits for */
+    stream_thread_join(&input->thread);
+    uv_close((uv_handle_t *)&input->arrived, free_input);
+}
+
+struct delivery_input *stream_input_open(uv_loop_t *loop, const struct nats_reader *reader,
+                                         int64_t after,
+                                         const struct delivery_input_listener *listener,
+                                         struct error *error)
+{
+    static const struct delivery_input_methods methods = {
+        .next = stream_input_next, .look = stream_input_look, .close = stream_input_close};
+    struct stream_input *input = calloc(1, sizeof *input);
+
+    if (input == NULL) {
+        error_memory(error, reader->stream);
+        return NULL;
+    }
+    input->base = (struct delivery_input){.methods = &methods, .name = reader->stream};
+    input->listener = *listener;
+    input->reader = *reader;
+    input->reader.next = (uint64_t)after + 1;
+    stream_thread_init(&input->thread);
+    (void)uv_async_init(loop, &input->arrived, on_arrived); /* fails without descriptors only */
+    input->arrived.data = input;
+    if (stream_thread_start(&input->thread, read_stream, input, error) == 0)
+        return &input->base;
+    uv_close((uv_handle_t *)&input->arrived, free_input);
+    return NULL;
+}
+
+/* ---- results ---- */
+
+/* Results that may wait, and an ID and a subject with a number. */
+enum { BEHIND = 4096, CAUGHT_UP = BEHIND / 2, NAME_SIZE = 1024 };
+
+struct stream_result {
+    struct stream_result *next;
+    int64_t line;
+    size_t length;
+    char text[];
+};
+
+struct stream_results {
+    struct stream_results_options options; /* its writer is the thread's */
+    struct stream_results_listener listener;
+    uv_async_t news;
+    bool told; /* of the failure */
+    bool held; /* the owner waits for caught_up() */
+
+    struct stream_thread thread; /* whose lock guards the rest */
+    struct stream_result *first, *last;
+    size_t count;    /* of the list */
+    size_t released; /* of these, from the first */
+    size_t stored;   /* since stream_results_take_stored() */
+    struct error failure;
+};
+
+/* ---- the thread ---- */
+
+/* Waits for a result that may be published, and leaves it in the list. NULL: it is time to end. */
+static const struct stream_result *wait_for_released(struct stream_results *results)
+{
+    const struct stream_result *first;
+
+    stream_thread_lock(&results->thread);
+    while (results->released == 0 && !results->thread.stopping)
+        stream_thread_wait(&results->thread);
+    first = results->released > 0 ? results->first : NULL;
+    stream_thread_unlock(&results->thread);
+    return first;
+}
+
+static struct stream_result *unlink_first(struct stream_results *results)
+{
+    struct stream_result *first = results->first;
+
+    results->first = first->next;
+    if (results->first == NULL)
+        results->last = NULL;
+    results->count--;
+    return first;
+}
+
+static void drop_stored(struct stream_results *results)
+{
+    struct stream_result *first;
+    bool caught_up;
+
+    stream_thread_lock(&results->thread);
+    first = unlink_first(results);
+    results->released--;
+    results->stored++;
+    caught_up = results->count == CAUGHT_UP;
+    stream_thread_unlock(&results->thread);
+    free(first);
+    if (caught_up)
+        uv_async_send(&results->news);
+}
+
+static int put_result(struct stream_results *results, const struct stream_result *result,
+                      struct error *error)
+{
+    char subject[NAME_SIZE], id[NAME_SIZE];
+
+    snprintf(subject, sizeof subject, "%s.%" PRId64, results->options.subject, result->line);
+    snprintf(id, sizeof id, "%s.%" PRId64, results->options.identity, result->line);
+    return nats_writer_put(&results->options.writer, subject, id, result->text, result->length,
+                           error);
+}
+
+static void fail_results(struct stream_results *results, const struct error *error)
+{
+    stream_thread_lock(&results->thread);
+    results->failure = *error;
+    stream_thread_unlock(&results->thread);
+    uv_async_send(&results->news);
+}
+
+static void *publish_results(void *context)
+{
+    struct stream_results *results = context;
+    const struct stream_result *result;
+    struct error error;
+    bool away = false;
+
+    while ((result = wait_for_released(results)) != NULL) {
+        if (put_result(results, result, &error) == 0) {
+            drop_stored(results);
+            if (away)
+                log_line("results are published again");
+            away = false;
+            continue;
+        }
+        if (error.kind == ERROR_INPUT) {
+            fail_results(results, &error);
+            break;
+        }
+        if (!away)
+            log_line("%s; trying again", error.text);
+        away = true;
+        if (!stream_thread_pause(&results->thread, PAUSE_MS))
+            break;
+    }
+    return NULL;
+}
+
+/* ---- the loop ---- */
+
+int stream_results_add(struct stream_results *results, int64_t line, const char *text,
+                       size_t length, struct error *error)
+{
+    struct stream_result *added = malloc(sizeof *added + length);
+
+    if (added == NULL)
+        return error_memory(error, "a result");
+    *added = (struct stream_result){.line = line, .length = length};
+    memcpy(added->text, text, length);
+    stream_thread_lock(&results->thread);
+    if (results->last != NULL)
+        results->last->next = added;
+    else
+        results->first = added;
+    results->last = added;
+    results->count++;
+    stream_thread_unlock(&results->thread);
+    return 0;
+}
+
+void stream_results_release(struct stream_results *results, size_t count)
+{
+    stream_thread_lock(&results->thread);
+    results->released += count;
+    if (results->released > results->count)
+        results->released = results->count;
+    stream_thread_signal(&results->thread);
+    stream_thread_unlock(&results->thread);
+}
+
+/* Only before the first release: the thread holds none of them. */
+void stream_results_clear(struct stream_results *results)
+{
+    stream_thread_lock(&results->thread);
+    while (results->released == 0 && results->first != NULL)
+        free(unlink_first(results));
+    stream_thread_unlock(&results->thread);
+}
+
+size_t stream_results_take_stored(struct stream_results *results)
+{
+    size_t stored;
+
+    stream_thread_lock(&results->thread);
+    stored = results->stored;
+    results->stored = 0;
+    stream_thread_unlock(&results->thread);
+    return stored;
+}
+
+bool stream_results_are_behind(struct stream_results *results)
+{
+    stream_thread_lock(&results->thread);
+    results->held = results->count >= BEHIND;
+    stream_thread_unlock(&results->thread);
+    return results->held;
+}
+
+static void on_news(uv_async_t *news)
+{
+    struct stream_results *results = news->data;
+    struct error error;
+    bool caught_up;
+
+    stream_thread_lock(&results->thread);
+    error = results->failure;
+    caught_up = results->held && results->count < BEHIND;
+    stream_thread_unlock(&results->thread);
+    if (error.kind != ERROR_NONE && !results->told) {
+        results->told = true;
+        results->listener.failed(results->listener.context, &error);
+    } else if (caught_up) {
+        results->held = false;
+        results->listener.caught_up(results->listener.context);
+    }
+}
+
+/* ---- beginning and end ---- */
+
+struct stream_results *stream_results_open(const struct stream_results_options *options,
+                                           const struct stream_results_listener *listener,
+                                           struct error *error)
+{
+    struct stream_results *results = calloc(1, sizeof *results);
+
+    if (results == NULL) {
+        error_memory(error, "the results");
+        return NULL;
+    }
+    results->options = *options;
+    results->listener = *listener;
+    stream_thread_init(&results->thread);
+    (void)uv_async_init(options->loop, &results->news,
+                        on_news); /* fails without descriptors only */
+    results->news.data = results;
+    if (stream_thread_start(&results->thread, publish_results, results, error) == 0)
+        return results;
+    stream_results_close(results);
+    return NULL;
+}
+
+void stream_results_finish(struct stream_results *results)
+{
+    stream_thread_stop(&results->thread);
+    stream_thread_join(&results->thread);
+}
+
+static void free_results(uv_handle_t *handle)
+{
+    struct stream_results *results = handle->data;
+
+    while (results->first != NULL)
+        free(unlink_first(results));
+    stream_thread_free(&results->thread);
+    free(results);
+}
+
+void stream_results_close(struct stream_results *results)
+{
+    if (results != NULL)
+        uv_close((uv_handle_t *)&results->news, free_results);
+}
+
+/* ---- both ---- */
 
 static int open_stream(struct run_stream *stream, const struct run_options *options,
                        struct error *error)

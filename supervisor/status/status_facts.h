@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 #include "store/store.h"
-#include "supervisor/run/input/input_place.h"
+#include "supervisor/run/input_place.h"
 
 /* What a store holds, as of the last commit. */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "proto/vat_message.h"
-#include "supervisor/run/input/delivery_line.h"
+#include "supervisor/run/delivery_line.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Every name that does not begin with '?' is known. */

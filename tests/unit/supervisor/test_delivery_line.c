@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/run/input/delivery_line.h"
+#include "supervisor/run/delivery_line.h"
 
 static int parse(struct delivery_line *line, const char *text, struct error *error)
 {

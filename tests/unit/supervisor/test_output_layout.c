@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/run/output_layout.h"
+#include "supervisor/run/output.h"
 
 enum { BEFORE_RESULT = 66, PARTS = 36, COST = 15, BLANKS_AND_DOTS = 5, BELOW = 13 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_RUN_INPUT_INPUT_PLACE_H
-#define GASPIPE_SUPERVISOR_RUN_INPUT_INPUT_PLACE_H
+#ifndef GASPIPE_SUPERVISOR_RUN_INPUT_PLACE_H
+#define GASPIPE_SUPERVISOR_RUN_INPUT_PLACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

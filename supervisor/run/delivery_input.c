@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/run/input/file_input.h"
+#include "supervisor/run/delivery_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,25 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+
+void delivery_input_next(struct delivery_input *input)
+{
+    input->methods->next(input);
+}
+
+bool delivery_input_look(struct delivery_input *input, int64_t *number, const char **text,
+                         size_t *length)
+{
+    return input->methods->look(input, number, text, length);
+}
+
+void delivery_input_close(struct delivery_input *input)
+{
+    if (input != NULL)
+        input->methods->close(input);
+}
+
+/* ---- a file ---- */
 
 enum {
     READ_STEP = 64 * 1024,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/run/operator/operations.h"
+#include "supervisor/run/operations.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/run/input/delivery_line.h"
+#include "supervisor/run/delivery_line.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json/json_value.h"
 #include "base/json/scan.h"
+#include "base/option/similar.h"
 #include "proto/vat_message.h"
-#include "supervisor/schedule/log/smallcaps.h"
 
 static const char shape[] = "a delivery is {\"vat\":\"NAME\",\"method\":\"NAME\",\"args\":[...]}";
 
@@ -225,4 +227,210 @@ void delivery_line_free(struct delivery_line *line)
     json_decref(line->call);
     json_decref(line->methargs);
     memset(line, 0, sizeof *line);
+}
+
+/* ---- what a line sends ---- */
+
+/* Where the names in a line are looked up. */
+struct scope {
+    struct line_results *results;
+    struct kernel *kernel;
+};
+
+static void try_name(void *context, const char *name)
+{
+    similar_try(context, name);
+}
+
+static int find_vat_root(const struct scope *scope, const char *name,
+                         char reference[KERNEL_REF_SIZE], struct error *error)
+{
+    struct similar similar = {.word = name};
+    bool found = false;
+
+    if (kernel_root(scope->kernel, name, reference, &found, error) != 0)
+        return -1;
+    if (found)
+        return 0;
+    if (kernel_vat_names(scope->kernel, try_name, &similar, error) != 0)
+        return -1;
+    return error_set(error, ERROR_INPUT,
+                     "there is no vat \"%s\"%s; name its contract with --vat %s=FILE", name,
+                     similar_hint(&similar, ""), name);
+}
+
+static int find_result(const struct scope *scope, const char *id, char reference[KERNEL_REF_SIZE],
+                       struct error *error)
+{
+    bool found = false;
+
+    if (line_results_find(scope->results, id, reference, &found, error) != 0)
+        return -1;
+    if (found)
+        return 0;
+    return error_set(error, ERROR_INPUT, "no line before has the \"id\" \"%.64s\"", id);
+}
+
+static int find_device(const struct scope *scope, const char *name, char reference[KERNEL_REF_SIZE],
+                       struct error *error)
+{
+    bool found = false;
+
+    if (kernel_device(scope->kernel, name, reference, &found, error) != 0)
+        return -1;
+    if (found)
+        return 0;
+    return error_set(error, ERROR_INPUT, "there is no device \"%.64s\"", name);
+}
+
+static int find_reference(void *context, const char *kind, const char *name, char **reference,
+                          struct error *error)
+{
+    char text[KERNEL_REF_SIZE];
+    int result;
+
+    if (strcmp(kind, "vat") == 0)
+        result = find_vat_root(context, name, text, error);
+    else if (strcmp(kind, "device") == 0)
+        result = find_device(context, name, text, error);
+    else
+        result = find_result(context, name, text, error);
+    if (result != 0)
+        return -1;
+    *reference = strdup(text);
+    return *reference != NULL ? 0 : error_memory(error, "a delivery");
+}
+
+/* The object or promise that a line's message goes to. */
+static int find_target(const struct scope *scope, const struct delivery_line *line,
+                       char target[KERNEL_REF_SIZE], struct error *error)
+{
+    if (line->to != NULL)
+        return find_result(scope, line->to, target, error);
+    if (line->kind == DELIVERY_LINE_SHORT || strcmp(line->target, "o+0") == 0)
+        return find_vat_root(scope, line->vat, target, error);
+    if (strlen(line->target) >= KERNEL_REF_SIZE)
+        return error_set(error, ERROR_INPUT, "there is no object %.64s", line->target);
+    snprintf(target, KERNEL_REF_SIZE, "%s", line->target);
+    return 0;
+}
+
+int line_message_queue(struct line_results *results, struct kernel *kernel,
+                       const struct delivery_line *line, char result[KERNEL_REF_SIZE],
+                       struct error *error)
+{
+    struct scope scope = {.results = results, .kernel = kernel};
+    const struct smallcaps_names names = {.context = &scope, .find = find_reference};
+    char target[KERNEL_REF_SIZE];
+    json_t *methargs;
+    int queued;
+
+    if (find_target(&scope, line, target, error) != 0)
+        return -1;
+    methargs = delivery_line_methargs(line, &names, error);
+    if (methargs == NULL)
+        return -1;
+    queued = kernel_queue_message(kernel, target, methargs, result, error);
+    json_decref(methargs);
+    return queued;
+}
+
+/* ---- lines that are not due yet ---- */
+
+struct upcoming_line {
+    int64_t number;
+    struct delivery_line line; /* owned */
+    int64_t vat; /* that gets its message; 0: what it and the lines after it do is not known */
+};
+
+/* 0 unless the line is a message to the root of a vat that lives. */
+static int64_t vat_of_line(struct upcoming_lines *upcoming, const struct delivery_line *line)
+{
+    struct error ignored;
+    bool found = false;
+    int64_t vat;
+
+    if (line->vat == NULL || line->to != NULL ||
+        (line->kind != DELIVERY_LINE_SHORT &&
+         (line->kind != DELIVERY_LINE_FULL || strcmp(line->target, "o+0") != 0)) ||
+        kernel_vat_named(upcoming->kernel, line->vat, &vat, &found, &ignored) != 0)
+        return 0;
+    return found ? vat : 0;
+}
+
+/* False: there is none yet. A bad line is reported at its turn. */
+static bool read_next_line(struct upcoming_lines *upcoming)
+{
+    int64_t number =
+        upcoming->count > 0 ? upcoming->lines[upcoming->count - 1].number : upcoming->passed;
+    struct upcoming_line *lines, *added;
+    const char *text;
+    struct error ignored;
+    size_t length;
+
+    if (!delivery_input_look(upcoming->input, &number, &text, &length))
+        return false;
+    lines = array_reserve(upcoming->lines, &upcoming->capacity, upcoming->count + 1, sizeof *lines);
+    if (lines == NULL)
+        return false;
+    upcoming->lines = lines;
+    added = &lines[upcoming->count++];
+    *added = (struct upcoming_line){.number = number};
+    if (delivery_line_parse(&added->line, text, length, &ignored) == 0)
+        added->vat = vat_of_line(upcoming, &added->line);
+    else
+        added->line = (struct delivery_line){0};
+    return true;
+}
+
+static bool find_upcoming_vat(void *context, size_t index, int64_t *vat)
+{
+    struct upcoming_lines *upcoming = context;
+
+    if (!upcoming->available)
+        return false;
+    while (upcoming->count <= index)
+        if (!read_next_line(upcoming))
+            return false;
+    *vat = upcoming->lines[index].vat;
+    return *vat != 0;
+}
+
+static int queue_upcoming_line(void *context, size_t index, struct kernel *kernel,
+                               struct error *error)
+{
+    const struct upcoming_lines *upcoming = context;
+    const struct delivery_line *line = &upcoming->lines[index].line;
+    char result[KERNEL_REF_SIZE];
+
+    return line_message_queue(upcoming->results, kernel, line,
+                              line->kind == DELIVERY_LINE_SHORT ? result : NULL, error);
+}
+
+struct speculation_source upcoming_lines_source(struct upcoming_lines *upcoming)
+{
+    return (struct speculation_source){
+        .context = upcoming,
+        .upcoming = find_upcoming_vat,
+        .queue_upcoming = queue_upcoming_line,
+    };
+}
+
+void upcoming_lines_pass(struct upcoming_lines *upcoming, int64_t number)
+{
+    size_t passed = 0;
+
+    upcoming->passed = number;
+    while (passed < upcoming->count && upcoming->lines[passed].number <= number)
+        delivery_line_free(&upcoming->lines[passed++].line);
+    if (passed > 0)
+        memmove(upcoming->lines, upcoming->lines + passed,
+                (upcoming->count - passed) * sizeof *upcoming->lines);
+    upcoming->count -= passed;
+}
+
+void upcoming_lines_free(struct upcoming_lines *upcoming)
+{
+    upcoming_lines_pass(upcoming, INT64_MAX);
+    free(upcoming->lines);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/run/input/input_place.h"
+#include "supervisor/run/input_place.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

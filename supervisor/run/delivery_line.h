@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_RUN_INPUT_DELIVERY_LINE_H
-#define GASPIPE_SUPERVISOR_RUN_INPUT_DELIVERY_LINE_H
+#ifndef GASPIPE_SUPERVISOR_RUN_DELIVERY_LINE_H
+#define GASPIPE_SUPERVISOR_RUN_DELIVERY_LINE_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -8,7 +8,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kernel/kernel.h"
+#include "supervisor/run/delivery_input.h"
+#include "supervisor/run/line_results.h"
 #include "supervisor/schedule/log/smallcaps.h"
+#include "supervisor/schedule/speculation/speculation.h"
 
 /*
  * One line of the input, checked. A message to a vat's root object is short,
@@ -59,5 +63,32 @@ json_t *delivery_line_methargs(const struct delivery_line *line,
 
 /* All zeros is allowed. */
 void delivery_line_free(struct delivery_line *line);
+
+/*
+ * Queues the message of a short or full line into the kernel. The names in the line are
+ * looked up in the results and the kernel; one that is unknown is ERROR_INPUT. `result` is
+ * as in kernel_queue_message().
+ */
+int line_message_queue(struct line_results *results, struct kernel *kernel,
+                       const struct delivery_line *line, char result[KERNEL_REF_SIZE],
+                       struct error *error);
+
+/* With several jobs: the lines after the last one that had its turn, for speculation on them. */
+struct upcoming_lines {
+    struct delivery_input *input; /* borrowed, as the next two */
+    struct kernel *kernel;
+    struct line_results *results;
+    bool available;              /* false: what the lines will be is not known yet */
+    int64_t passed;              /* number of the last line that had its turn */
+    struct upcoming_line *lines; /* owned, in their order */
+    size_t count, capacity;
+};
+
+struct speculation_source upcoming_lines_source(struct upcoming_lines *upcoming);
+
+/* The line has its turn. */
+void upcoming_lines_pass(struct upcoming_lines *upcoming, int64_t number);
+
+void upcoming_lines_free(struct upcoming_lines *upcoming);
 
 #endif

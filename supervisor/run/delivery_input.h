@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_RUN_INPUT_DELIVERY_INPUT_H
-#define GASPIPE_SUPERVISOR_RUN_INPUT_DELIVERY_INPUT_H
+#ifndef GASPIPE_SUPERVISOR_RUN_DELIVERY_INPUT_H
+#define GASPIPE_SUPERVISOR_RUN_DELIVERY_INPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <uv.h>
 
 #include "base/error.h"
 
@@ -45,5 +46,13 @@ bool delivery_input_look(struct delivery_input *input, int64_t *number, const ch
 
 /* NULL is allowed. The memory is freed once the loop has closed the handle. */
 void delivery_input_close(struct delivery_input *input);
+
+/*
+ * Lines of a file, or of stdin, which is "-". The first line has number 1. For a pipe or terminal
+ * it waits on the loop. NULL with ERROR_INPUT when the file cannot be opened.
+ */
+struct delivery_input *file_input_open(uv_loop_t *loop, const char *path,
+                                       const struct delivery_input_listener *listener,
+                                       struct error *error);
 
 #endif
