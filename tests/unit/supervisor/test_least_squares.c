@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/estimate/least_squares.h"
+#include "supervisor/estimate/cost.h"
 
 static void add_row(struct least_squares *system, double times, double bytes, double y)
 {
