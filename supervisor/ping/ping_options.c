@@ -6,7 +6,6 @@
 #include "base/number.h"
 #include "proto/netstring.h"
 #include "supervisor/common_options.h"
-#include "supervisor/ping/ping_load.h"
 
 enum {
     COUNT_MAX = 10000000, /* six measurements of eight bytes each */

@@ -10,6 +10,8 @@
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement.h"
 
+enum { PING_LOAD_MAX = 1024 };
+
 enum { PING_SIZES_MAX = 16 };
 
 /* The command line of `gaspipe ping`. Strings are borrowed from argv. */
