@@ -140,7 +140,7 @@ $(BUILD)/obj/slog/% $(BUILD)/obj/base/json/json_same.% $(BUILD)/obj/base/json/sc
 	$(BUILD)/obj/base/json/skip.%: ROOM_CFLAGS = $(if $(filter -O2,$(OPTIMIZE)),-O3)
 
 # The programs contain the contract runtimes.
-$(BUILD)/obj/supervisor/runtime/plain_runtime.o: $(wildcard runtime/*.js)
+$(BUILD)/obj/supervisor/runtime/vat_runtime.o: $(wildcard runtime/*.js)
 
 # slogreport contains the page that --html fills.
 $(BUILD)/obj/tools/html/page_file.o: $(wildcard tools/html/page/*)

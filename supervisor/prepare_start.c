@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the snapshot of SwingSet's runtime that prepared_start.h reads. It runs when gaspipe is
+ * Makes the snapshot of SwingSet's runtime that warm_start.h reads. It runs when gaspipe is
  * built, beside the worker and the bundles that the snapshot is of.
  */
 #include <signal.h>
@@ -10,7 +10,6 @@
 
 #include "base/json/scan.h"
 #include "base/log.h"
-#include "supervisor/runtime/prepared_start.h"
 #include "supervisor/runtime/warm_start.h"
 
 static int make(struct warm_starts *starts, const char *path, struct error *error)

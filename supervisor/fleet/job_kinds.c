@@ -18,7 +18,7 @@
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/locate.h"
 #include "supervisor/replay/replay_result.h"
-#include "supervisor/runtime/plain_runtime.h"
+#include "supervisor/runtime/vat_runtime.h"
 
 /* ---- what an outcome depends on ---- */
 

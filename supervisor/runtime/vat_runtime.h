@@ -10,6 +10,9 @@
 #include "base/json/scan.h"
 #include "supervisor/process/launcher.h"
 
+/* The source of runtime/plain.js, which is carried inside the program. */
+struct iovec plain_runtime(void);
+
 /*
  * What is evaluated in a fresh worker before its vat's bundle is set: the plain
  * runtime, or SwingSet's lockdown and supervisor bundles (npm
