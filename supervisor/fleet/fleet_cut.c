@@ -18,7 +18,7 @@
 #include "supervisor/replay/replay_options.h"
 #include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/source/source.h"
-#include "supervisor/transcript/recorded_entry.h"
+#include "supervisor/transcript/recorded_delivery.h"
 
 /* ---- a vat ---- */
 

@@ -48,7 +48,7 @@ struct replay_options {
     uint64_t jobs;              /* vats or spans that are replayed at the same time; at least 1 */
     unsigned tolerated;         /* 1 << COMPARE_...: what may differ */
     bool compares_allocation;
-    bool tolerates_gc; /* so may the reads of supervisor/transcript/gc_reads.h */
+    bool tolerates_gc; /* so may the reads of supervisor/transcript/delivery_compare.c */
     bool priced;       /* deliveries, by this: */
     struct gas_model gas;
     bool deliveries;                            /* with `json`: a line for each delivery */

@@ -57,7 +57,7 @@ struct replay_vat {
     struct replay_bundle bundle;
     char missing[REPLAY_WHY_SIZE]; /* why it has no bundle; "": the source has none of it */
     struct replay_worker worker;
-    json_t *known_reads;      /* of gc_reads.h */
+    json_t *known_reads;      /* of delivery_compare.c */
     int snapshot_fd;          /* of the last snapshot; -1: there is none */
     struct buf snapshot_hash; /* its SHA-256, as recorded */
 };

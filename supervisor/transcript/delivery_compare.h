@@ -49,7 +49,7 @@ struct compare_rules {
     bool session_counts_alike; /* so were they counted where a delivery does not say */
     bool compares_allocation;  /* how much an engine allocates depends on what it started from */
     unsigned tolerated;        /* 1 << COMPARE_...: a difference in this is told, and passed over */
-    bool tolerates_gc;         /* so is one in the reads of gc_reads.h */
+    bool tolerates_gc;         /* so is one in the reads of delivery_compare.c */
 };
 
 struct delivery_compare {
