@@ -23,7 +23,7 @@
 #include "supervisor/replay/replay_options.h"
 #include "supervisor/run/run.h"
 #include "supervisor/run/run_options.h"
-#include "supervisor/status/status.h"
+#include "supervisor/status.h"
 #include "supervisor/trace/trace.h"
 #include "supervisor/trace/trace_options.h"
 #include "supervisor/verify/verify.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_STATUS_STATUS_H
-#define GASPIPE_SUPERVISOR_STATUS_STATUS_H
+#ifndef GASPIPE_SUPERVISOR_STATUS_H
+#define GASPIPE_SUPERVISOR_STATUS_H
 
 #include "base/option/option.h"
 

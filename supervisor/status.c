@@ -1,15 +1,156 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/status/status_output.h"
+#include "supervisor/status.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/json/json_value.h"
+#include "base/log.h"
 #include "base/visible.h"
+#include "kernel/kernel.h"
+#include "store/integrity/check.h"
+#include "store/store.h"
+#include "supervisor/common_options.h"
+#include "supervisor/run/input_place.h"
+
+/* ---- what a store holds ---- */
+
+/* What a store holds, as of the last commit. */
+
+struct status_vat {
+    struct kernel_vat vat;
+    bool quarantined;
+    struct buf quarantine;  /* why; a string */
+    int64_t transcript_end; /* how many deliveries its transcript has */
+    struct store_sum vatstore;
+    bool has_snapshot;
+    int64_t snapshot_position; /* how many deliveries its last snapshot has */
+    struct store_snapshot snapshot;
+};
+
+struct status_facts {
+    struct status_vat *vats; /* those that live, by their numbers */
+    size_t vat_count, vat_capacity;
+    struct kernel_queues queues;
+    int64_t cranks;
+    char activityhash[KERNEL_HASH_SIZE];
+    struct input_place input;
+    struct store_sums sums;
+};
+
+static int read_vat(struct status_vat *status, struct store *store, struct error *error)
+{
+    const struct kernel_vat *vat = &status->vat;
+    int64_t first;
+
+    if (store_transcript_bounds(store, vat->id, vat->incarnation, &first, &status->transcript_end,
+                                error) != 0 ||
+        store_vat_sum(store, vat->id, &status->vatstore, error) != 0)
+        return -1;
+    return store_snapshot_last(store, vat->id, vat->incarnation, &status->snapshot_position,
+                               &status->snapshot, &status->has_snapshot, error);
+}
+
+static struct status_vat *status_facts_add_vat(struct status_facts *facts, struct error *error)
+{
+    struct status_vat *vats =
+        array_reserve(facts->vats, &facts->vat_capacity, facts->vat_count + 1, sizeof *facts->vats);
+
+    if (vats == NULL) {
+        error_memory(error, "the vats");
+        return NULL;
+    }
+    facts->vats = vats;
+    vats[facts->vat_count] = (struct status_vat){0};
+    return &vats[facts->vat_count++];
+}
+
+static int read_vats(struct status_facts *facts, struct kernel *kernel, struct store *store,
+                     struct error *error)
+{
+    int64_t id = 0;
+    bool found;
+
+    while (kernel_vat_next(kernel, id, &id, &found, error) == 0) {
+        struct status_vat *vat;
+
+        if (!found)
+            return 0;
+        vat = status_facts_add_vat(facts, error);
+        if (vat == NULL || kernel_vat_get(kernel, id, &vat->vat, &found, error) != 0 ||
+            kernel_quarantine_reason(kernel, id, &vat->quarantined, &vat->quarantine, error) != 0 ||
+            read_vat(vat, store, error) != 0)
+            return -1;
+    }
+    return -1;
+}
+
+static int read_kernel(struct status_facts *facts, struct store *store, struct error *error)
+{
+    const struct kernel_options options = {0};
+    struct kernel *kernel = kernel_open(store, &options, error);
+    int result;
+
+    if (kernel == NULL)
+        return -1;
+    result = kernel_require_state(kernel, error);
+    if (result == 0)
+        result = read_vats(facts, kernel, store, error);
+    if (result == 0)
+        result = kernel_queues(kernel, &facts->queues, error);
+    if (result == 0)
+        result = kernel_position(kernel, &facts->cranks, facts->activityhash, error);
+    kernel_close(kernel);
+    return result;
+}
+
+/* All in one transaction, so that every figure is of the same moment. */
+static int status_facts_read_all(struct status_facts *facts, struct store *store,
+                                 struct error *error)
+{
+    if (store_transaction_begin(store, error) != 0 || store_require_whole(store, error) != 0 ||
+        read_kernel(facts, store, error) != 0 || input_place_open(&facts->input, store, error) != 0)
+        return -1;
+    return store_sum_all(store, &facts->sums, error);
+}
+
+/*
+ * Opens the store of the folder to look at it, also while a run has it, and reads
+ * all. -1 with ERROR_INPUT or ERROR_SYSTEM; status_facts_free() in any case.
+ */
+static int status_facts_read(struct status_facts *facts, const char *folder, struct error *error)
+{
+    struct store *store = store_open_reader(folder, error);
+    int result;
+
+    *facts = (struct status_facts){0};
+    if (store == NULL)
+        return -1;
+    result = status_facts_read_all(facts, store, error);
+    store_close(store);
+    return result;
+}
+
+static void status_facts_free(struct status_facts *facts)
+{
+    for (size_t i = 0; i < facts->vat_count; i++) {
+        kernel_vat_free(&facts->vats[i].vat);
+        buf_free(&facts->vats[i].quarantine);
+    }
+    free(facts->vats);
+}
+
+/* ---- output ---- */
 
 /* What the store's file holds, by name. */
 struct part {
@@ -225,8 +366,9 @@ static void put_all(struct buf *out, const struct status_facts *facts, const cha
     }
 }
 
-int status_output(const struct status_facts *facts, const char *folder, bool json,
-                  struct error *error)
+/* Prints them to stdout, in columns or as JSON lines: one for each vat, then one of the store. */
+static int status_output(const struct status_facts *facts, const char *folder, bool json,
+                         struct error *error)
 {
     struct buf out = {0};
     int result = 0;
@@ -238,4 +380,66 @@ int status_output(const struct status_facts *facts, const char *folder, bool jso
         result = error_system(error, errno, "cannot write the status to stdout");
     buf_free(&out);
     return result;
+}
+
+/* ---- the command ---- */
+
+struct status_options {
+    const char *store; /* folder; borrowed from argv */
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {"store", "DIR", "the store's folder", OPTION_IS_TEXT(struct status_options, store)},
+    {COMMON_OPTION_JSON(struct status_options, json)},
+};
+
+const struct option_table status_options_table = {
+    .program = "gaspipe",
+    .command = "status",
+    .usage = "usage: gaspipe status [options] --store DIR\n"
+             "\n"
+             "Shows what a store of gaspipe run contains: its vats, what is queued, how much of "
+             "the deliveries file was taken in, and how large its parts are. It reads what was "
+             "last committed, even while a run is using the store, and changes nothing.\n",
+    .ending = "Exit status: 0 success, 2 usage, 3 bad input, 4 system failure.",
+    .rows = rows,
+    .row_count = sizeof rows / sizeof *rows,
+};
+
+static enum option_result parse(struct status_options *options, int argc, char **argv,
+                                struct error *error)
+{
+    char **operands;
+    enum option_result result =
+        option_parse(&status_options_table, argc, argv, options, &operands, error);
+
+    if (result == OPTION_TAKEN && (options->store == NULL || operands[0] != NULL))
+        return error_set(error, ERROR_USAGE, "give --store DIR, and nothing else");
+    return result;
+}
+
+static int show(const struct status_options *options, struct error *error)
+{
+    struct status_facts facts;
+    int result = status_facts_read(&facts, options->store, error);
+
+    if (result == 0)
+        result = status_output(&facts, options->store, options->json, error);
+    status_facts_free(&facts);
+    return result;
+}
+
+int status_command(int argc, char **argv)
+{
+    struct status_options options = {0};
+    struct error error;
+    enum option_result parsed = parse(&options, argc, argv, &error);
+
+    if (parsed != OPTION_TAKEN)
+        return option_end(&status_options_table, parsed, &error);
+    if (show(&options, &error) == 0)
+        return 0;
+    log_line("%s", error.text);
+    return (int)error.kind;
 }
