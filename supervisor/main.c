@@ -26,7 +26,7 @@
 #include "supervisor/status.h"
 #include "supervisor/trace/trace.h"
 #include "supervisor/trace/trace_options.h"
-#include "supervisor/verify/verify.h"
+#include "supervisor/verify.h"
 
 static const char usage[] =
     "usage: gaspipe COMMAND [options]\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_VERIFY_VERIFY_H
-#define GASPIPE_SUPERVISOR_VERIFY_VERIFY_H
+#ifndef GASPIPE_SUPERVISOR_VERIFY_H
+#define GASPIPE_SUPERVISOR_VERIFY_H
 
 #include "base/option/option.h"
 
