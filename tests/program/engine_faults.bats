@@ -99,9 +99,10 @@ null
 ["aab","a"]'
 }
 
-@test "parameters, escaped numbers and negated classes of a RegExp are the language's" {
-    everywhere refused names escapes negated
+@test "parameters, and escaped numbers, negated classes and the source of a RegExp, are the language's" {
+    everywhere refused names escapes negated sources
     assert_equal "$(jq -c '.[:2]' first)" '["ok",null]
+["ok","ok"]
 ["ok","ok"]
 ["ok","ok"]
 ["ok","ok"]'

@@ -109,7 +109,7 @@ export const work = () => {
   return [_.mapValues(_.groupBy(people, p => Math.floor(p.age / 30)), 'length'), _.sortBy(people, ['age', 'id'])[3],
     _.chain(people).filter(p => p.age > 40).map('name.first').uniq().sortBy().value(), _.merge({ a: [1] }, { a: [2, 3], b: { c: 1 } }),
     _.isEqual(_.cloneDeep(people), people), _.template('<%= a %>-<%- b %>')({ a: 1, b: '<' }), _.upperFirst('foo'),
-    _.chunk(_.range(10), 3), _.get({ a: [{ b: 3 }] }, 'a[0].b')];
+    _.chunk(_.range(10), 3), _.get({ a: [{ b: 3 }] }, 'a[0].b'), _.camelCase('--Foo-BAR__x 12a'), _.words('héllo wörld, XMLHttp')];
 };
 
 //// js-yaml
@@ -294,3 +294,41 @@ export const work = () => {
   const packed = deflateSync(data, { level: 9 });
   return [data.length, packed.length, strFromU8(inflateSync(packed)).slice(0, 60), gunzipSync(gzipSync(data, { mtime: 1 })).length, [...packed.slice(0, 20)]];
 };
+
+//// peggy
+import peggy from 'peggy';
+export const work = () => {
+  const sum = peggy.generate('sum = left:number "+" right:sum { return left + right; } / number\nnumber = digits:$[0-9]+ { return parseInt(digits, 10); }');
+  try {
+    sum.parse('1+');
+  } catch (error) {
+    return [sum.parse(Array.from(Array(30).keys()).join('+')), error.message];
+  }
+};
+
+//// moo
+import moo from 'moo';
+export const work = () => {
+  const lexer = moo.compile({ space: /[ \t]+/, comment: /\/\/.*?$/, number: /0|[1-9][0-9]*/, string: /"(?:\\["\\]|[^\n"\\])*"/,
+    open: '(', close: ')', keyword: ['while', 'if'], name: /[a-z]+/, line: { match: /\n/, lineBreaks: true } });
+  lexer.reset('while (10) cows "a\\"b" // a comment\nif (0) moo\n'.repeat(50));
+  return [...lexer].slice(-12).map(token => [token.type, token.value, token.line, token.col]);
+};
+
+//// highlight.js
+import hljs from 'highlight.js/lib/common';
+export const work = () => [
+  ['javascript', 'const a = `x${1 + 1}`; // c\nclass B { #p = /re[/]\\/g }'], ['python', 'def f(x):\n  "doc"\n  return f"{x!r}"'],
+  ['c', 'int main() { printf("%d\\n", 0x1f); } /* c */'], ['sql', "SELECT a, count(*) FROM t WHERE b = 'x'"],
+].map(([language, text]) => hljs.highlight(text, { language }).value);
+
+//// prismjs
+import Prism from 'prismjs';
+export const work = () => [
+  Prism.highlight('let a = 1; // x\nfunction f() { return `t${a}` + /[/]b/g; }', Prism.languages.javascript, 'javascript'),
+  Prism.highlight('a > b { color: red; } /* c */', Prism.languages.css, 'css')];
+
+//// markdown-it
+import MarkdownIt from 'markdown-it';
+export const work = () => new MarkdownIt({ html: true, linkify: true, typographer: true }).render(
+  '# T\n\n* a\n* b **c** `d`\n\n> q "x" -- y\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n\n```js\nx\n```\nhttp://example.com/a [l](u "t") ![i](s)\n');

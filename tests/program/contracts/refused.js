@@ -55,3 +55,12 @@ export const negated = () => {
   is('everything', /[^\0-\u{10ffff}]/u.test('a\0'), false);
   return 'ok';
 };
+
+export const sources = () => {
+  is('a slash', [/\/\//.source, RegExp('/').source, RegExp('\\/').source, RegExp('\\\\/').source], ['\\/\\/', '\\/', '\\/', '\\\\\\/']);
+  is('an end of line', [RegExp('\n').source, RegExp('\\\n').source, RegExp('\\\u2028\r').source], ['\\n', '\\n', '\\u2028\\r']);
+  is('made from its source', RegExp(/\/\/.*?$/.source, 'm').exec('a // b\nc'), '// b');
+  is('made from itself', RegExp(RegExp(/a\/b/)).source, 'a\\/b');
+  is('as a string', `${/\/\d\//g}`, '/\\/\\d\\//g');
+  return 'ok';
+};
