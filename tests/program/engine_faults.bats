@@ -99,9 +99,10 @@ null
 ["aab","a"]'
 }
 
-@test "parameters, and escaped numbers, negated classes and the source of a RegExp, are the language's" {
-    everywhere refused names escapes negated sources
+@test "parameters, RegExps, digits of numbers, empty JSON and positions in strings are the language's" {
+    everywhere language names escapes negated sources texts
     assert_equal "$(jq -c '.[:2]' first)" '["ok",null]
+["ok","ok"]
 ["ok","ok"]
 ["ok","ok"]
 ["ok","ok"]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What XS, as it is published, refuses or takes for something else, with what the language makes of it.
+// Where XS, as it is published, is not the language, with what the language says.
 
 const is = (name, found, expected) => {
   if (`${found}` !== `${expected}`) throw Error(`${name}: ${found}, not ${expected}`);
@@ -62,5 +62,16 @@ export const sources = () => {
   is('made from its source', RegExp(/\/\/.*?$/.source, 'm').exec('a // b\nc'), '// b');
   is('made from itself', RegExp(RegExp(/a\/b/)).source, 'a\\/b');
   is('as a string', `${/\/\d\//g}`, '/\\/\\d\\//g');
+  return 'ok';
+};
+
+export const texts = () => {
+  is('toFixed', [(0.4).toFixed(0), (0.5).toFixed(), (-0.5).toFixed(0), (1e-7).toFixed(0), (0.04).toFixed(1), (2.5).toFixed(0)], '0,1,-1,0,0.0,3');
+  is('toPrecision', [(123.456).toPrecision(7), (0.95).toPrecision(4), (1e-5).toPrecision(3), (1.5).toPrecision(1), (5).toPrecision(3)],
+    '123.4560,0.9500,0.0000100,2,5.00');
+  is('JSON', JSON.stringify({ a: [], b: {}, c: [undefined], d: { e: undefined } }, null, 1), '{\n "a": [],\n "b": {},\n "c": [\n  null\n ],\n "d": {}\n}');
+  is('JSON with keys', JSON.stringify({ a: 1 }, ['b'], 2), '{}');
+  is('charAt', [2 ** 32, 2 ** 53, -(2 ** 32), Infinity, 4294967297].map(at => 'abc'.charAt(at) + 'abc'.charCodeAt(at)), 'NaN,NaN,NaN,NaN,NaN');
+  is('a place', ['abc'.charAt(1.9), 'abc'.charAt(-0.5), 'abc'.charAt('2'), 'abc'.charAt(NaN)], 'b,a,c,a');
   return 'ok';
 };
