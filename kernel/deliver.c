@@ -37,6 +37,10 @@ void deliver_forget(struct kernel *kernel)
     spool_truncate(&delivery->item, 0);
     delivery->has_syscall = false;
     buf_clear(&delivery->illegal);
+    buf_clear(&kernel->vsc);
+    buf_clear(&kernel->ksc);
+    buf_clear(&kernel->ksr);
+    buf_clear(&kernel->vsr);
 }
 
 /* Takes kd and vd over. */

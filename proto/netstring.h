@@ -16,7 +16,9 @@
  * Neither the decoder nor the encoder does any input or output.
  */
 
-enum { NETSTRING_CAP_DEFAULT = 64 << 20 }; /* bytes of payload */
+/* Bytes of payload. From a worker it is less: gaspipe has up to ten copies of a message at a time,
+ * and is to stay below 300 MB. */
+enum { NETSTRING_CAP_DEFAULT = 64 << 20, NETSTRING_CAP_UP = 24 << 20 };
 
 enum netstring_result {
     NETSTRING_MORE,  /* all bytes were used, the frame is not whole yet */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/json_nodes.h"
 #include "base/json/json_value.h"
 #include "proto/plain_syscall.h"
 
@@ -63,10 +64,15 @@ static bool is_word(const json_t *array, const char *word)
 
 static json_t *load_array(const char *json, size_t length, const char *what, struct error *error)
 {
+    const size_t most = json_nodes_affordable(length);
     json_error_t problem;
-    json_t *message =
-        json_value_read(json, length, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &problem);
+    json_t *message;
 
+    if (json_nodes_exceed(json, length, most)) {
+        error_set(error, ERROR_INPUT, "%s: more than %zu values in %zu bytes", what, most, length);
+        return NULL;
+    }
+    message = json_value_read(json, length, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &problem);
     if (message == NULL) {
         error_set(error, ERROR_INPUT, "%s: not JSON at byte %d: %s", what, problem.position,
                   problem.text);

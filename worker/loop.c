@@ -115,7 +115,7 @@ static bool is_stop(const struct worker *worker, struct iovec frame)
  */
 static struct iovec stop_at_request(struct worker *worker)
 {
-    worker->stamps.count--;
+    stamps_drop_last(&worker->stamps);
     worker->exit_status = WORKER_EXIT_REFUSED;
     worker->pipe_lost = true;
     return (struct iovec){0};
@@ -154,7 +154,7 @@ static struct iovec receive_answer(struct worker *worker)
 static bool fits(const struct worker *worker, size_t bytes, size_t stamps)
 {
     const size_t needed = RECORD_BYTES + stamps * STAMP_BYTES;
-    const size_t most = worker->xsnap ? XSNAP_FRAME_MOST : NETSTRING_CAP_DEFAULT;
+    const size_t most = worker->xsnap ? XSNAP_FRAME_MOST : NETSTRING_CAP_UP;
 
     return needed <= most && bytes <= most - needed;
 }

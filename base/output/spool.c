@@ -79,41 +79,133 @@ void spool_append_string(struct spool *spool, const char *string)
     spool_append(spool, string, strlen(string));
 }
 
+static void drop_file(struct spool *spool)
+{
+    if (spool->file != 0)
+        close(file_of(spool));
+    spool->file = 0;
+    spool->written = spool->taken = 0;
+}
+
 void spool_truncate(struct spool *spool, size_t length)
 {
-    if (length >= spool->written) {
-        spool->tail.length = length - spool->written;
+    const size_t end = spool->taken + length;
+
+    if (end >= spool->written) {
+        spool->tail.length = end - spool->written;
     } else {
         buf_clear(&spool->tail);
-        spool->written = length;
+        spool->written = end;
     }
     if (length > 0)
         return;
     spool->failure.kind = ERROR_NONE;
     spool->tail.failed = false;
-    if (spool->file != 0)
-        close(file_of(spool));
-    spool->file = 0;
+    drop_file(spool);
+}
+
+void spool_consume(struct spool *spool, size_t length)
+{
+    const size_t in_file = spool->written - spool->taken;
+
+    if (length < in_file) {
+        spool->taken += length;
+        return;
+    }
+    drop_file(spool);
+    buf_consume(&spool->tail, length - in_file);
 }
 
 /* ---- reading ---- */
 
-/* As the functions that read return it. */
-static int check(const struct spool *spool, struct error *error)
+int spool_check(const struct spool *spool, struct error *error)
 {
     if (has_failed(spool))
         *error = spool->failure;
     return has_failed(spool) ? -1 : 0;
 }
 
+/* All of the file's bytes from `at` on, or errno. */
+static bool read_file(const struct spool *spool, size_t at, char *bytes, size_t length)
+{
+    while (length > 0) {
+        const ssize_t got = io_read_at(file_of(spool), bytes, length, (off_t)at);
+
+        if (got == 0)
+            errno = EIO;
+        if (got <= 0)
+            return false;
+        bytes += got;
+        at += (size_t)got;
+        length -= (size_t)got;
+    }
+    return true;
+}
+
+int spool_read(const struct spool *spool, size_t place, void *bytes, size_t length,
+               struct error *error)
+{
+    const size_t in_file = spool->written - spool->taken;
+    const size_t first = place >= in_file ? 0 : in_file - place < length ? in_file - place : length;
+
+    if (spool_check(spool, error) != 0)
+        return -1;
+    if (first > 0 && !read_file(spool, spool->taken + place, bytes, first))
+        return fail(error);
+    if (length > first)
+        memcpy((char *)bytes + first, spool->tail.data + (place + first - in_file), length - first);
+    return 0;
+}
+
+/* Moves the file's bytes from `place` on, the last ones first. */
+static bool shift(const struct spool *spool, size_t place, size_t by)
+{
+    char piece[64 * 1024];
+    size_t end = spool->written;
+
+    while (end > place) {
+        const size_t length = end - place < sizeof piece ? end - place : sizeof piece;
+
+        end -= length;
+        if (!read_file(spool, end, piece, length) ||
+            lseek(file_of(spool), (off_t)(end + by), SEEK_SET) < 0 ||
+            io_write_all(file_of(spool), piece, length) != 0)
+            return false;
+    }
+    return true;
+}
+
+void spool_insert(struct spool *spool, size_t place, const void *bytes, size_t length)
+{
+    size_t end;
+
+    place += spool->taken;
+    if (spool->file == 0 && spool_length(spool) > 0) /* so that there is one way */
+        (void)write_tail(spool);
+    if (place >= spool->written + spool->tail.length) {
+        spool_append(spool, bytes, length);
+        return;
+    }
+    if (has_failed(spool) || (spool->tail.length > 0 && write_tail(spool) != 0))
+        return;
+    end = spool->written + length;
+    if (!shift(spool, place, length)) {
+        fail(&spool->failure);
+        return;
+    }
+    spool->written = place;
+    if (write_out(spool, bytes, length) == 0)
+        spool->written = end;
+}
+
 int spool_each(struct spool *spool, int (*take)(void *context, struct iovec piece), void *context,
                struct error *error)
 {
     char piece[64 * 1024];
-    size_t at = 0;
+    size_t at = spool->taken;
     int result = 0;
 
-    if (check(spool, error) != 0)
+    if (spool_check(spool, error) != 0)
         return -1;
     while (result == 0 && at < spool->written) {
         const size_t left = spool->written - at;
@@ -136,24 +228,25 @@ int spool_map(struct spool *spool, struct iovec *bytes, struct error *error)
 {
     void *pages;
 
-    if (check(spool, error) != 0)
+    if (spool_check(spool, error) != 0)
         return -1;
     *bytes = (struct iovec){spool->tail.data, spool->tail.length};
     if (spool->written == 0)
         return 0;
     if (write_tail(spool) != 0)
-        return check(spool, error);
+        return spool_check(spool, error);
     pages = mmap(NULL, spool->written, PROT_READ, MAP_SHARED, file_of(spool), 0);
     if (pages == MAP_FAILED)
         return fail(error);
-    *bytes = (struct iovec){pages, spool->written};
+    *bytes = (struct iovec){(char *)pages + spool->taken, spool->written - spool->taken};
     return 0;
 }
 
 void spool_unmap(const struct spool *spool, struct iovec bytes)
 {
     if (spool->written > 0)
-        (void)munmap(bytes.iov_base, bytes.iov_len); /* cannot fail: it was mapped so */
+        /* Cannot fail: it was mapped so. */
+        (void)munmap((char *)bytes.iov_base - spool->taken, bytes.iov_len + spool->taken);
 }
 
 void spool_free(struct spool *spool)

@@ -18,6 +18,7 @@ enum { SPOOL_MEMORY = 1 << 20 };
 struct spool {
     struct buf tail; /* the last bytes */
     size_t written;  /* bytes before the tail, in the file */
+    size_t taken;    /* of these, bytes at the front that were consumed */
     int file;        /* its descriptor and one; 0: there is none yet */
     struct error failure;
 };
@@ -30,11 +31,24 @@ void spool_append_string(struct spool *spool, const char *string);
 
 static inline size_t spool_length(const struct spool *spool)
 {
-    return spool->written + spool->tail.length;
+    return spool->written - spool->taken + spool->tail.length;
 }
 
 /* Keeps the first `length` bytes only. With 0 it also clears a failure. */
 void spool_truncate(struct spool *spool, size_t length);
+
+/* Puts bytes before the one at `place`; fails as an append does. */
+void spool_insert(struct spool *spool, size_t place, const void *bytes, size_t length);
+
+/* Reads `length` bytes at `place`, which there are. -1 with ERROR_SYSTEM. */
+int spool_read(const struct spool *spool, size_t place, void *bytes, size_t length,
+               struct error *error);
+
+/* Takes the first `length` bytes away; `length` is at most spool_length(). */
+void spool_consume(struct spool *spool, size_t length);
+
+/* 0, or -1 with ERROR_SYSTEM: an append failed since the spool was empty. */
+int spool_check(const struct spool *spool, struct error *error);
 
 /* Calls take() for all bytes, one piece after the other, until it returns other than 0, which is
  * returned. -1 with ERROR_SYSTEM when the spool failed or cannot be read. */

@@ -12,12 +12,14 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/json/json_text.h"
+#include "base/output/spool.h"
 #include "slog/read/slog_parts.h"
 #include "slog/write/slog_beginning.h"
 #include "slog/write/slog_file.h"
 
-/* More than this gathered is written without waiting for a flush. */
-enum { FLUSH_AT = 256 * 1024 };
+/* More than FLUSH_AT gathered is written without waiting for a flush; of what cannot be written
+ * yet, more than HOLD_MAX goes to a temporary file. */
+enum { FLUSH_AT = 256 * 1024, HOLD_MAX = 4 << 20, PIECE = 1 << 20 };
 
 struct slog_writer {
     struct slog_file *file; /* NULL: none is open yet, or lines are kept aside */
@@ -25,11 +27,13 @@ struct slog_writer {
     struct slog_start start;
     char *program, *fingerprint, *sandbox; /* that `start` points to */
     char session[SLOG_SESSION_SIZE];
+    struct spool held;          /* whole lines before those in `lines` */
     struct buf lines;           /* whole lines, then the one that is being built */
     size_t line_start;          /* where in `lines` that one begins */
     const char *torn_field;     /* its field that held a raw newline; NULL: none */
     struct stamp last;          /* of the last line that was ended */
-    size_t gaps[SLOG_GAPS_MAX]; /* where in `lines`; nothing behind the first is written out */
+    size_t gaps[SLOG_GAPS_MAX]; /* where in `held` and `lines`; nothing behind the first is written
+                                 * out */
     int gap_count;
 
     int64_t part;        /* that is open, from 0 */
@@ -37,17 +41,34 @@ struct slog_writer {
     bool cut_due;        /* the next lines begin another part, */
     struct stamp cut;    /* and this was the last line before them */
 
-    struct block_end *blocks; /* that ended in `lines` */
+    struct block_end *blocks; /* that ended in `held` and `lines` */
     size_t block_count, block_capacity;
 };
 
 struct block_end {
-    size_t end;        /* where in `lines` */
+    size_t end;        /* where in `held` and `lines` */
     int gaps;          /* left before that, and not filled */
     struct stamp last; /* of its last line */
 };
 
 static int write_much(struct slog_writer *writer, struct error *error);
+
+/* Bytes of whole lines. */
+static size_t gathered_length(const struct slog_writer *writer)
+{
+    return spool_length(&writer->held) + writer->line_start;
+}
+
+/* Makes place for more lines in memory, where those there are cannot be written yet. */
+static int hold(struct slog_writer *writer, struct error *error)
+{
+    if (writer->lines.length < HOLD_MAX)
+        return 0;
+    spool_append(&writer->held, writer->lines.data, writer->line_start);
+    buf_consume(&writer->lines, writer->line_start);
+    writer->line_start = 0;
+    return spool_check(&writer->held, error);
+}
 
 /* ---- fields ------------------------------------------------------------- */
 
@@ -165,7 +186,7 @@ static int close_line(struct slog_writer *writer, struct error *error)
                          writer->torn_field);
     }
     writer->line_start = writer->lines.length;
-    return writer->file == NULL ? 0 : write_much(writer, error);
+    return write_much(writer, error);
 }
 
 static void stamp_fields(struct slog_writer *writer, struct stamp stamp)
@@ -299,29 +320,87 @@ static int cut(struct slog_writer *writer, struct error *error)
         writer->blocks[i].end += writer->lines.length;
     for (int i = 0; i < writer->gap_count; i++)
         writer->gaps[i] += writer->lines.length;
+    if (spool_length(&writer->held) > 0) {
+        spool_insert(&writer->held, 0, writer->lines.data, writer->lines.length);
+        buf_clear(&writer->lines);
+    }
     buf_append(&writer->lines, gathered.data, gathered.length);
     buf_free(&gathered);
     writer->line_start = writer->lines.length;
-    return buf_failed(&writer->lines) ? error_memory(error, "a line of the slogfile") : result;
+    if (buf_failed(&writer->lines))
+        return error_memory(error, "a line of the slogfile");
+    return spool_check(&writer->held, error) == 0 ? result : -1;
+}
+
+/* The first `taken` bytes are written. */
+static void forget_written(struct slog_writer *writer, size_t taken)
+{
+    for (size_t i = 0; i < writer->block_count; i++)
+        writer->blocks[i].end -= taken;
+    for (int i = 0; i < writer->gap_count; i++)
+        writer->gaps[i] -= taken;
+}
+
+/* Reads the first whole lines that are held, up to `end`: a piece of them, at least one. */
+static int read_held(const struct slog_writer *writer, size_t end, struct buf *piece,
+                     struct error *error)
+{
+    const char *newline = NULL;
+
+    while (newline == NULL && piece->length < end) {
+        const size_t left = end - piece->length, more = left < PIECE ? left : PIECE;
+
+        if (buf_reserve(piece, more) != 0)
+            return error_memory(error, "lines of the slogfile");
+        if (spool_read(&writer->held, piece->length, piece->data + piece->length, more, error) != 0)
+            return -1;
+        piece->length += more;
+        newline = memrchr(piece->data, '\n', piece->length);
+    }
+    if (newline != NULL)
+        piece->length = (size_t)(newline - piece->data) + 1;
+    return 0;
+}
+
+/* Writes the first `end` bytes of what is held, in pieces. */
+static int write_held(struct slog_writer *writer, size_t end, struct error *error)
+{
+    struct buf piece = {0};
+    int result = 0;
+
+    while (result == 0 && end > 0) {
+        size_t taken = 0;
+
+        buf_clear(&piece);
+        result = read_held(writer, end, &piece, error);
+        if (result == 0)
+            result = slog_file_write(writer->file, piece.data, piece.length, &taken, error);
+        spool_consume(&writer->held, taken);
+        forget_written(writer, taken);
+        end -= taken;
+    }
+    buf_free(&piece);
+    return result;
 }
 
 /* Writes the first lines that have gathered, up to the end of a block or to the last. */
 static int write_lines(struct slog_writer *writer, struct error *error)
 {
-    size_t taken;
+    size_t end, held, taken;
     int result;
 
-    if (writer->cut_due && writer->line_start > 0 && cut(writer, error) != 0)
+    if (writer->cut_due && gathered_length(writer) > 0 && cut(writer, error) != 0)
         return -1;
-    result = slog_file_write(writer->file, writer->lines.data,
-                             writer->block_count > 0 ? writer->blocks[0].end : writer->line_start,
-                             &taken, error);
+    end = writer->block_count > 0 ? writer->blocks[0].end : gathered_length(writer);
+    held = spool_length(&writer->held);
+    if (held > 0 && write_held(writer, end < held ? end : held, error) != 0)
+        return -1;
+    if (end < held)
+        return 0;
+    result = slog_file_write(writer->file, writer->lines.data, end - held, &taken, error);
     buf_consume(&writer->lines, taken);
     writer->line_start -= taken;
-    for (size_t i = 0; i < writer->block_count; i++)
-        writer->blocks[i].end -= taken;
-    for (int i = 0; i < writer->gap_count; i++)
-        writer->gaps[i] -= taken;
+    forget_written(writer, taken);
     return result;
 }
 
@@ -386,9 +465,11 @@ static int write_out(struct slog_writer *writer, struct error *error)
 /* The same when that is much, and no block waits for its flush. */
 static int write_much(struct slog_writer *writer, struct error *error)
 {
-    if (writer->lines.length < FLUSH_AT || writer->block_count > 0)
+    if (writer->lines.length < FLUSH_AT)
         return 0;
-    return write_out(writer, error);
+    if (writer->file != NULL && writer->block_count == 0 && write_out(writer, error) != 0)
+        return -1;
+    return hold(writer, error);
 }
 
 int slog_writer_end_block(struct slog_writer *writer, struct error *error)
@@ -396,13 +477,13 @@ int slog_writer_end_block(struct slog_writer *writer, struct error *error)
     const size_t count = writer->block_count;
     struct block_end *blocks;
 
-    if (writer->line_start == (count > 0 ? writer->blocks[count - 1].end : 0))
+    if (gathered_length(writer) == (count > 0 ? writer->blocks[count - 1].end : 0))
         return 0;
     blocks = array_reserve(writer->blocks, &writer->block_capacity, count + 1, sizeof *blocks);
     if (blocks == NULL)
         return error_memory(error, "the slogfile writer");
     writer->blocks = blocks;
-    blocks[count] = (struct block_end){writer->line_start, writer->gap_count, writer->last};
+    blocks[count] = (struct block_end){gathered_length(writer), writer->gap_count, writer->last};
     writer->block_count++;
     return 0;
 }
@@ -451,6 +532,7 @@ static int copy_start(struct slog_writer *writer, const char *path, const struct
 static void free_writer(struct slog_writer *writer)
 {
     free(writer->blocks);
+    spool_free(&writer->held);
     buf_free(&writer->lines);
     free(writer->sandbox);
     free(writer->fingerprint);
@@ -490,19 +572,37 @@ struct slog_writer *slog_writer_aside(const struct slog_writer *writer)
     return aside;
 }
 
+static int join_held(void *context, struct iovec piece)
+{
+    spool_append(context, piece.iov_base, piece.iov_len);
+    return 0;
+}
+
+static int join_lines(struct slog_writer *writer, struct slog_writer *aside, struct error *error)
+{
+    if (spool_length(&aside->held) > 0) {
+        spool_append(&writer->held, writer->lines.data, writer->line_start);
+        buf_consume(&writer->lines, writer->line_start);
+        writer->line_start = 0;
+        if (spool_each(&aside->held, join_held, &writer->held, error) != 0 ||
+            spool_check(&writer->held, error) != 0)
+            return -1;
+    }
+    if (buf_append(&writer->lines, aside->lines.data, aside->line_start) != 0) {
+        drop_line(writer);
+        return error_memory(error, "lines of the slogfile");
+    }
+    writer->line_start = writer->lines.length;
+    return write_much(writer, error);
+}
+
 int slog_writer_join(struct slog_writer *writer, struct slog_writer *aside, struct error *error)
 {
     int result = 0;
 
-    if (aside != NULL && writer != NULL && aside->line_start > 0) {
+    if (aside != NULL && writer != NULL && gathered_length(aside) > 0) {
         writer->last = aside->last;
-        if (buf_append(&writer->lines, aside->lines.data, aside->line_start) != 0) {
-            drop_line(writer);
-            result = error_memory(error, "lines of the slogfile");
-        }
-        writer->line_start = writer->lines.length;
-        if (result == 0)
-            result = write_much(writer, error);
+        result = join_lines(writer, aside, error);
     }
     if (aside != NULL)
         free_writer(aside);
@@ -513,18 +613,28 @@ bool slog_gap_leave(struct slog_writer *writer)
 {
     if (writer->gap_count == SLOG_GAPS_MAX)
         return false;
-    writer->gaps[writer->gap_count++] = writer->line_start;
+    writer->gaps[writer->gap_count++] = gathered_length(writer);
     return true;
 }
 
-/* Puts bytes in the middle of a buffer. */
-static int insert(struct buf *buf, size_t place, const char *bytes, size_t length)
+/* Puts bytes in the middle of the lines. */
+static int insert(struct slog_writer *writer, size_t place, const char *bytes, size_t length,
+                  struct error *error)
 {
-    if (buf_reserve(buf, length) != 0)
-        return -1;
-    memmove(buf->data + place + length, buf->data + place, buf->length - place);
-    memcpy(buf->data + place, bytes, length);
-    buf->length += length;
+    const size_t held = spool_length(&writer->held);
+    struct buf *lines = &writer->lines;
+
+    if (place < held) {
+        spool_insert(&writer->held, place, bytes, length);
+        return spool_check(&writer->held, error);
+    }
+    place -= held;
+    if (buf_reserve(lines, length) != 0)
+        return error_memory(error, "a line of the slogfile");
+    memmove(lines->data + place + length, lines->data + place, lines->length - place);
+    memcpy(lines->data + place, bytes, length);
+    lines->length += length;
+    writer->line_start += length;
     return 0;
 }
 
@@ -533,11 +643,10 @@ int slog_gap_fill(struct slog_writer *writer, struct slog_writer *lines, struct 
     size_t length = lines->line_start;
     int result = 0;
 
-    if (length > 0 && insert(&writer->lines, writer->gaps[0], lines->lines.data, length) != 0) {
-        result = error_memory(error, "a line of the slogfile");
+    if (length > 0)
+        result = insert(writer, writer->gaps[0], lines->lines.data, length, error);
+    if (result != 0)
         length = 0;
-    }
-    writer->line_start += length;
     writer->gap_count--;
     for (int i = 0; i < writer->gap_count; i++)
         writer->gaps[i] = writer->gaps[i + 1] + length;

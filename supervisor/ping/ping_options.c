@@ -12,7 +12,7 @@ enum {
     COUNT_SMALL = 10000,
     COUNT_LARGE = 50,
     /* With its length, its command and the meter record it must fit in a frame. */
-    SIZE_MAX_OF_MESSAGE = NETSTRING_CAP_DEFAULT - 65536,
+    SIZE_MAX_OF_MESSAGE = NETSTRING_CAP_UP - 65536,
 };
 
 /* Sizes with commas between them, which become ends of strings. */

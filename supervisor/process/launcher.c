@@ -342,7 +342,7 @@ static struct worker_process *start_native(const struct launcher *launcher, uv_l
         .environment = guest_environment(),
         .program_fd = -1,
         .snapshot_fd = snapshot_fd,
-        .frame_cap = NETSTRING_CAP_DEFAULT,
+        .frame_cap = NETSTRING_CAP_UP,
         .memory_limit = launcher->memory_limit,
     };
 
@@ -388,7 +388,7 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
         .program_fd = launcher->program_fd,
         .snapshot_fd = snapshot_fd,
         .trace_fd = fd,
-        .frame_cap = NETSTRING_CAP_DEFAULT,
+        .frame_cap = NETSTRING_CAP_UP,
         .memory_limit = launcher->memory_limit,
     };
     argument0 = command.arguments[0];
@@ -550,7 +550,7 @@ static struct worker_process *start_forked(const struct launcher *launcher, uv_l
     struct zygote_policy *policy = launcher->zygote_policy;
     enum zygote_choice choice = zygote_policy_choose(policy, arguments);
     struct worker_launch launch = {
-        .frame_cap = NETSTRING_CAP_DEFAULT,
+        .frame_cap = NETSTRING_CAP_UP,
         .memory_limit = launcher->memory_limit,
         .name = name,
     };

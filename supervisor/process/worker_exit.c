@@ -45,7 +45,7 @@ static const struct {
     {WORKER_EXIT_MESSAGE,
      "A message is too long for a frame",
      {WORKER_LIMIT_MESSAGE, "message", NULL,
-      "the 67108864 bytes of a frame, which no option changes (--max-message-bytes can set a "
+      "the 25165824 bytes of a frame, which no option changes (--max-message-bytes can set a "
       "lower limit)"}},
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "proto/netstring.h"
 
 void delivery_input_next(struct delivery_input *input)
 {
@@ -33,7 +34,7 @@ void delivery_input_close(struct delivery_input *input)
 
 enum {
     READ_STEP = 64 * 1024,
-    LINE_MAX_BYTES = 64 << 20, /* a frame takes no more */
+    LINE_MAX_BYTES = NETSTRING_CAP_UP, /* as what vats send each other */
 };
 
 struct file_input {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json/json_nodes.h"
 #include "base/json/json_value.h"
 #include "base/json/scan.h"
 #include "base/option/similar.h"
@@ -170,12 +171,15 @@ static int take_object(struct delivery_line *line, const json_t *object, struct 
 int delivery_line_parse(struct delivery_line *line, const char *text, size_t length,
                         struct error *error)
 {
+    const size_t most = json_nodes_affordable(length);
     json_error_t problem;
-    json_t *object =
-        json_value_read(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
+    json_t *object;
     int result;
 
     memset(line, 0, sizeof *line);
+    if (json_nodes_exceed(text, length, most))
+        return error_set(error, ERROR_INPUT, "more than %zu values in %zu bytes", most, length);
+    object = json_value_read(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
     if (object == NULL && scan_has_bom(text, length))
         return error_set(error, ERROR_INPUT, SCAN_BOM_WHY);
     if (object == NULL)

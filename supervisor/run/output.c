@@ -97,29 +97,42 @@ void output_show_burnt(struct output *output)
 void output_advance(struct output *output, enum output_stage stage)
 {
     if (stage == OUTPUT_KEPT)
-        output->marks[stage] = (struct output_mark){output->gathered.length, output->sums};
+        output->marks[stage] = (struct output_mark){spool_length(&output->gathered), output->sums};
     else
         output->marks[stage] = output->marks[stage - 1];
 }
 
 void output_undo(struct output *output)
 {
-    output->gathered.length = output->marks[OUTPUT_KEPT].bytes;
+    spool_truncate(&output->gathered, output->marks[OUTPUT_KEPT].bytes);
     output->sums = output->marks[OUTPUT_KEPT].sums;
+}
+
+static int print_gathered(struct spool *gathered, size_t length, struct error *error)
+{
+    struct iovec bytes;
+    int result = 0;
+
+    if (spool_map(gathered, &bytes, error) != 0)
+        return -1;
+    if (visible_write(STDOUT_FILENO, bytes.iov_base, length) != 0)
+        result = error_system(error, errno, "cannot write the results to stdout");
+    spool_unmap(gathered, bytes);
+    return result;
 }
 
 int output_flush(struct output *output, struct error *error)
 {
-    struct buf *gathered = &output->gathered;
+    struct spool *gathered = &output->gathered;
     const struct output_mark durable = output->marks[OUTPUT_SYNCING];
     int result = 0;
 
     if (output->broken)
         return error_set(error, ERROR_SYSTEM, "cannot write the results to stdout");
-    if (durable.bytes > 0 && visible_write(STDOUT_FILENO, gathered->data, durable.bytes) != 0)
-        result = error_system(error, errno, "cannot write the results to stdout");
+    if (durable.bytes > 0)
+        result = print_gathered(gathered, durable.bytes, error);
     output->broken = result != 0;
-    buf_consume(gathered, durable.bytes);
+    spool_consume(gathered, durable.bytes);
     for (int stage = 0; stage < OUTPUT_STAGES; stage++)
         output->marks[stage].bytes -= durable.bytes;
     output->printed = durable.sums;
@@ -135,7 +148,7 @@ int output_flush_all(struct output *output, struct error *error)
 
 void output_drop(struct output *output)
 {
-    buf_clear(&output->gathered);
+    spool_truncate(&output->gathered, 0);
     output->sums = output->printed;
     for (int stage = 0; stage < OUTPUT_STAGES; stage++)
         output->marks[stage] = (struct output_mark){0, output->printed};
@@ -143,12 +156,20 @@ void output_drop(struct output *output)
 
 void output_free(struct output *output)
 {
-    buf_free(&output->gathered);
+    spool_free(&output->gathered);
+    buf_free(&output->line);
 }
 
-static int gathered(const struct output *output, struct error *error)
+/* The lines made are gathered. */
+static int gather(struct output *output, struct error *error)
 {
-    return buf_failed(&output->gathered) ? error_memory(error, "a line of output") : 0;
+    struct buf *line = &output->line;
+    const int result = buf_failed(line) ? error_memory(error, "a line of output") : 0;
+
+    if (result == 0)
+        spool_append(&output->gathered, line->data, line->length);
+    buf_clear(line);
+    return result != 0 ? result : spool_check(&output->gathered, error);
 }
 
 static void add_known(int64_t *sum, int64_t number)
@@ -594,7 +615,7 @@ static void put_text_summary(const struct output *output, struct buf *line, doub
 int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error)
 {
-    struct buf *lines = &output->gathered;
+    struct buf *lines = &output->line;
 
     add_up(output, report);
     if (output->json) {
@@ -605,7 +626,7 @@ int output_delivery(struct output *output, const struct delivery_report *report,
         put_text_delivery(output, lines, report);
     }
     output->begun = true;
-    return gathered(output, error);
+    return gather(output, error);
 }
 
 int output_result(struct output *output, const struct output_result *result, struct error *error)
@@ -615,15 +636,15 @@ int output_result(struct output *output, const struct output_result *result, str
     output->sums.rejected_later += !result->fulfilled && !result->shown;
     output->begun = true;
     if (output->json)
-        put_json_result(&output->gathered, result);
+        put_json_result(&output->line, result);
     else
-        put_text_result(output, &output->gathered, result);
-    return gathered(output, error);
+        put_text_result(output, &output->line, result);
+    return gather(output, error);
 }
 
 int output_unresolved(struct output *output, const char *place, bool again, struct error *error)
 {
-    struct buf *lines = &output->gathered;
+    struct buf *lines = &output->line;
 
     output->begun = true;
     if (output->json) {
@@ -634,16 +655,16 @@ int output_unresolved(struct output *output, const char *place, bool again, stru
     } else {
         buf_printf(lines, "%8s%s: unresolved\n", "", place);
     }
-    return gathered(output, error);
+    return gather(output, error);
 }
 
 int output_summary(struct output *output, double seconds, struct error *error)
 {
     if (output->json)
-        put_json_summary(output, &output->gathered, seconds);
+        put_json_summary(output, &output->line, seconds);
     else
-        put_text_summary(output, &output->gathered, seconds);
-    if (gathered(output, error) != 0)
+        put_text_summary(output, &output->line, seconds);
+    if (gather(output, error) != 0)
         return -1;
     return output_flush_all(output, error);
 }

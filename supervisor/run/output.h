@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/output/spool.h"
 #include "gas/gas_model.h"
 #include "supervisor/schedule/log/delivery_report.h"
 
@@ -68,7 +69,8 @@ struct output {
     int64_t quarantined; /* vats, at the run's end */
     const char *sandbox; /* how workers are confined, for the summary; borrowed */
 
-    struct buf gathered;     /* lines that are not printed yet */
+    struct spool gathered;   /* lines that are not printed yet */
+    struct buf line;         /* being made */
     struct output_sums sums; /* up to the last of these */
     struct output_mark marks[OUTPUT_STAGES];
     struct output_sums printed; /* up to the last line printed */
@@ -90,7 +92,7 @@ void output_init(struct output *output, bool json, bool costs, const struct gas_
 /* Adds the column of gas burnt, before anything is printed. */
 void output_show_burnt(struct output *output);
 
-/* Each adds lines. 0, or -1 with ERROR_SYSTEM when memory ran out. */
+/* Each adds lines. 0, or -1 with ERROR_SYSTEM when memory or the temporary file ran out. */
 int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error);
 int output_result(struct output *output, const struct output_result *result, struct error *error);

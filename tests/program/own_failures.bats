@@ -134,6 +134,21 @@ poison() {
     done
 }
 
+@test "a worker that hangs while it writes a snapshot: the others continue after a minute" {
+    # It may take that long, however little a delivery may.
+    poison hang > lines
+    head -c 100 /dev/zero > tally
+    runs store --sandbox off --worker ./worker --delivery-timeout 1 --retries 0 "${vats[@]}" lines
+    assert_status 5
+    said 'vat bad, its snapshot: it took longer than 60 s' \
+        'vat bad is in quarantine: its snapshot cannot be ' '--release' '--upgrade' '--terminate'
+    assert_equal "$(deliveries | grep -c bad)" 3
+    assert_equal "$(deliveries | grep -c good)" 4
+    good_goes_on store --sandbox off --worker ./worker
+    : > tally
+    released store --sandbox off --worker ./worker
+}
+
 # whole_store: of both vats, with two snapshots each and a delivery behind the last.
 whole_store() {
     local i

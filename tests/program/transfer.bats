@@ -11,6 +11,8 @@ export const put = (key, n) => { store.set(key, 'x'.repeat(n)); };
 export const get = (key, times) => { for (let i = 0; i < times; i += 1) store.get(key); };
 export const put_often = (n, times) => { for (let i = 0; i < times; i += 1) store.set(`${i}`, 'y'.repeat(n)); };
 export const say = (n, times) => { for (let i = 0; i < times; i += 1) console.log('z'.repeat(n)); return times; };
+export const back = n => 'b'.repeat(n);
+export const values = n => JSON.parse(`[${'{},'.repeat(n)}0]`);
 export const one = () => 1;
 END
 }
@@ -112,7 +114,8 @@ peak() {
 
     rm -f input
     mkfifo input
-    "$BUILD/gaspipe" run --json --counter none --vat it=it.js "${@:2}" input > out 2> err 3>&- &
+    "$BUILD/gaspipe" run --json --counter none --compute-limit 2000000000 --vat it=it.js \
+        "${@:2}" input > out 2> err 3>&- &
     pid=$!
     exec {feed}> input
     cat "$1" >&"$feed"
@@ -141,4 +144,66 @@ peak() {
     most=$(peak beyond --vat other=it.js --store store.beyond --slog slog.beyond)
     [ "$most" -lt 300000 ] || fail "beyond: $most kB"
     grep -q 'more than the 67108864 bytes' out
+}
+
+# message LENGTH: a line with so long an argument.
+message() {
+    echo "{\"vat\":\"it\",\"method\":\"one\",\"args\":[\"$(head -c "$1" /dev/zero | tr '\0' a)\"]}"
+}
+
+@test "one message, result or value of the longest that there may be takes less than 300 MB" {
+    local most input long=24900000
+
+    [ "$BUILD" = "$NATIVE" ] || skip 'a sanitized program takes more memory'
+    { message $long; line one ''; } > message
+    { line back $long; line one ''; } > back
+    { line put "\"a\",$long"; line get '"a",1'; line one ''; } > value
+    # Values that take more memory than their text.
+    { line values 380000; line one ''; } > values
+    for input in message back value values; do
+        for options in '' "--store store.$input --slog slog.$input"; do
+            # shellcheck disable=SC2086 # several words
+            most=$(peak $input $options)
+            [ "$most" -lt 300000 ] || fail "$input $options: $most kB"
+            assert_equal "$(jq -s 'map(select(.kind == "delivery" and .status != "ok")) | length' out)" 0
+        done
+    done
+}
+
+@test "what is longer than a frame ends its vat, or is refused with its line" {
+    local first
+
+    { line back 26000000; line one ''; } > deliveries
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter none --vat it=it.js deliveries
+    assert_status 1
+    first=$(outcome)
+    [[ $first == *'A message is too long for a frame: more than the 25165824 bytes of a frame'* ]] || fail "$first"
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter none --snapshot-initial 1 --vat it=it.js deliveries
+    assert_equal "$(outcome)" "$first"
+    message 26000000 > deliveries
+    run "$BUILD/gaspipe" run --counter none --vat it=it.js deliveries
+    assert_status 3
+    assert_output_has 'deliveries:1: the line is longer than 25165824 bytes'
+    echo "{\"vat\":\"it\",\"method\":\"one\",\"args\":[[0$(yes ,0 | head -n 800000 | tr -d '\n')]]}" > deliveries
+    run "$BUILD/gaspipe" run --counter none --vat it=it.js deliveries
+    assert_status 3
+    assert_output_has 'deliveries:1: more than 7364'
+}
+
+@test "a delivery of many syscalls: memory does not grow with them, and its total and kernel time are known" {
+    local few many
+
+    [ "$BUILD" = "$NATIVE" ] || skip 'a sanitized program takes more memory'
+    { line put '"a",3'; line get '"a",32766'; line one ''; } > few
+    { line put '"a",3'; line get '"a",300000'; line one ''; } > many
+    few=$(peak few --slog slog.few)
+    assert_equal "$(jq -c 'select(.description | . != null and test("get")) | [.pipe, .worker] | map(. > 0)' out)" '[true,true]'
+    many=$(peak many --slog slog.many)
+    [ "$many" -lt $((few + 50000)) ] || fail "$few kB, $many kB"
+    assert_equal "$(jq -c 'select(.description | . != null and test("get")) |
+        [.status, .pipe, .worker, (.kernel > 0), (.total > .kernel)]' out)" '["ok",null,null,true,true]'
+    assert_equal "$(jq -c 'select(.type == "deliver-result" and .crankNum == 5) |
+        .dr[2].timestamps | length' slog.many)" 65536
+    run --separate-stderr "$BUILD/slogreport" --strict slog.many
+    assert_status 0
 }

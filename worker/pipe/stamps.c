@@ -19,6 +19,11 @@ static int stamps_grow(struct stamps *stamps)
 
 static int stamps_add(struct stamps *stamps, struct stamp now)
 {
+    stamps->last = now;
+    if (stamps->count == STAMPS_MAX) {
+        stamps->left_out++;
+        return 0;
+    }
     if (stamps->count == stamps->capacity && stamps_grow(stamps) != 0)
         return -1;
     stamps->items[stamps->count++] = now;
@@ -33,7 +38,7 @@ int stamps_take(struct stamps *stamps)
 
 void stamps_clear(struct stamps *stamps)
 {
-    stamps->count = 0;
+    stamps->count = stamps->left_out = 0;
 }
 
 void stamps_free(struct stamps *stamps)

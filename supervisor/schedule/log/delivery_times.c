@@ -84,7 +84,7 @@ static void fill_without_worker(const struct delivery_times *times, const struct
 {
     report->total = end->returned.mono - times->sent.mono;
     report->pipe = report->worker = REPORT_NONE;
-    report->kernel = 0;
+    report->kernel = times->more_kernel;
     for (size_t i = 0; i < times->request_count; i++)
         report->kernel += times->requests[i].answered.mono - times->requests[i].come.mono;
 }
@@ -95,6 +95,10 @@ int delivery_times_fill(struct delivery_times *times, const struct delivery_end 
     bool precise = has_monotonic_stamps(times, end);
     struct model_delivery delivery = {0};
 
+    if (times->more > 0 && end->meter != NULL && end->meter->stamp_count > 0) {
+        fill_without_worker(times, end, report);
+        return 0;
+    }
     if (split_delivery(times, end, precise, &delivery, error) != 0)
         return -1;
     report->total = delivery.total;
@@ -112,15 +116,22 @@ int delivery_times_fill(struct delivery_times *times, const struct delivery_end 
 void delivery_times_clear(struct delivery_times *times)
 {
     times->sent = (struct stamp){0};
-    times->request_count = 0;
+    times->request_count = times->more = 0;
+    times->more_kernel = 0;
 }
 
 int delivery_times_add(struct delivery_times *times, struct stamp come, struct stamp answered,
                        struct error *error)
 {
-    struct request_times *requests = array_reserve(times->requests, &times->request_capacity,
-                                                   times->request_count + 1, sizeof *requests);
+    struct request_times *requests;
 
+    if (times->request_count == DELIVERY_TIMES_MAX) {
+        times->more++;
+        times->more_kernel += answered.mono - come.mono;
+        return 0;
+    }
+    requests = array_reserve(times->requests, &times->request_capacity, times->request_count + 1,
+                             sizeof *requests);
     if (requests == NULL)
         return error_memory(error, "a request");
     times->requests = requests;

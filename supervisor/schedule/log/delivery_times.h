@@ -20,14 +20,19 @@ struct request_times {
  */
 struct delivery_times {
     struct stamp sent;
-    struct request_times *requests; /* owned */
+    struct request_times *requests; /* the first ones, owned */
     size_t request_count, request_capacity;
+    size_t more;         /* requests behind these */
+    int64_t more_kernel; /* nanoseconds that they took */
 
     struct model_event *events;
     int64_t *stamps;
     size_t event_capacity, stamp_capacity;
     struct spans spans;
 };
+
+/* As many as a worker has stamps for (worker/pipe/stamps.h). */
+enum { DELIVERY_TIMES_MAX = 32767 };
 
 /* Forgets the moments and keeps the memory. */
 void delivery_times_clear(struct delivery_times *times);
@@ -41,9 +46,9 @@ int delivery_times_add(struct delivery_times *times, struct stamp come, struct s
  * Fills the report's total, pipe, worker and kernel. A worker that stamps with
  * CLOCK_MONOTONIC, as ours does, is measured with it, in nanoseconds; another, such as
  * xsnap-worker, with its timestamps and CLOCK_REALTIME here, in microseconds. pipe and
- * worker are REPORT_NONE if stamps are missing, or if the worker's clock is not this
- * host's or was set meanwhile; without any stamps kernel is REPORT_NONE too. -1 when
- * memory ran out.
+ * worker are REPORT_NONE if stamps are missing, as those of requests after DELIVERY_TIMES_MAX, or
+ * if the worker's clock is not this host's or was set meanwhile; without any stamps kernel is
+ * REPORT_NONE too. -1 when memory ran out.
  */
 int delivery_times_fill(struct delivery_times *times, const struct delivery_end *end,
                         struct delivery_report *report, struct error *error);

@@ -13,7 +13,7 @@
 
 enum { LENGTH_MAX = 6 * SPOOL_MEMORY };
 
-static char expected[LENGTH_MAX], pattern[LENGTH_MAX];
+static char expected[LENGTH_MAX], pattern[LENGTH_MAX], read_back[2 * SPOOL_MEMORY];
 
 struct reading {
     size_t length;
@@ -44,6 +44,12 @@ static void check(struct spool *spool, size_t length)
     if (length > 0)
         assert_memory_equal(bytes.iov_base, expected, length);
     spool_unmap(spool, bytes);
+    for (size_t at = 0; at < length; at += length / 3 + 1) {
+        const size_t some = length - at < sizeof read_back ? length - at : sizeof read_back;
+
+        assert_int_equal(spool_read(spool, at, read_back, some, &error), 0);
+        assert_memory_equal(read_back, expected + at, some);
+    }
 }
 
 static uint32_t next_random(void)
@@ -67,7 +73,20 @@ static void any_pieces_come_back(void **state)
     for (int step = 0; step < 400; step++) {
         const size_t more = (size_t)next_random() % (step % 8 == 0 ? 2 * SPOOL_MEMORY : 100000);
 
-        if (length + more > LENGTH_MAX || step % 5 == 4) {
+        if (step % 7 == 3) {
+            const size_t place = length > 0 ? (size_t)next_random() % length : 0;
+            const size_t taken = length > 0 ? (size_t)next_random() % length / 4 : 0;
+
+            if (length + 300 <= LENGTH_MAX) {
+                spool_insert(&spool, place, pattern + step, 300);
+                memmove(expected + place + 300, expected + place, length - place);
+                memcpy(expected + place, pattern + step, 300);
+                length += 300;
+            }
+            spool_consume(&spool, taken);
+            length -= taken;
+            memmove(expected, expected + taken, length);
+        } else if (length + more > LENGTH_MAX || step % 5 == 4) {
             length = step % 50 == 49 || length == 0 ? 0 : (size_t)next_random() % length;
             spool_truncate(&spool, length);
         } else {

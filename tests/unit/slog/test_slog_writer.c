@@ -536,6 +536,84 @@ static void many_lines_can_be_kept_aside(void **state)
     buf_free(&content);
 }
 
+/* Ten kilobytes. */
+static void write_number(struct slog_writer *writer, int number)
+{
+    static char filling[10000];
+    struct error error;
+
+    memset(filling, 'x', sizeof filling);
+    slog_line_begin(writer, "number");
+    slog_field_integer(writer, "n", number);
+    slog_field_string(writer, "filling", filling, sizeof filling);
+    assert_int_equal(slog_line_end(writer, after(number), &error), 0);
+}
+
+static void write_numbers(struct slog_writer *writer, int from, int to)
+{
+    for (int number = from; number < to; number++)
+        write_number(writer, number);
+}
+
+/* The numbers of the lines stand in their order, from 0 on. */
+static void expect_numbers(const char *path, int count)
+{
+    static const char mark[] = "{\"type\":\"number\",\"n\":";
+    struct buf content = {0};
+    const char *at = lines_of(path, &content);
+    int number = 0;
+
+    while (*at != '\0') {
+        if (strncmp(at, mark, strlen(mark)) == 0)
+            assert_int_equal(strtol(at + strlen(mark), NULL, 10), number++);
+        at = strchr(at, '\n') + 1;
+    }
+    assert_int_equal(number, count);
+    buf_free(&content);
+}
+
+/* Kilobytes that this process has had at most. */
+static long peak_memory(void)
+{
+    struct rusage usage;
+
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+static void lines_that_wait_take_little_memory(void **state)
+{
+    const struct place *place = *state;
+    struct slog_writer *writer = open_writer(place->path);
+    struct slog_writer *late[2] = {slog_writer_aside(writer), slog_writer_aside(writer)};
+    struct slog_writer *aside = slog_writer_aside(writer);
+    const long before = peak_memory();
+    struct error error;
+
+    write_numbers(writer, 0, 100);
+    assert_true(slog_gap_leave(writer));
+    write_numbers(writer, 101, 700);
+    assert_int_equal(slog_writer_end_block(writer, &error), 0);
+    write_numbers(writer, 700, 2000);
+    assert_true(slog_gap_leave(writer));
+    write_numbers(writer, 2001, 3000);
+    write_numbers(aside, 3000, 5000);
+    assert_int_equal(slog_writer_join(writer, aside, &error), 0);
+    write_numbers(writer, 5000, 5010);
+    assert_int_equal(slog_writer_end_block(writer, &error), 0);
+    write_number(late[0], 100);
+    assert_int_equal(slog_gap_fill(writer, late[0], &error), 0);
+    assert_int_equal(slog_writer_flush_blocks(writer, &error), 0);
+    write_number(late[1], 2000);
+    assert_int_equal(slog_gap_fill(writer, late[1], &error), 0);
+    assert_int_equal(slog_writer_flush(writer, &error), 0);
+#ifndef __SANITIZE_ADDRESS__
+    assert_true(peak_memory() < before + 20 * 1024); /* of 50 MB of lines */
+#endif
+    expect_numbers(place->path, 5010);
+    close_writer(writer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -547,6 +625,7 @@ int main(void)
         WITH_PLACE(blocks_in_front_of_a_gap_are_written),
         WITH_PLACE(parts_end_around_a_gap_too),
         WITH_PLACE(gaps_are_limited),
+        WITH_PLACE(lines_that_wait_take_little_memory),
         WITH_PLACE(writes_fields_in_swingset_order),
         WITH_PLACE(the_start_line_has_the_fingerprint),
         WITH_PLACE(leaves_out_the_crank_in_a_replay),

@@ -154,6 +154,23 @@ static void test_worker_that_died(void **state)
     assert_int_equal(story.report.kernel, REPORT_NONE);
 }
 
+static void of_very_many_requests_the_total_and_the_kernels_time_are_known(void **state)
+{
+    struct story story;
+    struct error error;
+
+    (void)state;
+    set_up(&story);
+    for (int i = 0; i < 2 * DELIVERY_TIMES_MAX; i++)
+        assert_int_equal(delivery_times_add(&story.times, at(35), at(36), &error), 0);
+    assert_true(story.times.request_capacity < 2 * DELIVERY_TIMES_MAX);
+    story.end.returned = at(TOTAL);
+    times_of(&story);
+    assert_int_equal(story.report.total, 1000 * TOTAL);
+    assert_int_equal(story.report.pipe, REPORT_NONE);
+    assert_int_equal(story.report.kernel, 1000 * (KERNEL + 2 * DELIVERY_TIMES_MAX));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +181,7 @@ int main(void)
         cmocka_unit_test(test_clock_set_within_the_delivery),
         cmocka_unit_test(test_stamps_that_are_not_all_there),
         cmocka_unit_test(test_worker_that_died),
+        cmocka_unit_test(of_very_many_requests_the_total_and_the_kernels_time_are_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
