@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,6 +148,17 @@ int io_check_file(const char *path, struct error *error)
     if (lstat(path, &status) != 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : io_unreadable(path, error);
     return S_ISREG(status.st_mode) ? 0 : refuse_kind(path, status.st_mode, error);
+}
+
+int io_refuse_fifo(const char *path, struct error *error)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode) || strcmp(path, "/dev/stdin") == 0 ||
+        strncmp(path, "/dev/fd/", strlen("/dev/fd/")) == 0 ||
+        strncmp(path, "/proc/", strlen("/proc/")) == 0)
+        return 0;
+    return refuse_kind(path, status.st_mode, error);
 }
 
 static int check_opened(int fd, const char *path, uint64_t limit, struct error *error)

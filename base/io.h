@@ -59,6 +59,10 @@ int io_open_file(int folder, const char *path, int flags, uint64_t limit, int *f
  * regular file; 0 also when there is nothing. */
 int io_check_file(const char *path, struct error *error);
 
+/* -1 with ERROR_INPUT when the path is a FIFO's, which might wait for a writer for ever. An open
+ * descriptor (/dev/stdin, /dev/fd/N, as process substitution names it) is none. */
+int io_refuse_fifo(const char *path, struct error *error);
+
 /*
  * Appends the whole of a file to *content. Refuses, before taking memory, a
  * file longer than `limit` bytes. 0, or -1 with ERROR_INPUT (missing, not

@@ -181,8 +181,10 @@ int contract_file_read(struct contract_file *contract, const char *path, struct 
 {
     struct buf text = {0};
     json_t *bundle = NULL;
-    int result = io_read_file(path, CONTRACT_SIZE_MAX, &text, error);
+    int result = io_refuse_fifo(path, error);
 
+    if (result == 0)
+        result = io_read_file(path, CONTRACT_SIZE_MAX, &text, error);
     if (result == 0 && buf_string(&text) == NULL)
         result = error_memory(error, "a contract");
     if (result == 0 && is_blank(&text))

@@ -176,3 +176,17 @@ fleet() {
     fleet submit --nats "nats://127.0.0.1:$port" "$DATA/swingset.slog.zst"
     assert_bad_input 3 "nats://127.0.0.1:$port: its stream GASPIPE_OBJECTS is of another shape"
 }
+
+@test "submit waits for a server of the cluster that is not there yet" {
+    local late=$BATS_FILE_TMPDIR/late submit
+
+    start_cluster "$late" 2 -V
+    "$BUILD/gaspipe" fleet submit --json --nats "$(cat "$late/url")" --replicas 3 --vat v4 \
+        "$DATA/swingset.slog.zst" > submit.out 2> submit.err 3>&- &
+    submit=$!
+    # It was refused once: "no suitable peers for placement".
+    wait_for 120 grep -qs 'no suitable peers for placement' "$late"/server*.log
+    cluster_server "$late" 2
+    wait "$submit" || fail "$(cat submit.err)"
+    grep -q '"added":1' submit.out || fail "$(cat submit.out)"
+}

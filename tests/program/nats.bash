@@ -25,7 +25,7 @@ serve() {
 
 # ---- a cluster of three, in a folder of its own ----
 
-# cluster_server FOLDER NUMBER: starts one, for the first time or again; its pid goes to FOLDER/pidNUMBER.
+# cluster_server FOLDER NUMBER OPTION...: starts one, for the first time or again; its pid goes to FOLDER/pidNUMBER.
 cluster_server() {
     local folder=$1 number=$2 ports routes
 
@@ -33,21 +33,21 @@ cluster_server() {
     read -ra routes < "$folder/routes"
     nats-server -js -sd "$folder/js$number" -n "server$number" -a 127.0.0.1 -p "${ports[number]}" \
         --cluster_name test --cluster "nats://127.0.0.1:${routes[number]}" \
-        --routes "$(printf ',nats://127.0.0.1:%s' "${routes[@]}" | cut -c 2-)" \
+        --routes "$(printf ',nats://127.0.0.1:%s' "${routes[@]}" | cut -c 2-)" "${@:3}" \
         >> "$folder/server$number.log" 2>&1 3>&- &
     echo $! > "$folder/pid$number"
     echo $! >> "$BATS_FILE_TMPDIR/servers"
 }
 
-# start_cluster FOLDER: its URL goes to FOLDER/url.
+# start_cluster FOLDER [COUNT OPTION...]: its URL goes to FOLDER/url. COUNT: of the servers that are started now.
 start_cluster() {
-    local i
+    local i count=${2:-3}
 
     mkdir "$1"
     echo "$(free_port) $(free_port) $(free_port)" > "$1/ports"
     echo "$(free_port) $(free_port) $(free_port)" > "$1/routes"
-    for i in 0 1 2; do cluster_server "$1" $i; done
-    for i in 0 1 2; do wait_for 30 grep -q 'Server is ready' "$1/server$i.log"; done
+    for ((i = 0; i < count; i++)); do cluster_server "$1" $i "${@:3}"; done
+    for ((i = 0; i < count; i++)); do wait_for 30 grep -q 'Server is ready' "$1/server$i.log"; done
     sed 's/^/nats:\/\/127.0.0.1:/; s/ /,nats:\/\/127.0.0.1:/g' "$1/ports" > "$1/url"
 }
 

@@ -75,3 +75,21 @@ refuses() {
         done
     done
 }
+
+@test "a contract that is a FIFO, unless it is an open descriptor" {
+    local option
+
+    mkfifo fifo
+    for option in --vat --bundle --upgrade --new-vat; do
+        "$BUILD/gaspipe" run --counter none --store store --vat "$keeper" lines > /dev/null
+        refuses 3 'fifo: is a FIFO, not a file' "$BUILD/gaspipe" run --counter none --store store --new-input \
+            "$option" keeper=fifo lines
+        rm -r store
+    done
+    run "$BUILD/gaspipe" run --counter none --vat keeper=<(cat "$ROOT/examples/token/contract.js") lines
+    assert_status 0
+    # shellcheck disable=SC2016 # a shell of its own
+    run bash -c 'cat "$1" | "$2" run --counter none --vat keeper=/dev/stdin lines' - \
+        "$ROOT/examples/token/contract.js" "$BUILD/gaspipe"
+    assert_status 0
+}

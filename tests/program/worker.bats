@@ -135,13 +135,13 @@ answers() {
 }
 
 @test "a message that is too long for a frame is not sent: status 34" {
-    "$NATIVE/gaspipe-worker" 3< <(answers 67104000) 4> "$BATS_TEST_TMPDIR/frames"
-    [ "$(wc -c < "$BATS_TEST_TMPDIR/frames")" -gt 67104000 ]
-    worker < <(answers 67108000)
+    "$NATIVE/gaspipe-worker" 3< <(answers 25161000) 4> "$BATS_TEST_TMPDIR/frames"
+    [ "$(wc -c < "$BATS_TEST_TMPDIR/frames")" -gt 25161000 ]
+    worker < <(answers 25165800)
     assert_status 34
     assert_output_has 'too long for a frame'
     worker < <(frame \
-        'eglobalThis.handleCommand = () => issueCommand(new ArrayBuffer(67108000))' '?')
+        'eglobalThis.handleCommand = () => issueCommand(new ArrayBuffer(25165800))' '?')
     assert_status 34
 }
 
