@@ -212,6 +212,20 @@ static bool next_entry(struct cursor *section, struct cursor *entry, uint32_t *i
     return !entry->bad;
 }
 
+/* What the CIE that begins at that offset says. False: none does. */
+static bool find_common(const struct cursor *section, size_t at, struct common *common)
+{
+    struct cursor from = *section, entry;
+    size_t id_at;
+    uint32_t id;
+
+    from.at = from.begin + at;
+    if (!next_entry(&from, &entry, &id, &id_at) || id != 0)
+        return false;
+    read_common(&entry, common);
+    return !entry.bad;
+}
+
 int unwind_starts_read(const uint8_t *bytes, size_t length, uint64_t address,
                        struct unwind_start **starts, size_t *count, struct error *error)
 {
@@ -222,16 +236,14 @@ int unwind_starts_read(const uint8_t *bytes, size_t length, uint64_t address,
     uint32_t id;
 
     while (next_entry(&section, &entry, &id, &id_at)) {
-        if (id == 0) {
-            read_common(&entry, &common);
-            common_at = entry.bad ? SIZE_MAX : id_at - 4;
-        } else if (id_at - id == common_at) { /* always the CIE before it, as linkers write it */
-            if (read_range(&entry, &common, &found, error) != 0) {
-                free(found.items);
-                return -1;
-            }
-        } else {
-            common_at = SIZE_MAX;
+        if (id == 0 || id > id_at) /* a CIE, or no entry that can be */
+            continue;
+        /* A linker keeps one of several equal CIEs: an FDE's need not be the one before it. */
+        if (id_at - id != common_at)
+            common_at = find_common(&section, id_at - id, &common) ? id_at - id : SIZE_MAX;
+        if (common_at != SIZE_MAX && read_range(&entry, &common, &found, error) != 0) {
+            free(found.items);
+            return -1;
         }
     }
     *starts = found.items;
