@@ -37,6 +37,24 @@ static bool has_interpreter(int fd, const Elf64_Ehdr *head)
     return false;
 }
 
+/* Whether the file has a section of that name. */
+static bool has_section(int fd, const Elf64_Ehdr *head, const char *wanted)
+{
+    Elf64_Shdr names, section;
+    char name[32] = "";
+
+    if (pread(fd, &names, sizeof names, (off_t)(head->e_shoff + head->e_shstrndx * sizeof names)) !=
+        sizeof names)
+        return false;
+    for (unsigned i = 0; i < head->e_shnum; i++)
+        if (pread(fd, &section, sizeof section, (off_t)(head->e_shoff + i * sizeof section)) ==
+                sizeof section &&
+            pread(fd, name, sizeof name - 1, (off_t)(names.sh_offset + section.sh_name)) > 0 &&
+            strcmp(name, wanted) == 0)
+            return true;
+    return false;
+}
+
 int trace_child_check(const char *program, struct error *error)
 {
     const int fd = open(program, O_RDONLY | O_CLOEXEC);
@@ -53,6 +71,11 @@ int trace_child_check(const char *program, struct error *error)
     else if (!has_interpreter(fd, &head))
         result = error_set(error, ERROR_INPUT,
                            "%s is linked statically: no agent can be preloaded into it", program);
+    else if (has_section(fd, &head, ".gopclntab"))
+        result = error_set(error, ERROR_INPUT,
+                           "%s is written in Go, whose runtime ends a program when it finds a "
+                           "trampoline on a stack",
+                           program);
     else if ((status.st_mode & (S_ISUID | S_ISGID)) != 0)
         result =
             error_set(error, ERROR_INPUT,
@@ -493,7 +516,9 @@ static void undo_calls(const struct trace_attached *attached, int fd)
 static int detach_stopped(struct attaching *attaching, struct error *error)
 {
     const struct trace_attached *const attached = attaching->attached;
+    struct error ignored;
     int result, fd;
+    bool busy;
 
     if (trace_threads_stop(&attaching->threads, attached->process, error) != 0)
         return -1;
@@ -503,6 +528,10 @@ static int detach_stopped(struct attaching *attaching, struct error *error)
         undo_calls(attached, fd);
         close(fd);
     }
+    /* A thread that is let go waits for nobody, and would write over what is in a full ring. Once
+     * that is empty, it has room for the exits of all calls that are open. */
+    if (trace_ring_step(attached->ring, attached->sink, &busy, result == 0 ? error : &ignored) != 0)
+        result = -1;
     trace_ring_let_go(attached->ring);
     trace_threads_release(&attaching->threads);
     return result;

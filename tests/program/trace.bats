@@ -511,6 +511,28 @@ may_trace() {
     ends
 }
 
+@test "trace --process: whoever waits for the reader loses no event when the tracer leaves" {
+    may_trace
+    begins busy
+    "$BUILD/gaspipe" trace --when-full wait -p "$target" --seconds 0.3 --report report
+    grep -q '^[0-9]* events, 0 lost' report
+    ends
+    assert_equal "$(tail -n 1 printed)" '0 wrong' 'what it computed'
+}
+
+# A dynamic program with the table that Go's runtime looks code up in.
+@test "trace: a program in Go is refused, and goes on" {
+    may_trace
+    { cat "$BATS_TEST_DIRNAME/traced.c" && echo '__asm__(".section .gopclntab,\"a\"\n.long 0\n.previous");'; } |
+        ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O2 -fexceptions -I"$ROOT" -x c - -o like-go -lpthread
+    run --separate-stderr "$BUILD/gaspipe" trace -- ./like-go calls
+    assert_bad_input 3 'is written in Go'
+    TRACED=$PWD/like-go begins wait
+    run --separate-stderr "$BUILD/gaspipe" trace -p "$target"
+    assert_bad_input 3 'is written in Go'
+    ends
+}
+
 # More events than the ring has room for; that nobody waits then tests/unit/trace/test_exit_notifier.c tells.
 @test "trace --process: a tracer that is killed leaves the process to go on" {
     may_trace

@@ -309,7 +309,7 @@ static bool wait_for_room(struct lane *lane, uint64_t published)
         if (end == WAKE_ALONE || waits >= WAITS_MAX)
             head->policy = TRACE_DROP;
     }
-    return false;
+    return !is_full(lane, published); /* the tracer may have left with all that was read */
 }
 
 static void open_chunk(struct lane *lane, uint64_t number)

@@ -137,7 +137,7 @@ int compare_command_open(struct compare_command *command, const char *text,
     *command = (struct compare_command){.arguments = arguments, .agrees = true};
     if (text != NULL && split(command, text, error) != 0)
         return -1;
-    for (const char *const *word = command->arguments; *word != NULL; word++)
+    for (const char *const *word = command->arguments; word != NULL && *word != NULL; word++)
         buf_printf(&command->text, "%s%s", word == command->arguments ? "" : " ", *word);
     return buf_string(&command->text) != NULL ? 0 : error_memory(error, "a command");
 }
