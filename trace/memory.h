@@ -20,7 +20,7 @@
 #define TRACE_MAGIC UINT64_C(0x6563617274736167) /* "gastrace" */
 
 enum {
-    TRACE_VERSION = 6,
+    TRACE_VERSION = 7,
     TRACE_CHUNK_SIZE = 4096,
     TRACE_CHUNK_HEAD = 16, /* bytes before the first event */
     TRACE_CHUNK_EVENTS = (TRACE_CHUNK_SIZE - TRACE_CHUNK_HEAD) / 8,
@@ -172,6 +172,7 @@ struct trace_head {
 
     /* from the tracer */
     uint32_t patch_count, call_count;
+    uint32_t trampoline_length;         /* of each, in front of the body; 0: there is none yet */
     uint64_t computrons_at;             /* address of gastrace_computrons; 0: there is none */
     uint64_t frames[TRACE_MODULES_MAX]; /* address of each region's unwind table */
 };

@@ -533,6 +533,11 @@ may_trace() {
     ends
 }
 
+# bytes_at PID ADDRESS COUNT FORMAT: of its memory, as od(1) has them.
+bytes_at() {
+    dd if="/proc/$1/mem" bs=1 skip="$2" count="$3" status=none | od -An "-t$4" | tr -d ' '
+}
+
 # More events than the ring has room for; that nobody waits then tests/unit/trace/test_exit_notifier.c tells.
 @test "trace --process: a tracer that is killed leaves the process to go on" {
     may_trace
@@ -549,6 +554,12 @@ may_trace() {
         read -r -t 60 line <&8
         [ "$line" = 610 ]
     done
+    # A function's jump leads to a trampoline that begins with a jump to the function's body.
+    function=$((16#$(awk '/traced$/ { sub(/-.*/, "", $1); print $1; exit }' "/proc/$target/maps") +
+        16#$(nm "$TRACED" | awk '$3 == "t_fib" { print $1 }')))
+    assert_equal "$(bytes_at "$target" "$function" 1 x1)" e9 'the patch'
+    distance=$(bytes_at "$target" $((function + 1)) 4 d4)
+    assert_equal "$(bytes_at "$target" $((function + 5 + distance)) 1 x1)" e9 'the trampoline'
     ends
 }
 

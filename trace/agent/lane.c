@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "trace/agent/clock.h"
@@ -177,6 +178,7 @@ enum {
     CHUNK_WORDS = TRACE_CHUNK_SIZE / 8,
     CHUNK_FIRST = TRACE_CHUNK_HEAD / 8,
     RESTATED_MAX = 400,
+    JUMP_SIZE = 5,
     FAR = 64 * 1024, /* bytes of stack that are seldom unwound at a time */
 };
 
@@ -340,6 +342,65 @@ static uint64_t *begin_anew(struct lane *lane, uint64_t event)
     return (uint64_t *)at;
 }
 
+/* ---- without a tracer ---- */
+
+/* Eight bytes at once, at an address that is a multiple of eight: no thread meets half of a jump.
+ */
+static void switch_off(uint64_t trampoline)
+{
+    const int32_t distance = (int32_t)(head->trampoline_length - JUMP_SIZE);
+    uint64_t *const place = (uint64_t *)trampoline;
+    union {
+        uint64_t word;
+        uint8_t bytes[8];
+    } first = {.word = *place};
+
+    first.bytes[0] = 0xe9;
+    for (int i = 0; i < 4; i++)
+        first.bytes[i + 1] = (uint8_t)((uint32_t)distance >> 8 * i);
+    __atomic_store_n(place, first.word, __ATOMIC_RELEASE);
+}
+
+static bool protect_regions(int protection)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < region_count; i++)
+        good &= system_call(SYS_mprotect, (long)regions[i].begin,
+                            (long)(regions[i].end - regions[i].begin), protection, 0) == 0;
+    return good;
+}
+
+/* Where a patch jumps to. */
+static uint64_t trampoline_of(const struct trace_patch *patch)
+{
+    uint32_t distance = 0;
+
+    for (int i = 0; i < 4; i++)
+        distance |= (uint32_t)patch->after[i + 1] << 8 * i;
+    return patch->address + JUMP_SIZE + (uint64_t)(int64_t)(int32_t)distance;
+}
+
+/*
+ * The tracer has been killed, and nobody puts the text back. To write there, all threads would have
+ * to stand still; but a trampoline can be led past while it is executed, and costs no more than two
+ * jumps then. Not where a filter of system calls could end the process for that.
+ */
+static void stop_tracing(void)
+{
+    static _Atomic bool stopped;
+    const struct trace_patch *const patches =
+        (const struct trace_patch *)((const char *)head + head->patches_at);
+
+    if (atomic_exchange(&stopped, true) || system_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != 0 ||
+        !protect_regions(PROT_READ | PROT_WRITE | PROT_EXEC))
+        return;
+    for (uint32_t i = 0; i < head->patch_count; i++)
+        if (in_trampolines(trampoline_of(&patches[i])))
+            switch_off(trampoline_of(&patches[i]));
+    (void)protect_regions(PROT_READ | PROT_EXEC);
+}
+
 static uint64_t *drop_chunk(struct lane *lane, uint64_t event)
 {
     lane->lost += CHUNK_WORDS - CHUNK_FIRST - lane->restated;
@@ -352,6 +413,8 @@ static uint64_t *next_chunk(struct lane *lane, uint64_t event)
 {
     const uint64_t published = atomic_load_explicit(&lane->shared->head, memory_order_relaxed);
 
+    if ((atomic_load(&lane->shared->wake_word) & TRACE_WAKE_TRACER) == 0)
+        stop_tracing();
     if (is_full(lane, published) && (head->policy != TRACE_WAIT || !wait_for_room(lane, published)))
         return drop_chunk(lane, event);
     atomic_store_explicit(&lane->shared->head, published + 1, memory_order_release);

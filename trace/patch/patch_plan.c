@@ -87,7 +87,8 @@ static uint64_t next_place(const struct filling *filling)
                : 0;
 }
 
-static void add_patch(struct filling *filling, const struct code_function *function, uint64_t place)
+static void add_patch(struct filling *filling, const struct code_function *function, uint64_t place,
+                      size_t length)
 {
     struct trace_patch *const patches =
         (struct trace_patch *)(filling->memory + filling->head->patches_at);
@@ -98,6 +99,7 @@ static void add_patch(struct filling *filling, const struct code_function *funct
     const uint8_t *const bytes = module_code_bytes(filling->code, function->address, &available);
 
     *patch = (struct trace_patch){.address = address};
+    filling->head->trampoline_length = (uint32_t)length;
     memcpy(patch->before, bytes, TRACE_JUMP_SIZE);
     patch->after[0] = 0xe9;
     memcpy(patch->after + 1, &distance, sizeof distance);
@@ -132,7 +134,7 @@ static int plan_function(struct filling *filling, const struct code_function *fu
     if (add_function(filling, &planned, "", error) != 0)
         return -1;
     filling->used = place + planned.length + moved;
-    add_patch(filling, function, place);
+    add_patch(filling, function, place, planned.length);
     return 0;
 }
 
