@@ -74,6 +74,7 @@ static const struct {
     {SCMP_SYS(ustat), ENOSYS},
     {SCMP_SYS(sysfs), ENOSYS},
     {SCMP_SYS(getcwd), EACCES},
+    {SCMP_SYS(name_to_handle_at), EACCES},
     {SCMP_SYS(getdents), EACCES},
     {SCMP_SYS(getdents64), EACCES},
     {SCMP_SYS(getxattr), EACCES},
@@ -95,6 +96,9 @@ static const struct {
     {SCMP_SYS(uname), ENOSYS},
     {SCMP_SYS(getcpu), ENOSYS},
     {SCMP_SYS(clock_getres), ENOSYS},
+    {SCMP_SYS(clock_adjtime), ENOSYS},
+    {SCMP_SYS(adjtimex), ENOSYS},
+    {SCMP_SYS(syslog), ENOSYS},
     {SCMP_SYS(sched_getaffinity), ENOSYS},
     {SCMP_SYS(sched_getparam), ENOSYS},
     {SCMP_SYS(sched_getscheduler), ENOSYS},
@@ -126,6 +130,7 @@ static const struct {
     {SCMP_SYS(timer_getoverrun), ENOSYS},
     {SCMP_SYS(rt_sigpending), ENOSYS},
     {SCMP_SYS(get_robust_list), ENOSYS},
+    {SCMP_SYS(kcmp), ENOSYS},
     {SCMP_SYS(clone3), ENOSYS}, /* the C library then tries clone() */
 };
 

@@ -485,8 +485,9 @@ static int ask_files(void)
            ASK(getxattr, path, "user.a", answers, 1) + ASK(listxattr, path, answers, 1, 0) +
            ASK(fgetxattr, 2, "user.a", answers, 1) + ASK(flistxattr, 2, answers, 1, 0) +
            ASK(ioctl, 2, 0x5401 /* TCGETS */, answers, 0) + ASK(poll, answers, 0, 0, 0) +
-           ASK(select, 0, 0, 0, 0) + ASK(getsockname, 2, answers, answers, 0) +
-           ASK(fcntl, 2, F_GETOWN, 0, 0) + ASK(fcntl, 2, F_GETSIG, 0, 0);
+           ASK(name_to_handle_at, AT_FDCWD, path, answers, answers + 64) + ASK(select, 0, 0, 0, 0) +
+           ASK(getsockname, 2, answers, answers, 0) + ASK(fcntl, 2, F_GETOWN, 0, 0) +
+           ASK(fcntl, 2, F_GETSIG, 0, 0);
 }
 
 static int ask_machine(void)
@@ -496,7 +497,10 @@ static int ask_machine(void)
            ASK(sched_getparam, 0, answers, 0, 0) + ASK(sched_getscheduler, 0, 0, 0, 0) +
            ASK(sched_get_priority_max, 0, 0, 0, 0) + ASK(sched_get_priority_min, 0, 0, 0, 0) +
            ASK(sched_rr_get_interval, 0, answers, 0, 0) + ASK(getpriority, 0, 0, 0, 0) +
-           ASK(ioprio_get, 1, 0, 0, 0) + ASK(get_mempolicy, answers, 0, 0, 0);
+           ASK(ioprio_get, 1, 0, 0, 0) + ASK(get_mempolicy, answers, 0, 0, 0) +
+           ASK(clock_adjtime, CLOCK_REALTIME, answers, 0, 0) + ASK(adjtimex, answers, 0, 0, 0) +
+           ASK(syslog, 10 /* SIZE_BUFFER */, 0, 0, 0) + ASK(mincore, 0, 0, answers, 0) +
+           ASK(sched_getattr, 0, answers, 64, 0);
 }
 
 static int ask_process(void)
@@ -507,7 +511,10 @@ static int ask_process(void)
            ASK(getresuid, answers, answers + 8, answers + 16, 0) +
            ASK(getresgid, answers, answers + 8, answers + 16, 0) + ASK(getppid, 0, 0, 0, 0) +
            ASK(getpgid, 0, 0, 0, 0) + ASK(getpgrp, 0, 0, 0, 0) + ASK(getsid, 0, 0, 0, 0) +
-           ASK(getitimer, 0, answers, 0, 0) + ASK(rt_sigpending, answers, 8, 0, 0) +
+           ASK(getitimer, 0, answers, 0, 0) + ASK(getrlimit, RLIMIT_CPU, answers, 0, 0) +
+           ASK(capget, answers, answers + 16, 0, 0) + ASK(timer_gettime, 0, answers, 0, 0) +
+           ASK(timer_getoverrun, 0, 0, 0, 0) + ASK(get_robust_list, 0, answers, answers + 8, 0) +
+           ASK(kcmp, getpid(), getpid(), 1, 0) + ASK(rt_sigpending, answers, 8, 0, 0) +
            ASK(prctl, PR_GET_NAME, answers, 0, 0) + ASK(prctl, PR_GET_SECCOMP, 0, 0, 0) +
            ASK(prctl, PR_GET_DUMPABLE, 0, 0, 0);
 }
