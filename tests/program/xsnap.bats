@@ -390,6 +390,47 @@ globalThis.change = rounds => {
     done
 }
 
+# Lists whose ends the engine keeps, and entries that it looks for in the middle of one.
+@test "promises that wait, jobs, rejections, deleted entries and named groups are the same to the last byte" {
+    same -l 100000000 -- "$(cat << 'END'
+eglobalThis.log = []; globalThis.say = what => value => { log.push(`${what}${value}`); return value; };
+globalThis.resolvers = []; globalThis.pending = Array.from({ length: 5 }, () => new Promise((...both) => resolvers.push(both)));
+for (let i = 0; i < 400; i++) {
+    pending[i % 7 % 5].then(say(`then${i}:`), say(`no${i}:`));
+    Promise.resolve(i).then(say('a')).then(say('b'));
+    if (i % 50 === 0) gc();
+}
+END
+)" "$(show 'log.splice(0).join()')" wwaiting \
+        'efor (let i = 0; i < 100; i++) pending[i % 5].then(say("later")); gc(); pending[1].then(say("last"));
+            resolvers[1][0](1); resolvers[0][1](0); resolvers[1][0](2); pending[1].then(say("settled"));
+            pending[0].catch(say("caught")); resolvers[2][0](pending[3]); resolvers[3][0](pending[4])' \
+        "$(show 'log.splice(0).join()')" wsettled \
+        'eresolvers[4][0](4)' "$(show 'log.splice(0).join()')" \
+        'eglobalThis.rejected = Array.from({ length: 300 }, (_, i) => Promise.reject(i));
+            for (const i of [0, 299, 150, 151, 149, 298, 1]) { rejected[i].catch(say("c")); rejected.push(Promise.reject(`r${i}`)); }
+            gc(); rejected.forEach((promise, i) => { if (i % 2) promise.catch(say("o")); });
+            rejected.forEach(promise => promise.then(say("never"), say("e")))' \
+        "$(show 'log.splice(0).join()')" wrejected \
+        'eglobalThis.map = new Map(); globalThis.set = new Set(); for (let i = 0; i < 300; i++) { map.set(i, `${i}`); set.add(`${i}`); }
+            globalThis.held = [map.keys(), map.entries(), set.values()]; for (const one of held) { one.next(); one.next(); }
+            for (const i of [299, 0, 1, 2, 150, 149, 151, 298, 7]) { map.delete(i); set.delete(`${i}`); map.set(i + 1000, i); }' \
+        "$(show '[...map, ...set, ...held.map(one => one.next().value)].join()')" wentries \
+        'efor (const key of map.keys()) { map.delete(key); if (key < 1100 && key % 3 === 0) map.set(key + 2000, key); }
+            set.forEach(value => { if (Number(value) % 2) set.delete(value); }); map.set("end", map.size);' \
+        "$(show '[...map, map.size, ...set, set.size, ...held.map(one => [...one].length)].join()')" wdeleted \
+        'emap.clear(); set.clear(); map.set(1, 2); set.add(3); map.delete(1); set.delete(3); map.set(4, 5)' wcleared \
+        "$(show '(() => { const names = Array.from({ length: 300 }, (_, i) => `n${i}`);
+            const pattern = names.map(name => `(?<${name}>.)`).join("") + names.map(name => `\\k<${name}>`).join("");
+            const found = new RegExp(pattern).exec(names.map((_, i) => String.fromCharCode(97 + i % 26)).join("").repeat(2));
+            const wrong = ["(?<a>.)(?<b>.)(?<a>.)", "\\k<a>(?<b>.)", "(?<a>x)\\k<a>\\k<c>"].map(source => {
+                try { return new RegExp(source).source; } catch (error) { return error.message; } });
+            return [Object.entries(found.groups).join(), ...wrong]; })()')" wgroups
+    for file in waiting settled rejected entries deleted cleared groups; do
+        cmp "theirs/$file" "ours/$file"
+    done
+}
+
 @test "snapshots of a heap after lockdown, and of a fresh one" {
     each -- wfresh elockdown 'elockdown()' wlocked
     cmp theirs/fresh ours/fresh
