@@ -38,7 +38,7 @@ struct wasm_cell {
  *   JUMP_compare            dd: left, aa: right, k
  *   JUMP_compare_K          dd: left, aa: the constant, 16 bits, sign-extended, k
  *   JUMP, JUMP_IF/UNLESS    aa: condition, k
- *   JUMP_TABLE              aa: index, k: entries; behind it a cell JUMP for each
+ *   JUMP_TABLE              aa: index, k: entries; then a cell JUMP for the default and for each
  *   load                    d, aa: address, k: offset (unsigned)
  *   store                   dd: address, aa: value, k: offset (unsigned)
  *   RETURN_ONE              aa: what is returned

@@ -307,11 +307,12 @@ static void aim_table(struct wasm_compiler *compiler, struct wasm_reader labels,
 {
     for (uint32_t i = 0; i <= count && wasm_is_emitting(compiler); i++) {
         struct wasm_control *label = label_of(compiler, wasm_read_u32(&labels));
+        const uint32_t cell = i < count ? first + 1 + i : first; /* the default comes first */
 
         if (must_move(compiler, label))
-            emit_stub(compiler, label, first + i);
+            emit_stub(compiler, label, cell);
         else
-            aim(compiler, first + i, label);
+            aim(compiler, cell, label);
     }
 }
 

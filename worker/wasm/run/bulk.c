@@ -21,7 +21,10 @@ enum wasm_trap wasm_memory_fill(struct wasm_memory *memory, uint32_t to, uint32_
 {
     if (!wasm_memory_has(memory, to, count))
         return WASM_TRAP_MEMORY;
-    memset(memory->bytes + to, (int)(byte & 0xff), count);
+    /* memset() of 0 bytes may store under an empty mask, which takes long in a page that was not
+     * written yet. */
+    if (count != 0)
+        memset(memory->bytes + to, (int)(byte & 0xff), count);
     return WASM_TRAP_NONE;
 }
 
