@@ -72,6 +72,10 @@ export const texts = () => {
   is('JSON', JSON.stringify({ a: [], b: {}, c: [undefined], d: { e: undefined } }, null, 1), '{\n "a": [],\n "b": {},\n "c": [\n  null\n ],\n "d": {}\n}');
   is('JSON with keys', JSON.stringify({ a: 1 }, ['b'], 2), '{}');
   is('charAt', [2 ** 32, 2 ** 53, -(2 ** 32), Infinity, 4294967297].map(at => 'abc'.charAt(at) + 'abc'.charCodeAt(at)), 'NaN,NaN,NaN,NaN,NaN');
+  is('substr', ['abc'.substr(1, Infinity), 'abc'.substr(-2, 2 ** 32), 'abc'.substr(1, -1), 'abc'.substr(0, NaN), 'abc'.substr(1, 1.9), 'abc'.substr(1)],
+    'bc,bc,,,b,bc');
+  is('years', [new Date(Date.UTC(12345, 0)).toISOString(), new Date(Date.UTC(105000, 0)).toUTCString(), new Date(Date.UTC(-1, 0)).toJSON(), new Date(0).toISOString()],
+    '+012345-01-01T00:00:00.000Z,Wed, 01 Jan 105000 00:00:00 GMT,-000001-01-01T00:00:00.000Z,1970-01-01T00:00:00.000Z');
   is('a place', ['abc'.charAt(1.9), 'abc'.charAt(-0.5), 'abc'.charAt('2'), 'abc'.charAt(NaN)], 'b,a,c,a');
   return 'ok';
 };
