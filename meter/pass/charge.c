@@ -1,6 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "meter/pass/charge.h"
-#include "meter/pass/ir/opcode_name.h"
+
+#include <llvm-c/Core.h>
+
+/* ---- names of opcodes ---- */
+
+static const char *const names[] = {
+    [LLVMRet] = "ret",
+    [LLVMBr] = "br",
+    [LLVMSwitch] = "switch",
+    [LLVMIndirectBr] = "indirectbr",
+    [LLVMInvoke] = "invoke",
+    [LLVMUnreachable] = "unreachable",
+    [LLVMCallBr] = "callbr",
+    [LLVMFNeg] = "fneg",
+    [LLVMAdd] = "add",
+    [LLVMFAdd] = "fadd",
+    [LLVMSub] = "sub",
+    [LLVMFSub] = "fsub",
+    [LLVMMul] = "mul",
+    [LLVMFMul] = "fmul",
+    [LLVMUDiv] = "udiv",
+    [LLVMSDiv] = "sdiv",
+    [LLVMFDiv] = "fdiv",
+    [LLVMURem] = "urem",
+    [LLVMSRem] = "srem",
+    [LLVMFRem] = "frem",
+    [LLVMShl] = "shl",
+    [LLVMLShr] = "lshr",
+    [LLVMAShr] = "ashr",
+    [LLVMAnd] = "and",
+    [LLVMOr] = "or",
+    [LLVMXor] = "xor",
+    [LLVMAlloca] = "alloca",
+    [LLVMLoad] = "load",
+    [LLVMStore] = "store",
+    [LLVMGetElementPtr] = "getelementptr",
+    [LLVMTrunc] = "trunc",
+    [LLVMZExt] = "zext",
+    [LLVMSExt] = "sext",
+    [LLVMFPToUI] = "fptoui",
+    [LLVMFPToSI] = "fptosi",
+    [LLVMUIToFP] = "uitofp",
+    [LLVMSIToFP] = "sitofp",
+    [LLVMFPTrunc] = "fptrunc",
+    [LLVMFPExt] = "fpext",
+    [LLVMPtrToInt] = "ptrtoint",
+    [LLVMIntToPtr] = "inttoptr",
+    [LLVMBitCast] = "bitcast",
+    [LLVMAddrSpaceCast] = "addrspacecast",
+    [LLVMICmp] = "icmp",
+    [LLVMFCmp] = "fcmp",
+    [LLVMPHI] = "phi",
+    [LLVMCall] = "call",
+    [LLVMSelect] = "select",
+    [LLVMVAArg] = "va_arg",
+    [LLVMExtractElement] = "extractelement",
+    [LLVMInsertElement] = "insertelement",
+    [LLVMShuffleVector] = "shufflevector",
+    [LLVMExtractValue] = "extractvalue",
+    [LLVMInsertValue] = "insertvalue",
+    [LLVMFreeze] = "freeze",
+    [LLVMFence] = "fence",
+    [LLVMAtomicCmpXchg] = "cmpxchg",
+    [LLVMAtomicRMW] = "atomicrmw",
+    [LLVMResume] = "resume",
+    [LLVMLandingPad] = "landingpad",
+};
+
+/* An instruction's name in LLVM's language; "default" for one that this does not know. */
+static const char *opcode_name(LLVMOpcode opcode)
+{
+    unsigned index = (unsigned)opcode;
+
+    return index < sizeof names / sizeof *names && names[index] ? names[index] : "default";
+}
+
+/* ---- charges ---- */
 
 void charge_init(struct charge *charge, const struct ir *ir, const struct pointer_set *bounded,
                  LLVMValueRef function)

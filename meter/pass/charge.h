@@ -13,7 +13,7 @@
  */
 struct charge {
     const struct ir *ir;
-    const struct pointer_set *bounded; /* functions (bounded.h); NULL: not known yet */
+    const struct pointer_set *bounded; /* functions (carry.h); NULL: not known yet */
     struct convention convention;
 };
 

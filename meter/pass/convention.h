@@ -2,8 +2,7 @@
 #ifndef GASPIPE_METER_PASS_CONVENTION_H
 #define GASPIPE_METER_PASS_CONVENTION_H
 
-#include "meter/pass/ir/ir.h"
-#include "meter/pass/ir/pointer_set.h"
+#include "meter/pass/ir.h"
 
 /*
  * Front ends write the calling convention of the machine into a module: how a structure

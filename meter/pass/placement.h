@@ -19,7 +19,7 @@
  */
 void placement_fast(const struct support *support, LLVMValueRef function);
 
-/* What is left of a bounded function for calls from elsewhere (bounded.h): it flushes. */
+/* What is left of a bounded function for calls from elsewhere (carry.h): it flushes. */
 void placement_outer(const struct support *support, LLVMValueRef function);
 
 /* The naive way: a call for each block. It proves the other. */

@@ -2,8 +2,7 @@
 #ifndef GASPIPE_METER_PASS_SUPPORT_H
 #define GASPIPE_METER_PASS_SUPPORT_H
 
-#include "meter/pass/carry/bounded.h"
-#include "meter/pass/carry/heirs.h"
+#include "meter/pass/carry.h"
 
 /*
  * What metered code uses: the banks and functions of the run-time part, and small functions
@@ -26,7 +25,7 @@ struct support {
     const struct pointer_set *heirs;
     bool budgets;       /* each flush looks whether a budget is spent */
     bool profile;       /* units are told by function and line as well (profile.h) */
-    LLVMValueRef banks; /* i64 thread-local; all flushes name the first, see banks.h */
+    LLVMValueRef banks; /* i64 thread-local; all flushes name the first, see module.h */
     LLVMValueRef carry; /* i64 thread-local: what the bounded function used that has just returned,
                          * or what is pending as an heir is called */
     LLVMValueRef flush; /* void (i64): adds to the banks */

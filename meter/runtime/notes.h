@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /*
- * The notes that gaspipe-meter leaves in each object (meter/pass/survey.h), of the program
+ * The notes that gaspipe-meter leaves in each object (meter/pass/module.h), of the program
  * and of each metered library.
  */
 

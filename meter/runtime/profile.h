@@ -11,7 +11,7 @@
  * program's own allocations stay where they were.
  */
 
-/* Records in metered code, as meter/pass/profile.c makes them. */
+/* Records in metered code, as meter/pass/placement.c makes them. */
 struct profile_function {
     const char *name;
     const char *file; /* NULL: not known */

@@ -21,7 +21,7 @@
 
 extern _Thread_local int64_t gasmeter_banks[GASMETER_BANKS];
 
-/* What the bounded function (meter/pass/carry/bounded.h) used that has just returned; its caller
+/* What the bounded function (meter/pass/carry.h) used that has just returned; its caller
  * takes it at once, unless a signal comes in between. */
 extern _Thread_local uint64_t gasmeter_carry;
 
