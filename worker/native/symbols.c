@@ -10,7 +10,22 @@
 #include "base/sort/sort.h"
 #include "worker/native/gascontract.h"
 #include "worker/native/heap.h"
-#include "worker/native/locals.h"
+
+/* ---- thread-local variables ---- */
+
+static uint8_t *locals;
+
+void native_locals_set(uint8_t *start)
+{
+    locals = start;
+}
+
+void *native_locals_address(const struct native_local_index *index)
+{
+    return locals + index->offset;
+}
+
+/* ---- symbols ---- */
 
 static _Noreturn void end_call(const char *words)
 {

@@ -2,7 +2,18 @@
 #ifndef GASPIPE_WORKER_NATIVE_SYMBOLS_H
 #define GASPIPE_WORKER_NATIVE_SYMBOLS_H
 
+#include <stdint.h>
+
 #include "worker/native/meter.h"
+
+/* The thread-local variables of the contract that is loaded: there is one, with one thread. */
+void native_locals_set(uint8_t *start);
+
+/* What __tls_get_addr() is to a contract. */
+struct native_local_index {
+    uint64_t module, offset;
+};
+void *native_locals_address(const struct native_local_index *index);
 
 /*
  * What a native contract finds under a name: the functions of gascontract.h; those of the C
