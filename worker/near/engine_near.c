@@ -2,21 +2,196 @@
 #include "worker/near/engine_near.h"
 
 #include <errno.h>
+#include <jansson.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/error.h"
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/log.h"
-#include "worker/near/identity.h"
-#include "worker/near/json_arena.h"
+#include "worker/near/call/call.h"
+#include "worker/near/call/parameters.h"
+#include "worker/near/call/receipt.h"
 #include "worker/near/message.h"
 #include "worker/near/outbox.h"
-#include "worker/near/profile.h"
 #include "worker/near/value.h"
 #include "worker/near/vat.h"
 #include "worker/snapshot_place.h"
+
+/* ---- memory for JSON ---- */
+
+/*
+ * Memory for jansson that is the same at the beginning of each delivery: what malloc() does
+ * depends on all that was freed before, and would show in the count of instructions.
+ */
+
+/* What does not fit any more is malloc()'s: then the delivery is so large that nobody minds. */
+enum { ARENA_SIZE = 4 << 20, ALIGNMENT = 16 };
+
+static _Alignas(ALIGNMENT) unsigned char arena[ARENA_SIZE];
+static size_t arena_used;
+
+static void *json_arena_take(size_t size)
+{
+    const size_t rounded = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    void *place = arena + arena_used;
+
+    if (rounded < size || rounded > ARENA_SIZE - arena_used)
+        return malloc(size);
+    arena_used += rounded;
+    return place;
+}
+
+static void give_back(void *place)
+{
+    if ((uintptr_t)place - (uintptr_t)arena >= ARENA_SIZE)
+        free(place);
+}
+
+/* To be called once, before jansson is used. */
+static void json_arena_install(void)
+{
+    json_set_alloc_funcs(json_arena_take, give_back);
+    /* A seed by chance would show, too. */
+    json_object_seed(1);
+}
+
+/* All values are gone: the next is made where the first was. */
+static void json_arena_reset(void)
+{
+    arena_used = 0;
+}
+
+/* ---- the profile of gas ---- */
+
+static void near_profile_add(struct near_profile *sum, const struct near_profile *part)
+{
+    for (size_t i = 0; i < NEAR_COST_COUNT; i++)
+        sum->cost[i] += part->cost[i];
+    for (size_t i = 0; i < NEAR_FEE_COUNT; i++)
+        sum->fee[i] += part->fee[i];
+}
+
+static void profile_put(struct buf *text, const char *name, uint64_t gas, uint64_t *rest)
+{
+    if (gas == 0)
+        return;
+    *rest -= gas;
+    buf_append_string(text, text->length > 1 ? ",\"" : "\"");
+    buf_append_string(text, name);
+    buf_append_string(text, "\":");
+    json_text_unsigned(text, gas);
+}
+
+/*
+ * Replaces `text` by the profile as a JSON object: gas by nearcore's names of costs, without those
+ * that are 0; what is left of `burnt` is wasm_instruction.
+ */
+static void near_profile_write(struct buf *text, const struct near_profile *profile, uint64_t burnt)
+{
+    uint64_t rest = burnt;
+
+    buf_clear(text);
+    buf_append_byte(text, '{');
+    for (size_t i = 0; i < NEAR_COST_COUNT; i++)
+        profile_put(text, near_cost_name((enum near_cost)i), profile->cost[i], &rest);
+    for (size_t i = 0; i < NEAR_FEE_COUNT; i++)
+        profile_put(text, near_fee_name((enum near_fee_kind)i), profile->fee[i], &rest);
+    profile_put(text, "wasm_instruction", rest, &rest);
+    buf_append_byte(text, '}');
+}
+
+/* ---- what snapshots depend on ---- */
+
+/* Who a vat is, as it is told when it starts; a snapshot has it as it is. */
+struct near_identity {
+    char account[65];  /* its account */
+    char accounts[32]; /* the device that knows other vats' accounts; "": there is none */
+    char protocol[16]; /* the version whose parameters hold */
+};
+
+/* Before it is told. */
+static const struct near_identity near_identity_unknown = {.account = "contract.near",
+                                                           .protocol = "newest"};
+
+/* A vat may have a name that is no account's. */
+static void take_account(struct near_identity *identity, const char *name)
+{
+    if (name != NULL && near_is_account(name, strlen(name)))
+        snprintf(identity->account, sizeof identity->account, "%s", name);
+}
+
+static int take_protocol(struct near_identity *identity, const char *version, struct error *error)
+{
+    struct near_parameters parameters;
+
+    if (version == NULL)
+        return 0;
+    if (near_parameters_read(&parameters, version, error) != 0)
+        return -1;
+    snprintf(identity->protocol, sizeof identity->protocol, "%s", version);
+    return 0;
+}
+
+/* A device stands in smallcaps as "$N", or "$N.words", with N in the slots. */
+static void take_device(struct near_identity *identity, const char *text, const json_t *slots)
+{
+    const char *slot =
+        text != NULL && text[0] == '$' ? json_string_value(json_array_get(slots, 0)) : NULL;
+
+    if (slot != NULL && strlen(slot) < sizeof identity->accounts)
+        snprintf(identity->accounts, sizeof identity->accounts, "%s", slot);
+}
+
+/*
+ * Reads vatParameters, capdata of {"account", "protocol", "accounts": device}, each of which may be
+ * missing. ERROR_INPUT, or ERROR_USAGE for a version that there are no parameters of.
+ */
+static int near_identity_read(struct near_identity *identity, const json_t *parameters,
+                              struct error *error)
+{
+    const json_t *body = json_object_get(parameters, "body");
+    const char *text = json_string_value(body);
+    json_t *tree = NULL;
+    int result;
+
+    if (text != NULL && text[0] == '#')
+        tree = json_value_read_inner(text + 1, json_string_length(body) - 1, JSON_ALLOW_NUL);
+    take_account(identity, json_string_value(json_object_get(tree, "account")));
+    take_device(identity, json_string_value(json_object_get(tree, "accounts")),
+                json_object_get(parameters, "slots"));
+    result = take_protocol(identity, json_string_value(json_object_get(tree, "protocol")), error);
+    json_decref(tree);
+    return result;
+}
+
+static bool is_ended(const char *text, size_t size)
+{
+    return memchr(text, '\0', size) != NULL;
+}
+
+/* Takes one out of a snapshot; -1 when it is none. */
+static int near_identity_take(struct near_identity *identity, const void *bytes)
+{
+    memcpy(identity, bytes, sizeof *identity);
+    return is_ended(identity->account, sizeof identity->account) &&
+                   is_ended(identity->accounts, sizeof identity->accounts) &&
+                   is_ended(identity->protocol, sizeof identity->protocol)
+               ? 0
+               : -1;
+}
+
+/* NULL: there is none. */
+static const char *near_identity_accounts(const struct near_identity *identity)
+{
+    return identity->accounts[0] != '\0' ? identity->accounts : NULL;
+}
+
+/* ---- the engine ---- */
 
 struct engine {
     struct engine_options options;

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "worker/near/host/host_functions.h"
+#include "worker/near/host/host.h"
 
 /*
  * NEAR's host functions, called without a contract in the world of nearcore's tests of its

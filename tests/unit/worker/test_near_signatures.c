@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nearcore's libraries take for a signature: worker/near/host/ed25519.h, p256.h. */
+/* What nearcore's libraries take for a signature: worker/near/host/host_crypto.h, host_crypto.h. */
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <setjmp.h>
@@ -12,8 +12,7 @@
 
 #include <cmocka.h>
 
-#include "worker/near/host/ed25519.h"
-#include "worker/near/host/p256.h"
+#include "worker/near/host/host_crypto.h"
 
 /* ---- ed25519: the numbers of nearcore's logic/tests/ed25519_verify.rs ---- */
 
