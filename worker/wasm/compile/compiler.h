@@ -93,7 +93,7 @@ bool wasm_compile_stop(struct wasm_compiler *compiler, enum wasm_fault fault, co
 bool wasm_compile_room(struct wasm_compiler *compiler, void *items, uint32_t count,
                        uint32_t *capacity, size_t size);
 
-/* ---- operands (operands.c) ---- */
+/* ---- operands (emit.c) ---- */
 void wasm_push(struct wasm_compiler *compiler, uint8_t type);
 void wasm_push_local(struct wasm_compiler *compiler, uint32_t local);
 void wasm_push_constant(struct wasm_compiler *compiler, uint8_t type, uint64_t bits);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "worker/wasm/run/bulk.h"
+#include "worker/wasm/run/machine.h"
 
 /* ---- linking ---- */
 
