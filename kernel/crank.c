@@ -10,7 +10,6 @@
 #include "kernel/graph/held.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
-#include "kernel/graph/reap.h"
 #include "kernel/graph/route.h"
 #include "kernel/lifecycle/operate.h"
 #include "kernel/records/crank_hash.h"

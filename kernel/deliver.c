@@ -15,7 +15,6 @@
 #include "kernel/records/keys.h"
 #include "kernel/records/limits.h"
 #include "kernel/records/refcount.h"
-#include "kernel/records/transcript_item.h"
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"
 #include "kernel/translate.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "kernel/deliver.h"
+#include "kernel/graph/collect.h"
 #include "kernel/graph/queue.h"
-#include "kernel/graph/reap.h"
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"
 #include "kernel/state.h"

@@ -6,7 +6,6 @@
 #include "kernel/graph/collect.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
-#include "kernel/graph/reap.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "kernel/deliver.h"
+#include "kernel/graph/collect.h"
 #include "kernel/graph/gc_action.h"
 #include "kernel/graph/held.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/queue.h"
-#include "kernel/graph/reap.h"
 #include "kernel/kernel.h"
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"

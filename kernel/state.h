@@ -11,7 +11,7 @@
 #include "base/output/spool.h"
 #include "kernel/kernel.h"
 #include "kernel/records/json_memo.h"
-#include "kernel/records/reference_set.h"
+#include "kernel/records/reference.h"
 
 /* What the kernel holds in memory: the crank under way, and the second kernel of predict.c. */
 

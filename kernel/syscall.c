@@ -7,7 +7,6 @@
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/limits.h"
-#include "kernel/records/transcript_item.h"
 #include "kernel/state.h"
 #include "kernel/translate.h"
 

@@ -6,7 +6,7 @@
 #include "kernel/graph/clist.h"
 #include "kernel/graph/promise.h"
 #include "kernel/records/capdata.h"
-#include "kernel/records/reference_set.h"
+#include "kernel/records/reference.h"
 #include "kernel/syscall.h"
 
 static int syscall_translate_no_memory(struct error *error)

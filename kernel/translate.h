@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "kernel/kernel.h"
-#include "kernel/records/reference_set.h"
+#include "kernel/records/reference.h"
 
 /*
  * Deliveries as the kernel sees them (kd) into the vat's references (vd). What the

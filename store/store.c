@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "store/format/database.h"
-#include "store/integrity/inspect.h"
+#include "store/integrity/check.h"
 #include "store/store_error.h"
 #include "store/store_internal.h"
 

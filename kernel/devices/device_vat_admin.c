@@ -15,9 +15,9 @@
 #include "kernel/lifecycle/terminate.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
+#include "kernel/records/limits.h"
 #include "kernel/records/refcount.h"
 #include "kernel/records/reference.h"
-#include "kernel/records/vat_meter.h"
 #include "kernel/records/vat_record.h"
 
 static const json_t *argument(const struct device_call *call, size_t index)

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "kernel/kernel.h"
-#include "kernel/records/reference_set.h"
+#include "kernel/records/reference.h"
 
 /*
  * Promises: kpN.state, .refCount, .decider, .subscribers, .queue.N while

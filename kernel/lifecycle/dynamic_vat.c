@@ -11,7 +11,7 @@
 #include "kernel/lifecycle/terminate.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
-#include "kernel/records/reference_set.h"
+#include "kernel/records/reference.h"
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"
 #include "store/store.h"

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "kernel/kernel.h"
 
 /*
@@ -15,8 +16,6 @@
  * There is one spelling for each: no leading zeros, no sign, numbers up to
  * REFERENCE_LIMIT; so that equal texts are equal references.
  */
-
-#define REFERENCE_LIMIT ((int64_t)9007199254740991) /* 2^53 - 1, what JavaScript counts exactly */
 
 enum reference_kind { REFERENCE_OBJECT, REFERENCE_DEVICE, REFERENCE_PROMISE };
 
@@ -45,5 +44,21 @@ char reference_letter(enum reference_kind kind);
 
 /* "v12", "d7": the number behind that letter. */
 bool reference_read_number(const char *text, char letter, int64_t *number);
+
+/*
+ * Krefs, each once, in the order in which they came. One that is all zeros is
+ * empty. May grow while it is gone over by index.
+ */
+struct reference_set {
+    char (*items)[KERNEL_REF_SIZE];
+    size_t count, capacity;
+    size_t *slots; /* an item's index + 1, at its hash or behind; 0: free */
+    size_t slot_count;
+};
+
+int reference_set_add(struct reference_set *set, const char *kref, struct error *error);
+bool reference_set_has(const struct reference_set *set, const char *kref);
+void reference_set_clear(struct reference_set *set);
+void reference_set_free(struct reference_set *set);
 
 #endif

@@ -8,8 +8,15 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "slog/model/message.h"
 #include "slog/model/model.h"
+
+/* Tells which send caused which delivery, by what the kernel says of both. */
+
+/* A growing list of digests, each of a promise of the kernel's; all zeros is empty. */
+struct promises {
+    uint64_t *at; /* owned */
+    size_t count, capacity;
+};
 
 /* A delivery whose deliver line has come and its deliver-result not yet. */
 
@@ -17,9 +24,6 @@
 struct moment {
     int64_t real, mono;
 };
-
-/* Where no word is. */
-#define FLIGHT_NO_WORD SIZE_MAX
 
 struct request {
     bool console, changed_before, changed_within;

@@ -7,8 +7,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "slog/model/causes/causes.h"
-#include "slog/model/client_times.h"
+#include "slog/model/causes.h"
 #include "slog/model/describe.h"
 #include "slog/model/flight.h"
 #include "slog/model/outcome.h"

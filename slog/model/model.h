@@ -116,7 +116,7 @@ struct model_delivery {
     /*
      * With model_new()'s labels: which delivery this is, in the order of their results from 1
      * on; which one's send or resolve it comes of, 0 where that is not known; the chain of all
-     * that comes of one thing from outside (slog/model/causes/causes.h), 0 in replays; and how long
+     * that comes of one thing from outside (slog/model/causes.h), 0 in replays; and how long
      * it waited since it was sent, MODEL_NONE where that is not known.
      */
     uint64_t number, cause, chain;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "slog/model/model.h"
+#include "slog/model/outcome.h"
 
 /* Cuts a delivery's time into its spans: the part of the model that computes. */
 
@@ -44,5 +45,16 @@ int spans_build(struct spans *spans, const struct moments *moments, struct model
                 struct error *error);
 
 void spans_free(struct spans *spans);
+
+/*
+ * A client of the worker may note when each frame left it and came to it (docs/swingset.md).
+ * With these the pipe's time ends where the client's, and not its kernel's line, begins; what
+ * the kernel does between its lines and the frames is the kernel's.
+ *
+ * Where they fit together with the worker's, one for one and in order: changes *outcome's
+ * monotimes and the events' moments to those of the client, on the clock of the lines, and
+ * *moments accordingly. Else changes nothing and returns false.
+ */
+bool client_times_use(struct outcome *outcome, struct model_event *events, struct moments *moments);
 
 #endif

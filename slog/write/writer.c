@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,13 +14,64 @@
 #include "base/buf.h"
 #include "base/json/json_text.h"
 #include "base/output/spool.h"
-#include "slog/read/slog_parts.h"
-#include "slog/write/slog_beginning.h"
+#include "slog/read/reader.h"
+#include "slog/read/record.h"
 #include "slog/write/slog_file.h"
+
+/* How every line of ours and SwingSet's begins. */
+static const char opening[] = "{\"type\":\"";
+
+/* A crash may have left a part of the first line, behind which another run has gone on. */
+static bool begins_slog_line(const struct reader_line *line)
+{
+    const size_t whole = strlen(opening), length = line->length < whole ? line->length : whole;
+    struct record record;
+    const char *why;
+
+    if ((length == whole || line->torn) && memcmp(line->bytes, opening, length) == 0)
+        return true;
+    return !line->torn && !line->too_long && record_read(line->bytes, line->length, &record, &why);
+}
+
+/*
+ * Refuses, with ERROR_INPUT, to append to an ordinary file that is not empty and does not begin
+ * with a slog line (or the beginning of one, where the file has no whole line): a contract,
+ * deliveries or whatever else was named by mistake. Compressed files are looked into. 0 also when
+ * there is no such file.
+ */
+static int slog_beginning_check(const char *path, struct error *error)
+{
+    struct stat status;
+    struct reader *reader;
+    struct reader_line line;
+    bool good;
+    int got;
+
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
+        return 0;
+    reader = reader_open(path, error);
+    if (reader == NULL)
+        return -1;
+    got = reader_next(reader, false, &line, error);
+    /* Compressed, and killed before a line was out. */
+    good = got == 0 || (got == 1 && begins_slog_line(&line));
+    reader_close(reader);
+    if (good)
+        return 0;
+    return error_set(error, ERROR_INPUT,
+                     "%s: is not a slogfile, so --slog does not append to it; name another file",
+                     path);
+}
 
 /* More than FLUSH_AT gathered is written without waiting for a flush; of what cannot be written
  * yet, more than HOLD_MAX goes to a temporary file. */
 enum { FLUSH_AT = 256 * 1024, HOLD_MAX = 4 << 20, PIECE = 1 << 20 };
+
+struct block_end {
+    size_t end;        /* where in `held` and `lines` */
+    int gaps;          /* left before that, and not filled */
+    struct stamp last; /* of its last line */
+};
 
 struct slog_writer {
     struct slog_file *file; /* NULL: none is open yet, or lines are kept aside */
@@ -43,12 +95,6 @@ struct slog_writer {
 
     struct block_end *blocks; /* that ended in `held` and `lines` */
     size_t block_count, block_capacity;
-};
-
-struct block_end {
-    size_t end;        /* where in `held` and `lines` */
-    int gaps;          /* left before that, and not filled */
-    struct stamp last; /* of its last line */
 };
 
 static int write_much(struct slog_writer *writer, struct error *error);

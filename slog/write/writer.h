@@ -37,7 +37,7 @@ struct slog_writer;
 /* Room for a session id and its '\0'. */
 enum { SLOG_SESSION_SIZE = 64 };
 
-/* When a slogfile goes on in another part (slog/read/slog_parts.h); zeros: never. */
+/* When a slogfile goes on in another part (slog/write/slog_file.h); zeros: never. */
 struct slog_rotation {
     int64_t bytes;  /* when a part is as long on the disk, */
     int64_t blocks; /* or that many flushes were written to it */

@@ -7,23 +7,66 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/log.h"
 #include "store/format/schema.h"
+#include "store/integrity/page_vfs.h"
 #include "store/integrity/row.h"
 #include "store/integrity/running_sums.h"
 #include "store/key_writes.h"
 #include "store/store_error.h"
 #include "store/store_internal.h"
 
-enum { PROGRESS_ROWS = 16384 };
+static void keep_line(void *context, const char *line)
+{
+    struct error *first = context;
+
+    if (first->kind == ERROR_NONE)
+        error_set(first, ERROR_SYSTEM, "%s", line);
+}
 
 /* What the rows of each vat come to, in the order of the vats. */
 struct found_sums {
     struct vat_sum *sums;
     size_t count, capacity;
 };
+
+/* Each gives the checksum, up to three numbers, and perhaps key and value. */
+static const struct {
+    enum row_table table;
+    int numbers;
+    int key, value; /* columns; 0: none */
+    const char *query;
+} tables[] = {
+    {ROW_KEY, 0, 1, 2, "SELECT checksum, name, value FROM key"},
+    {ROW_VATSTORE, 1, 2, 3, "SELECT checksum, vat, key, value FROM vatstore"},
+    {ROW_TRANSCRIPT, 3, 0, 4, "SELECT checksum, vat, incarnation, position, item FROM transcript"},
+    {ROW_SNAPSHOT, 3, 0, 4, "SELECT checksum, vat, incarnation, position, hash FROM snapshot"},
+    {ROW_NAMED, 0, 1, 2, "SELECT checksum, name, hash FROM snapshot_name"},
+    {ROW_CONTENT, 2, 3, 0, "SELECT checksum, size, length(bytes), hash FROM snapshot_content"},
+    {ROW_BUNDLE, 0, 1, 2, "SELECT checksum, id, json FROM bundle"},
+};
+
+static struct iovec bytes_at(sqlite3_stmt *row, int column)
+{
+    const void *bytes = sqlite3_column_blob(row, column);
+
+    return (struct iovec){(void *)(uintptr_t)bytes, (size_t)sqlite3_column_bytes(row, column)};
+}
+
+static void read_row(sqlite3_stmt *statement, size_t table, struct row *row)
+{
+    *row = (struct row){.table = tables[table].table};
+    for (int i = 0; i < tables[table].numbers; i++)
+        row->numbers[i] = sqlite3_column_int64(statement, 1 + i);
+    if (tables[table].key != 0)
+        row->key = bytes_at(statement, tables[table].key);
+    if (tables[table].value != 0)
+        row->value = bytes_at(statement, tables[table].value);
+}
 
 static void report(struct store_check *check, const struct error *error)
 {
@@ -58,39 +101,7 @@ static struct vat_sum *provide(struct found_sums *found, int64_t vat)
     return &sums[place];
 }
 
-static struct iovec bytes_at(sqlite3_stmt *row, int column)
-{
-    const void *bytes = sqlite3_column_blob(row, column);
-
-    return (struct iovec){(void *)(uintptr_t)bytes, (size_t)sqlite3_column_bytes(row, column)};
-}
-
-/* Each gives the checksum, up to three numbers, and perhaps key and value. */
-static const struct {
-    enum row_table table;
-    int numbers;
-    int key, value; /* columns; 0: none */
-    const char *query;
-} tables[] = {
-    {ROW_KEY, 0, 1, 2, "SELECT checksum, name, value FROM key"},
-    {ROW_VATSTORE, 1, 2, 3, "SELECT checksum, vat, key, value FROM vatstore"},
-    {ROW_TRANSCRIPT, 3, 0, 4, "SELECT checksum, vat, incarnation, position, item FROM transcript"},
-    {ROW_SNAPSHOT, 3, 0, 4, "SELECT checksum, vat, incarnation, position, hash FROM snapshot"},
-    {ROW_NAMED, 0, 1, 2, "SELECT checksum, name, hash FROM snapshot_name"},
-    {ROW_CONTENT, 2, 3, 0, "SELECT checksum, size, length(bytes), hash FROM snapshot_content"},
-    {ROW_BUNDLE, 0, 1, 2, "SELECT checksum, id, json FROM bundle"},
-};
-
-static void read_row(sqlite3_stmt *statement, size_t table, struct row *row)
-{
-    *row = (struct row){.table = tables[table].table};
-    for (int i = 0; i < tables[table].numbers; i++)
-        row->numbers[i] = sqlite3_column_int64(statement, 1 + i);
-    if (tables[table].key != 0)
-        row->key = bytes_at(statement, tables[table].key);
-    if (tables[table].value != 0)
-        row->value = bytes_at(statement, tables[table].value);
-}
+enum { PROGRESS_ROWS = 16384 };
 
 static int take_row(struct store *store, struct store_check *check, struct found_sums *found,
                     sqlite3_stmt *statement, size_t table, struct error *error)
@@ -128,57 +139,6 @@ static int read_table(struct store *store, struct store_check *check, struct fou
         result = store_error(store, error);
     sqlite3_finalize(statement);
     return result;
-}
-
-/* ---- the state ---- */
-
-static int sum_table(struct store *store, size_t table, bool (*counts)(struct iovec key),
-                     uint64_t *sum, struct error *error)
-{
-    sqlite3_stmt *statement;
-    struct row row;
-    int result = 0, code;
-
-    if (statements_enter(store, error) != 0 || key_writes_finish(store, error) != 0)
-        return -1;
-    if (sqlite3_prepare_v2(store->database, tables[table].query, -1, &statement, NULL) != SQLITE_OK)
-        return store_error(store, error);
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        read_row(statement, table, &row);
-        if (row.table != ROW_KEY || counts(row.key))
-            *sum += row_checksum(&row);
-    }
-    if (code != SQLITE_DONE)
-        result = store_error(store, error);
-    sqlite3_finalize(statement);
-    return result;
-}
-
-int store_sum_state(struct store *store, bool (*counts)(struct iovec key), uint64_t *sum,
-                    struct error *error)
-{
-    *sum = 0;
-    for (size_t table = 0; table < sizeof tables / sizeof *tables; table++) {
-        if ((tables[table].table == ROW_KEY || tables[table].table == ROW_VATSTORE) &&
-            sum_table(store, table, counts, sum, error) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* An edit that brought its own checksums along still is not what the cranks did. */
-int store_require_state(struct store *store, bool (*counts)(struct iovec key), uint64_t sum,
-                        struct error *error)
-{
-    uint64_t found;
-
-    if (store_sum_state(store, counts, &found, error) != 0)
-        return -1;
-    return found == sum ? 0
-                        : store_error_set(store, error, ERROR_SYSTEM,
-                                          "the store is damaged: its keys and values are not those "
-                                          "that its cranks left: somebody edited them, and the "
-                                          "checksums");
 }
 
 /* ---- the running hashes ---- */
@@ -246,27 +206,6 @@ int store_check_rows(struct store *store, struct store_check *check, struct erro
     return result;
 }
 
-static void keep_first(void *context, const char *line)
-{
-    struct error *first = context;
-
-    if (first->kind == ERROR_NONE)
-        error_set(first, ERROR_SYSTEM, "%s", line);
-}
-
-int store_require_whole(struct store *store, struct error *error)
-{
-    struct error first = {0};
-    struct store_check check = {.context = &first, .damaged = keep_first};
-
-    if (store_check_rows(store, &check, error) != 0)
-        return -1;
-    if (check.problems == 0)
-        return 0;
-    *error = first;
-    return -1;
-}
-
 /* ---- the file ---- */
 
 static void report_file(struct store *store, struct store_check *check, const char *words)
@@ -275,6 +214,17 @@ static void report_file(struct store *store, struct store_check *check, const ch
 
     store_error_set(store, &error, ERROR_SYSTEM, "the store is damaged: %.500s", words);
     report(check, &error);
+}
+
+static int check_tables(struct store *store, struct store_check *check, struct error *error)
+{
+    bool same;
+
+    if (schema_compare(store, &same, error) != 0)
+        return -1;
+    if (!same)
+        report_file(store, check, "its tables are not those that gaspipe makes");
+    return 0;
 }
 
 static int check_structure(struct store *store, struct store_check *check, struct error *error)
@@ -295,20 +245,174 @@ static int check_structure(struct store *store, struct store_check *check, struc
     return sqlite3_finalize(statement) == SQLITE_OK ? 0 : store_error(store, error);
 }
 
-static int check_tables(struct store *store, struct store_check *check, struct error *error)
-{
-    bool same;
-
-    if (schema_compare(store, &same, error) != 0)
-        return -1;
-    if (!same)
-        report_file(store, check, "its tables are not those that gaspipe makes");
-    return 0;
-}
-
 int store_check_file(struct store *store, struct store_check *check, struct error *error)
 {
     return check_tables(store, check, error) == 0 ? check_structure(store, check, error) : -1;
+}
+
+/* Both say more than a page's number. */
+static int require_whole(struct store *store, struct error *error)
+{
+    struct error first = {0};
+    struct store_check check = {.context = &first, .damaged = keep_line};
+    const int read = store_check_rows(store, &check, error);
+
+    if (read == 0 && check.problems == 0 && store_check_file(store, &check, error) != 0)
+        return -1;
+    if (check.problems == 0)
+        return read;
+    *error = first;
+    return -1;
+}
+
+static int repair(struct store *store, int64_t damaged, struct error *error)
+{
+    if (page_vfs_scan(store->database, true, &damaged, error) != 0)
+        return -1;
+    log_line("%s: another program changed %" PRId64 " pages; all rows are whole, and go on",
+             store->path, damaged);
+    return 0;
+}
+
+/* *checkable: each page matches its checksum now. */
+static int inspect_pages(struct store *store, bool *checkable, struct error *error)
+{
+    int64_t damaged;
+
+    *checkable = true;
+    if (page_vfs_scan(store->database, false, &damaged, error) != 0)
+        return -1;
+    if (damaged == 0)
+        return 0;
+    *checkable = !store->reads_only;
+    if (require_whole(store, error) != 0)
+        return -1;
+    return store->reads_only ? 0 : repair(store, damaged, error);
+}
+
+static int inspect(struct store *store, struct error *error)
+{
+    bool untouched, checkable = true;
+
+    if (running_sums_read_total(store, &store->sums.total, error) != 0 ||
+        commit_mark_check(store->path, store->sums.total, &untouched, error) != 0 ||
+        ((!untouched || page_vfs_is_suspect(store->database)) &&
+         inspect_pages(store, &checkable, error) != 0))
+        return -1;
+    if (checkable)
+        page_vfs_check(store->database);
+    return 0;
+}
+
+int inspect_store(struct store *store, struct error *error)
+{
+    if (inspect(store, error) != 0)
+        return -1;
+    store->mark.last = store->mark.next = store->sums.total;
+    return commit_mark_open(&store->mark, store->path, error);
+}
+
+/* A store that is being written changes under one who compares it with its mark. */
+static bool is_in_use(const char *folder)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool in_use;
+
+    if (fd < 0)
+        return false;
+    in_use = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    (void)close(fd); /* of a folder that was only read */
+    return in_use;
+}
+
+int inspect_reader(struct store *store, const char *folder, struct error *error)
+{
+    if (is_in_use(folder)) {
+        page_vfs_check(store->database);
+        /* The run that has it has checked all pages, or mended them. */
+        if (page_vfs_is_suspect(store->database))
+            return store_error_set(store, error, ERROR_SYSTEM,
+                                   "the store is damaged: page %" PRId64
+                                   " does not match its checksum",
+                                   page_vfs_damaged());
+        return 0;
+    }
+    if (inspect(store, error) == 0)
+        return 0;
+    /* A run may have begun in between. */
+    return is_in_use(folder) ? 0 : -1;
+}
+
+/* ---- the state ---- */
+
+static int sum_table(struct store *store, size_t table, bool (*counts)(struct iovec key),
+                     uint64_t *sum, struct error *error)
+{
+    sqlite3_stmt *statement;
+    struct row row;
+    int result = 0, code;
+
+    if (statements_enter(store, error) != 0 || key_writes_finish(store, error) != 0)
+        return -1;
+    if (sqlite3_prepare_v2(store->database, tables[table].query, -1, &statement, NULL) != SQLITE_OK)
+        return store_error(store, error);
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        read_row(statement, table, &row);
+        if (row.table != ROW_KEY || counts(row.key))
+            *sum += row_checksum(&row);
+    }
+    if (code != SQLITE_DONE)
+        result = store_error(store, error);
+    sqlite3_finalize(statement);
+    return result;
+}
+
+int store_sum_state(struct store *store, bool (*counts)(struct iovec key), uint64_t *sum,
+                    struct error *error)
+{
+    *sum = 0;
+    for (size_t table = 0; table < sizeof tables / sizeof *tables; table++) {
+        if ((tables[table].table == ROW_KEY || tables[table].table == ROW_VATSTORE) &&
+            sum_table(store, table, counts, sum, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* An edit that brought its own checksums along still is not what the cranks did. */
+int store_require_state(struct store *store, bool (*counts)(struct iovec key), uint64_t sum,
+                        struct error *error)
+{
+    uint64_t found;
+
+    if (store_sum_state(store, counts, &found, error) != 0)
+        return -1;
+    return found == sum ? 0
+                        : store_error_set(store, error, ERROR_SYSTEM,
+                                          "the store is damaged: its keys and values are not those "
+                                          "that its cranks left: somebody edited them, and the "
+                                          "checksums");
+}
+
+static void keep_first(void *context, const char *line)
+{
+    struct error *first = context;
+
+    if (first->kind == ERROR_NONE)
+        error_set(first, ERROR_SYSTEM, "%s", line);
+}
+
+int store_require_whole(struct store *store, struct error *error)
+{
+    struct error first = {0};
+    struct store_check check = {.context = &first, .damaged = keep_first};
+
+    if (store_check_rows(store, &check, error) != 0)
+        return -1;
+    if (check.problems == 0)
+        return 0;
+    *error = first;
+    return -1;
 }
 
 /* ---- snapshots ---- */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "store/snapshot/snapshot_bytes.h"
-#include "store/snapshot/snapshot_records.h"
 #include "store/store_internal.h"
 
 /* ---- the thread that compresses and hashes ---- */

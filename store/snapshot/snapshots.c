@@ -3,7 +3,6 @@
 
 #include "store/integrity/rows.h"
 #include "store/snapshot/snapshot_bytes.h"
-#include "store/snapshot/snapshot_records.h"
 #include "store/store.h"
 #include "store/store_error.h"
 #include "store/store_internal.h"

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "slog/read/zstd_tail.h"
+#include "slog/write/slog_file.h"
 #include "tests/fuzz/fuzz.h"
 
 static int find(int fd, size_t size, struct zstd_tail *tail)

@@ -52,7 +52,7 @@ struct chains {
 };
 
 /*
- * Deliveries by chain: all that one thing from outside began (slog/model/causes/causes.h). Each
+ * Deliveries by chain: all that one thing from outside began (slog/model/causes.h). Each
  * delivery takes 72 bytes, each chain about 150.
  */
 

@@ -20,7 +20,7 @@
  * number, block, compute, instructions, blockCost, gasBurnt, line, syscalls, consoles, flags
  * (bits of enum page_flag), ordinal (among all deliveries of the file, from 1), cause
  * (the ordinal of the one whose send or resolve it comes of, 0: not known), chain
- * (slog/model/causes/causes.h), queued (nanoseconds since it was sent, null: not known) and
+ * (slog/model/causes.h), queued (nanoseconds since it was sent, null: not known) and
  * gas (null: not known).
  *
  * `detail` has the spans of these deliveries: labels, pairs of a request's kind

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "slog/model/causes/links.h"
+#include "slog/model/causes.h"
 #include "slog/model/digest.h"
 #include "tools/otlp/otlp_batch.h"
 #include "tools/otlp/otlp_frames.h"

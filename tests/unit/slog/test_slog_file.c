@@ -17,7 +17,6 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "slog/read/reader.h"
-#include "slog/read/slog_parts.h"
 #include "slog/write/slog_file.h"
 #include "slog/write/writer.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "slog/model/causes/links.h"
+#include "slog/model/causes.h"
 
 static void send(struct links *links, uint64_t digest, bool promised, uint64_t number)
 {

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "slog/model/client_times.h"
 #include "slog/model/model.h"
 #include "slog/model/spans.h"
 
