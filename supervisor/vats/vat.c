@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "proto/command.h"
 #include "supervisor/process/worker_exit.h"
+#include "supervisor/process/worker_process.h"
+#include "supervisor/runtime/contract_file.h"
 #include "supervisor/vats/vat_actions.h"
 
 static void take_event(struct vat *vat, const struct vat_input *input);
@@ -23,7 +25,7 @@ static void on_vat_frame(void *context, struct iovec bytes, struct stamp come)
 
     vat_frame_read(&frame, vat->state, bytes, come, &vat->reason);
     input.event = frame.event;
-    if (input.event == VAT_EVENT_DONE && vat->state == VAT_SAVING)
+    if (input.event == VAT_EVENT_DONE && vat->state == VAT_SNAPSHOTTING)
         input.event = vat_keep_snapshot(vat, frame.payload);
     take_event(vat, &input);
     vat_frame_free(&frame);
@@ -34,7 +36,7 @@ static void on_vat_bad_frame(void *context, const struct error *error)
     struct vat *vat = context;
 
     vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker's frames are broken: %s", error->text);
-    vat_happen(vat, VAT_EVENT_BAD);
+    vat_handle_event(vat, VAT_EVENT_BAD);
 }
 
 /* The last line waits: if the worker ends now, it says why. */
@@ -64,7 +66,199 @@ static void on_vat_timeout(void *context)
     vat_reason_set(&vat->reason, ERROR_SYSTEM, "it took longer than %g s",
                    (double)vat->timer.limit_ms / 1000);
     vat->reason.cause = VAT_CAUSE_TIME;
-    vat_happen(vat, VAT_EVENT_TIMEOUT);
+    vat_handle_event(vat, VAT_EVENT_TIMEOUT);
+}
+
+/* ---- a delivery ---- */
+
+/* Its worker wakes on a CPU of its own, and may go where Linux likes after that. */
+static struct stamp send_at_reserved_cpu(struct vat *vat, struct iovec vd)
+{
+    const struct placement *placement = vat->owner->options->launcher->placement;
+    struct stamp sent;
+
+    vat->delivery.last_cpu =
+        placement_reserve_cpu(placement, &vat->owner->reserved_cpus, vat->delivery.last_cpu);
+    vat->delivery.reserves_cpu = vat->delivery.last_cpu >= 0;
+    if (!vat->delivery.reserves_cpu)
+        return vat_send_delivery(vat, vd);
+    placement_hold_at(vat->process, vat->delivery.last_cpu);
+    sent = vat_send_delivery(vat, vd);
+    placement_let_go(placement, vat->process);
+    return sent;
+}
+
+static void vat_release_cpu(struct vat *vat)
+{
+    if (vat->delivery.reserves_cpu)
+        CPU_CLR((size_t)vat->delivery.last_cpu, &vat->owner->reserved_cpus);
+    vat->delivery.reserves_cpu = false;
+}
+
+static struct stamp send_delivery(struct vat *vat)
+{
+    const struct warehouse_options *options = vat->owner->options;
+    const struct iovec vd = {(char *)vat->delivery.text, strlen(vat->delivery.text)};
+
+    if (options->jobs > 1 && options->launcher->placement != NULL)
+        return send_at_reserved_cpu(vat, vd);
+    return vat_send_delivery(vat, vd);
+}
+
+static enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input)
+{
+    const struct vat_owner *owner = vat->owner;
+    struct stamp sent;
+
+    (void)input;
+    vat_timer_start(&vat->timer, owner->options->timeout_ms);
+    sent = send_delivery(vat);
+    if (!owner->silent)
+        owner->listener->sent(owner->listener->context, vat->identity.id, sent);
+    return VAT_EVENT_NONE;
+}
+
+static enum vat_event vat_answer(struct vat *vat, const struct vat_input *input)
+{
+    const struct vat_owner *owner = vat->owner;
+    const struct warehouse_listener *listener = owner->listener;
+    const struct vat_request *request = &input->frame->request;
+
+    if (request->kind == VAT_REQUEST_SYSCALL) {
+        listener->asked(listener->context, vat->identity.id, request, input->frame->come);
+        return VAT_EVENT_NONE;
+    }
+    /* The worker waits: the answer goes first. */
+    vat_answer_console(vat);
+    if (!owner->silent)
+        listener->said(listener->context, vat->identity.id, request, input->frame->come);
+    return VAT_EVENT_NONE;
+}
+
+/* ---- how it ends ---- */
+
+enum { STOPPING_MS = 10000 }; /* for a worker to tell what the delivery used, and to end */
+
+static enum vat_event vat_stop(struct vat *vat, const struct vat_input *input)
+{
+    (void)input;
+    vat_timer_start(&vat->timer, STOPPING_MS);
+    vat_send_frame(vat, COMMAND_STOP, (struct iovec){0});
+    return VAT_EVENT_NONE;
+}
+
+static enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *input)
+{
+    struct error error;
+
+    meter_free(&vat->delivery.used);
+    vat->delivery.stopped_at = input->frame->come;
+    vat->delivery.stopped = meter_copy(&vat->delivery.used, &input->frame->meter) == 0;
+    if (vat->delivery.stopped)
+        return VAT_EVENT_NONE;
+    error_memory(&error, "what a delivery used");
+    return vat_fail(vat, &error);
+}
+
+/* Its bundle; false: the store has none, or cannot be read, which its next use reports. */
+static bool get_bundle(const struct vat *vat, struct buf *bundle)
+{
+    struct error error;
+    bool found = false;
+
+    return store_bundle_get(vat->owner->options->store, vat->identity.bundle_id, bundle, &found,
+                            &error) == 0 &&
+           found;
+}
+
+/* How many lines the source of its contract has; 0: that is not known. */
+static long count_lines(const struct vat *vat)
+{
+    struct buf bundle = {0};
+    const long lines = get_bundle(vat, &bundle) ? contract_file_lines(&bundle) : 0;
+
+    buf_free(&bundle);
+    return lines;
+}
+
+/* The line of its contract's source that the stack leads to; NULL: to none. */
+static const char *find_source(const struct vat *vat, const char *stack, struct buf *source)
+{
+    const long line = contract_file_place(stack);
+    struct buf bundle = {0};
+
+    if (line > 0 && get_bundle(vat, &bundle))
+        contract_file_line(&bundle, line, source);
+    buf_free(&bundle);
+    return source->length > 0 ? buf_string(source) : NULL;
+}
+
+/*
+ * The problem, with the line of a syntax error before it, as "contract.js:LINE: ", where the
+ * worker has printed that: only its stderr has it (worker/xs/engine_xs_platform.c).
+ */
+static const char *place_syntax_error(struct vat *vat, const char *problem, struct buf *placed)
+{
+    static const char mark[] = "gaspipe-worker: line ";
+    long line, lines;
+
+    worker_process_read_stderr(vat->process);
+    if (strncmp(problem, "SyntaxError", strlen("SyntaxError")) != 0 ||
+        strncmp(vat->stderr_line, mark, strlen(mark)) != 0)
+        return problem;
+    line = strtol(vat->stderr_line + strlen(mark), NULL, 10);
+    lines = count_lines(vat);
+    /* What is missing at the end is missed in a line that the runtime appended. */
+    if (lines > 0 && line > lines)
+        line = lines;
+    buf_printf(placed, "contract.js:%ld: SyntaxError%s", line,
+               strchrnul(vat->stderr_line + strlen(mark), ':'));
+    return buf_string(placed) != NULL ? placed->data : problem;
+}
+
+/* The line of a syntax error as the stack's first call, where there is no other in the contract. */
+static const char *place_in_stack(const char *problem, const char *stack, struct buf *placed)
+{
+    static const char file[] = "contract.js:";
+    const char *end;
+    long line;
+
+    if (stack == NULL || contract_file_place(stack) > 0 ||
+        strncmp(problem, file, strlen(file)) != 0)
+        return stack;
+    line = strtol(problem + strlen(file), NULL, 10);
+    end = strchrnul(stack, '\n');
+    buf_append(placed, stack, (size_t)(end - stack));
+    buf_printf(placed, "\n at (%s%ld)%s", file, line, end);
+    return buf_string(placed) != NULL ? placed->data : stack;
+}
+
+static enum vat_event vat_finish(struct vat *vat, const struct vat_input *input)
+{
+    const struct warehouse_listener *listener = vat->owner->listener;
+    struct warehouse_answer answer = {
+        .come = input->frame->come,
+        .problem = input->frame->problem,
+        .stack = input->frame->stack,
+        .value = input->frame->value,
+        .meter = &input->frame->meter,
+    };
+    struct buf placed = {0}, stack = {0}, source = {0};
+
+    vat_timer_stop(&vat->timer);
+    if (vat->delivery.is_start && answer.problem != NULL) {
+        answer.problem = place_syntax_error(vat, answer.problem, &placed);
+        answer.stack = place_in_stack(answer.problem, answer.stack, &stack);
+    }
+    answer.source = find_source(vat, answer.stack, &source);
+    vat_show_stderr(vat);
+    vat->delivery.text = NULL;
+    if (!vat->owner->silent)
+        listener->answered(listener->context, vat->identity.id, &answer);
+    buf_free(&placed);
+    buf_free(&stack);
+    buf_free(&source);
+    return VAT_EVENT_NONE;
 }
 
 /* ---- actions of a worker's life ---- */
@@ -112,6 +306,14 @@ static enum vat_event hang_up(struct vat *vat, const struct vat_input *input)
     return VAT_EVENT_NONE;
 }
 
+static enum vat_event lose(struct vat *vat, const struct vat_input *input)
+{
+    (void)input;
+    vat_release(vat);
+    vat_close_origin(vat);
+    return VAT_EVENT_NONE;
+}
+
 static enum vat_event reap(struct vat *vat, const struct vat_input *input)
 {
     char ended[VAT_REASON_SIZE];
@@ -123,15 +325,14 @@ static enum vat_event reap(struct vat *vat, const struct vat_input *input)
         vat->reason.cause = VAT_CAUSE_CRASH;
     else if (worker_exit_is_memory(input->exit_status, input->signal_number))
         vat->reason.cause = VAT_CAUSE_MEMORY;
-    vat_release(vat);
-    return VAT_EVENT_NONE;
+    return lose(vat, input);
 }
 
-static enum vat_event lose(struct vat *vat, const struct vat_input *input)
+/* The worker has written the snapshot that the next one starts from. */
+static enum vat_event prepare_again(struct vat *vat, const struct vat_input *input)
 {
-    (void)input;
     vat_release(vat);
-    return VAT_EVENT_NONE;
+    return vat_prepare(vat, input);
 }
 
 static enum vat_event do_nothing(struct vat *vat, const struct vat_input *input)
@@ -157,7 +358,7 @@ static enum vat_event act(struct vat *vat, enum vat_action action, const struct 
         [VAT_ACT_STARTED] = vat_started,
         [VAT_ACT_LOAD] = vat_load,
         [VAT_ACT_ANSWER_LOADING] = vat_answer_loading,
-        [VAT_ACT_REPLAY] = vat_catch_up,
+        [VAT_ACT_CATCH_UP] = vat_catch_up,
         [VAT_ACT_ANSWER_RECORDED] = vat_answer_recorded,
         [VAT_ACT_COMPARE] = vat_compare,
         [VAT_ACT_READY] = vat_ready,
@@ -166,8 +367,9 @@ static enum vat_event act(struct vat *vat, enum vat_action action, const struct 
         [VAT_ACT_STOP] = vat_stop,
         [VAT_ACT_NOTE_STOP] = vat_note_stop,
         [VAT_ACT_FINISH] = vat_finish,
-        [VAT_ACT_SAVE] = vat_save,
-        [VAT_ACT_SAVED] = vat_saved,
+        [VAT_ACT_SNAPSHOT] = vat_snapshot,
+        [VAT_ACT_RESTART] = vat_restart,
+        [VAT_ACT_AGAIN] = prepare_again,
         [VAT_ACT_KILL] = kill_worker,
         [VAT_ACT_DISMISS] = dismiss,
         [VAT_ACT_HANG_UP] = hang_up,
@@ -188,7 +390,7 @@ static void tell_owner(struct vat *vat, enum vat_state before, enum vat_action a
     if (ended || action == VAT_ACT_KILL)
         owner->lost(owner->context, vat, before);
     /* The owner may have asked for another worker already. */
-    if ((ended && vat->state == VAT_AWAY) || action == VAT_ACT_FORGET)
+    if ((ended && vat->state == VAT_NO_WORKER) || action == VAT_ACT_FORGET)
         owner->away(owner->context, vat);
     else if (vat->state == VAT_IDLE)
         owner->idle(owner->context, vat);
@@ -213,25 +415,25 @@ static void take_event(struct vat *vat, const struct vat_input *input)
     }
 }
 
-void vat_happen(struct vat *vat, enum vat_event event)
+void vat_handle_event(struct vat *vat, enum vat_event event)
 {
     take_event(vat, &(struct vat_input){.event = event});
 }
 
 /* ---- what its owner wants ---- */
 
-void vat_put_away(struct vat *vat)
+void vat_evict(struct vat *vat)
 {
-    vat->vd = NULL;
-    vat->speculative = false;
-    vat_drop_fresh(vat);
-    vat_happen(vat, VAT_EVENT_PUT_AWAY);
+    vat->delivery.text = NULL;
+    vat->delivery.turn = VAT_TURN_DUE;
+    vat_close_origin(vat);
+    vat_handle_event(vat, VAT_EVENT_EVICT);
 }
 
 void vat_refuse(struct vat *vat, const char *reason)
 {
     vat_reason_set(&vat->reason, ERROR_DELIVERY, "%s", reason);
-    vat_happen(vat, VAT_EVENT_REFUSED);
+    vat_handle_event(vat, VAT_EVENT_REFUSED);
 }
 
 struct stamp vat_reply(struct vat *vat, struct iovec answer)
@@ -241,13 +443,13 @@ struct stamp vat_reply(struct vat *vat, struct iovec answer)
 
 bool vat_is_speculative(const struct vat *vat)
 {
-    return vat->speculative &&
+    return vat->delivery.turn == VAT_TURN_EARLY &&
            (vat->state == VAT_DELIVERING || vat->state == VAT_STOPPING || vat->state == VAT_IDLE);
 }
 
 void vat_prepare_again(struct vat *vat, enum warm_start_result result, const struct error *error)
 {
-    vat_happen(vat, vat_prepared(vat, result, error));
+    vat_handle_event(vat, vat_prepared(vat, result, error));
 }
 
 /* ---- beginning and end ---- */
@@ -259,19 +461,19 @@ struct vat *vat_new(struct vat_owner *owner, const struct warehouse_vat *describ
     if (vat == NULL)
         return NULL;
     vat->owner = owner;
-    vat->id = described->id;
-    vat->dynamic = described->dynamic;
-    vat->incarnation = described->incarnation;
+    vat->identity.id = described->id;
+    vat->identity.dynamic = described->dynamic;
+    vat->identity.incarnation = described->incarnation;
     vat->replay.first_num = described->first_delivery;
-    vat->deliveries = described->deliveries;
-    vat->limits = described->limits;
-    vat->heap_fd = vat->fresh_fd = -1;
-    vat->last_cpu = -1;
+    vat->identity.deliveries = described->deliveries;
+    vat->identity.limits = described->limits;
+    vat->origin.file = -1;
+    vat->delivery.last_cpu = -1;
     vat->log.slog = owner->options->slog;
-    snprintf(vat->log.vat_id, sizeof vat->log.vat_id, "v%" PRId64, vat->id);
+    snprintf(vat->log.vat_id, sizeof vat->log.vat_id, "v%" PRId64, vat->identity.id);
     vat_timer_init(&vat->timer, owner->options->loop, on_vat_timeout, vat);
-    vat->name = strdup(described->name);
-    vat->bundle_id = strdup(described->bundle_id);
+    vat->identity.name = strdup(described->name);
+    vat->identity.bundle_id = strdup(described->bundle_id);
     return vat;
 }
 
@@ -281,12 +483,12 @@ static void free_vat(uv_handle_t *timer)
     struct error ignored;
 
     (void)slog_writer_join(NULL, vat->log.aside, &ignored); /* of a vat that is no more */
-    vat_drop_fresh(vat);
+    vat_close_origin(vat);
     buf_free(&vat->bundle);
-    meter_free(&vat->used);
+    meter_free(&vat->delivery.used);
     vat_replay_free(&vat->replay);
-    free(vat->name);
-    free(vat->bundle_id);
+    free(vat->identity.name);
+    free(vat->identity.bundle_id);
     free(vat);
 }
 

@@ -5,17 +5,32 @@
 #include "supervisor/process/placement.h"
 #include "supervisor/runtime/vat_runtime.h"
 #include "supervisor/runtime/warm_start.h"
-#include "supervisor/vats/rules/vat_frame.h"
-#include "supervisor/vats/rules/vat_reason.h"
-#include "supervisor/vats/rules/vat_state.h"
+#include "supervisor/vats/vat_frame.h"
 #include "supervisor/vats/vat_log.h"
 #include "supervisor/vats/vat_replay.h"
-#include "supervisor/vats/vat_timer.h"
+#include "supervisor/vats/vat_state.h"
 #include "supervisor/vats/warehouse.h"
 
 /* One vat and its worker. rules/vat_state.h decides what each event leads to. */
 
 struct vat;
+
+/* How long a worker may take for what it was sent. */
+struct vat_timer {
+    uv_timer_t handle; /* the owner closes it */
+    void (*rang)(void *context);
+    void *context;
+    uint64_t limit_ms; /* as it was started with */
+    uint64_t due;      /* when it is to ring, uv_now() */
+    bool overdue;      /* it has rung once */
+};
+
+void vat_timer_init(struct vat_timer *timer, uv_loop_t *loop, void (*rang)(void *context),
+                    void *context);
+
+/* rang() is called from within the loop after that time; 0: never. */
+void vat_timer_start(struct vat_timer *timer, uint64_t milliseconds);
+void vat_timer_stop(struct vat_timer *timer);
 
 /* What the vats of one warehouse share, and whom they tell. */
 struct vat_owner {
@@ -38,66 +53,99 @@ struct vat_owner {
     void (*failed)(void *context, const struct error *error);
 };
 
-struct vat {
-    struct vat_owner *owner;
+/* As the kernel described it last. */
+struct vat_identity {
     int64_t id;
     char *name, *bundle_id; /* owned */
     bool dynamic;
     int64_t incarnation;
-    int64_t deliveries; /* of it, when the kernel described the vat last */
+    int64_t deliveries; /* of this incarnation */
     struct kernel_limits limits;
-    bool removed; /* freed when its worker is gone; the warehouse's */
+};
 
+/* What its next worker starts from. */
+struct vat_origin {
+    enum {
+        VAT_ORIGIN_RUNTIME,  /* the snapshot of a worker that has a runtime and no contract */
+        VAT_ORIGIN_SNAPSHOT, /* the vat's own */
+    } kind;
+    int file; /* owned; -1: it is not at hand */
+};
+
+/* The delivery in progress, or the last one. */
+struct vat_delivery {
+    const char *text; /* VatDeliveryObject, borrowed; NULL: none is in progress */
+    bool is_start;    /* startVat */
+    enum {
+        VAT_TURN_DUE,
+        VAT_TURN_EARLY, /* its worker was given it before its turn, and may have finished it */
+    } turn;
+    bool stopped;      /* its worker has reported what it used up to where it was stopped, */
+    struct meter used; /* this; owned */
+    struct stamp stopped_at;
+    int last_cpu;      /* that was reserved for a delivery of this vat; -1: none */
+    bool reserves_cpu; /* for this delivery */
+};
+
+/* What follows when it has no worker. */
+enum vat_then {
+    VAT_THEN_NOTHING,
+    VAT_THEN_START, /* a worker is wanted, once there is room for it, or is on its way */
+    VAT_THEN_FREE,  /* the vat is no more */
+};
+
+struct vat {
+    struct vat_owner *owner;
+    struct vat_identity identity;
     enum vat_state state;
-    struct worker_process *process; /* NULL in AWAY and PREPARING */
-    int last_cpu;                   /* that was reserved for a delivery of it; -1: none */
-    bool reserves_cpu;              /* for the delivery in progress */
+    enum vat_then then; /* the warehouse's; START also until its worker is ready */
+    uint64_t wanted_at; /* of the warehouse's wants, the last one of it */
+
+    struct worker_process *process; /* NULL in NO_WORKER and PREPARING */
     struct vat_timer timer;
     struct vat_reason reason;          /* why its worker ended; empty: it did not */
     char stderr_line[VAT_REASON_SIZE]; /* that its worker printed last, and was not shown yet */
 
-    bool wanted;        /* a worker is, once there is room for it; the warehouse's */
-    uint64_t wanted_at; /* of the warehouse's wants, the last one of it */
-    const char *vd;     /* of the delivery in hand, borrowed; NULL: none is */
-    bool starts;        /* that is startVat */
-    bool stopped;       /* its worker has told what that used up to where it was stopped, */
-    struct meter used;  /* this; owned */
-    struct stamp stopped_at;
-    bool speculative; /* its worker was given it before its turn, and may have done it */
-
     struct vat_log log;
     struct buf bundle;          /* JSON; only while its worker starts */
     struct vat_runtime runtime; /* valid once its worker was prepared */
-    int heap_fd;                /* of the snapshot that its worker starts from; -1: none */
-    bool restored;              /* that is the vat's own */
-    int fresh_fd; /* of its last snapshot, until its next worker starts; -1: it is in the store */
+    struct vat_origin origin;
     int64_t saved_at; /* where its last snapshot stands in the transcript; -1: there is none */
     bool unproven;    /* no worker has started from its last snapshot yet, which is new */
     bool falls_back;  /* it is restored from the snapshot before its last one */
+
+    struct vat_delivery delivery;
     struct vat_replay replay;
-    struct stamp replay_sent; /* when the delivery that is replayed was sent */
 };
 
-/* NULL when memory ran out. The strings are copied; vat->name or bundle_id may be NULL, then. */
+/* NULL when memory ran out. The strings are copied; identity.name or bundle_id may be NULL, then.
+ */
 struct vat *vat_new(struct vat_owner *owner, const struct warehouse_vat *described);
 
-/* It is AWAY; freed when the loop has closed its timer. */
+/* It has no worker; freed when the loop has closed its timer. */
 void vat_close(struct vat *vat);
 
 /* Its name for people: "v1" where it has none. */
 static inline const char *vat_name(const struct vat *vat)
 {
-    return vat->name[0] != '\0' ? vat->name : vat->log.vat_id;
+    return vat->identity.name[0] != '\0' ? vat->identity.name : vat->log.vat_id;
+}
+
+/* No worker is wanted for it, or it is there. */
+static inline void vat_is_wanted_no_more(struct vat *vat)
+{
+    if (vat->then == VAT_THEN_START)
+        vat->then = VAT_THEN_NOTHING;
 }
 
 /* Does what the event leads to. An event of the vat's owner, or WANTED, PREPARED, UNSTARTED. */
-void vat_happen(struct vat *vat, enum vat_event event);
+void vat_handle_event(struct vat *vat, enum vat_event event);
 
 /* Its worker is not wanted any more, nor what that is doing. */
-void vat_put_away(struct vat *vat);
+void vat_evict(struct vat *vat);
 
-/* Its next worker starts from what the store has. */
-void vat_drop_fresh(struct vat *vat);
+/* Closes its origin's file: its next worker starts from what the store has. */
+void vat_close_origin(struct vat *vat);
 
 /* The request of its worker in the delivery is refused: notes why, and the worker tells what the
  * delivery used, and ends. */

@@ -68,31 +68,20 @@ enum vat_event vat_started(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_load(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_answer_loading(struct vat *vat, const struct vat_input *input);
 
-/* ---- vat_catch_up.c: to where the vat stands ---- */
+/* ---- vat_replay.c: to where the vat stands ---- */
 
 enum vat_event vat_catch_up(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_answer_recorded(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_compare(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_ready(struct vat *vat, const struct vat_input *input);
 
-/* ---- vat_delivery.c ---- */
-
-enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input);
-
-/* The delivery has ended, or its worker is lost. */
-void vat_release_cpu(struct vat *vat);
-enum vat_event vat_answer(struct vat *vat, const struct vat_input *input);
-enum vat_event vat_stop(struct vat *vat, const struct vat_input *input);
-enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *input);
-enum vat_event vat_finish(struct vat *vat, const struct vat_input *input);
-
 /* ---- vat_snapshot.c ---- */
 
-enum vat_event vat_save(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_snapshot(struct vat *vat, const struct vat_input *input);
 
 /* Before the worker's DONE is taken for true: puts the snapshot into the store. The event that
  * it is: DONE, or BAD with its reason. */
 enum vat_event vat_keep_snapshot(struct vat *vat, struct iovec payload);
-enum vat_event vat_saved(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_restart(struct vat *vat, const struct vat_input *input);
 
 #endif

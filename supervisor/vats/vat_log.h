@@ -7,7 +7,7 @@
 #include "base/json/scan.h"
 #include "slog/write/writer.h"
 #include "store/store.h"
-#include "supervisor/vats/rules/vat_frame.h"
+#include "supervisor/vats/vat_frame.h"
 
 /*
  * The lines that a vat's own life has in the slog: its creation, its worker's start, snapshots,

@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "supervisor/transcript/delivery_compare.h"
-#include "supervisor/vats/rules/vat_frame.h"
-#include "supervisor/vats/rules/vat_reason.h"
+#include "supervisor/vats/vat_frame.h"
+#include "supervisor/vats/vat_state.h"
 
 /*
  * Deliveries of a vat's transcript that its new worker is sent again, until the vat is where it
@@ -17,6 +17,7 @@ struct vat_replay {
     struct recorded_delivery recorded; /* the delivery in hand */
     struct compare_rules rules;
     struct delivery_compare compare;
+    struct stamp sent;  /* when it was sent */
     struct buf request; /* the worker's last one */
 };
 
@@ -29,38 +30,6 @@ struct vat_transcript {
 /* Finds the transcript's end; the position stays. 0, or -1 with the error. */
 int vat_replay_find_end(struct vat_replay *replay, const struct vat_transcript *transcript,
                         struct error *error);
-
-/* The delivery's number. */
-int64_t vat_replay_num(const struct vat_replay *replay);
-
-/*
- * Reads the delivery at the position. Its count of instructions is compared when it was taken
- * under `fingerprint` (NULL: nothing counts here). 0, or -1 with the error.
- */
-int vat_replay_read(struct vat_replay *replay, const struct vat_transcript *transcript,
-                    const char *fingerprint, struct error *error);
-
-enum vat_replay_request {
-    VAT_REPLAY_CONSOLE, /* a console call; they are not recorded */
-    VAT_REPLAY_SYSCALL, /* the syscall that was recorded */
-    VAT_REPLAY_DIFFERS, /* the reason says in what */
-    VAT_REPLAY_FAILED,  /* memory ran out */
-};
-
-/* The number of the last syscall in this delivery. */
-int64_t vat_replay_syscall_num(const struct vat_replay *replay);
-
-/*
- * Compares what the worker asks with what it asked then. texts[0] and texts[1] are the syscall
- * and its answer as recorded, which stay until the next vat_replay_read().
- */
-enum vat_replay_request vat_replay_compare_request(struct vat_replay *replay, struct iovec payload,
-                                                   struct scan_span texts[2],
-                                                   struct vat_reason *reason);
-
-/* Whether the delivery ended as it did then; else the reason says in what it differs. */
-bool vat_replay_compare_ending(struct vat_replay *replay, const struct vat_frame *ending,
-                               struct vat_reason *reason);
 
 void vat_replay_free(struct vat_replay *replay);
 

@@ -9,7 +9,7 @@
 
 #define BAD_SNAPSHOT "its worker's snapshot is bad: %s"
 
-enum vat_event vat_save(struct vat *vat, const struct vat_input *input)
+enum vat_event vat_snapshot(struct vat *vat, const struct vat_input *input)
 {
     static char place[] = WORKER_SAVE_PLACE;
     struct error error;
@@ -27,8 +27,8 @@ static int put_now(struct vat *vat, int64_t end, int fd, struct error *error)
 {
     struct store_snapshot snapshot;
 
-    if (store_snapshot_put(vat->owner->options->store, vat->id, vat->incarnation, end, fd,
-                           &snapshot, error) != 0)
+    if (store_snapshot_put(vat->owner->options->store, vat->identity.id, vat->identity.incarnation,
+                           end, fd, &snapshot, error) != 0)
         return -1;
     return vat_log_snapshot_save(&vat->log, end, &snapshot, error);
 }
@@ -48,13 +48,13 @@ static int put_late(struct vat *vat, int64_t end, int fd, struct error *error)
 
     if (packed < 0)
         return -1;
-    vat->fresh_fd = heap_file_reopen(fd, error);
-    if (vat->fresh_fd < 0 || store_transaction_begin(store, error) != 0) {
+    vat->origin.file = heap_file_reopen(fd, error);
+    if (vat->origin.file < 0 || store_transaction_begin(store, error) != 0) {
         close(packed);
         return -1;
     }
-    if (store_snapshot_put_late(store, vat->id, vat->incarnation, end, packed, &listener, error) !=
-        0)
+    if (store_snapshot_put_late(store, vat->identity.id, vat->identity.incarnation, end, packed,
+                                &listener, error) != 0)
         return -1;
     vat_late_lines_save(&owner->late, &vat->log, end);
     return 0;
@@ -64,8 +64,8 @@ static int put_in_store(struct vat *vat, int fd, struct error *error)
 {
     int64_t first, end;
 
-    if (store_transcript_bounds(vat->owner->options->store, vat->id, vat->incarnation, &first, &end,
-                                error) != 0 ||
+    if (store_transcript_bounds(vat->owner->options->store, vat->identity.id,
+                                vat->identity.incarnation, &first, &end, error) != 0 ||
         (vat->log.aside != NULL ? put_now(vat, end, fd, error) : put_late(vat, end, fd, error)) !=
             0)
         return -1;
@@ -115,22 +115,23 @@ enum vat_event vat_keep_snapshot(struct vat *vat, struct iovec payload)
     return event;
 }
 
-void vat_drop_fresh(struct vat *vat)
+void vat_close_origin(struct vat *vat)
 {
-    if (vat->fresh_fd >= 0)
-        close(vat->fresh_fd);
-    vat->fresh_fd = -1;
+    if (vat->origin.file >= 0)
+        close(vat->origin.file);
+    vat->origin.file = -1;
 }
 
-enum vat_event vat_saved(struct vat *vat, const struct vat_input *input)
+enum vat_event vat_restart(struct vat *vat, const struct vat_input *input)
 {
     const struct vat_owner *owner = vat->owner;
 
     (void)input;
-    vat->wanted = vat->unproven = true;
+    vat->then = VAT_THEN_START;
+    vat->unproven = true;
     vat->falls_back = false;
     vat_leave(vat);
     if (!owner->silent)
-        owner->listener->saved(owner->listener->context, vat->id);
+        owner->listener->saved(owner->listener->context, vat->identity.id);
     return VAT_EVENT_NONE;
 }

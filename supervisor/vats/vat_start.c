@@ -16,10 +16,12 @@ static int read_bundle(struct vat *vat, struct error *error)
     bool found = false;
 
     buf_clear(&vat->bundle);
-    if (store_bundle_get(owner->options->store, vat->bundle_id, &vat->bundle, &found, error) != 0)
+    if (store_bundle_get(owner->options->store, vat->identity.bundle_id, &vat->bundle, &found,
+                         error) != 0)
         return -1;
     if (!found)
-        return error_set(error, ERROR_SYSTEM, "the store has no bundle %.200s", vat->bundle_id);
+        return error_set(error, ERROR_SYSTEM, "the store has no bundle %.200s",
+                         vat->identity.bundle_id);
     /* The zeros terminate it, too. */
     if (buf_reserve(&vat->bundle, SCAN_PADDING) != 0)
         return error_memory(error, "a bundle");
@@ -31,24 +33,24 @@ static int read_bundle(struct vat *vat, struct error *error)
 
 static int find_past(struct vat *vat, struct error *error)
 {
-    const struct vat_transcript transcript = {vat->owner->options->store, vat->id,
-                                              vat->incarnation};
+    const struct vat_transcript transcript = {vat->owner->options->store, vat->identity.id,
+                                              vat->identity.incarnation};
 
     vat->replay.position = 0;
     if (vat_replay_find_end(&vat->replay, &transcript, error) != 0)
         return -1;
-    if (vat->replay.end >= vat->deliveries)
+    if (vat->replay.end >= vat->identity.deliveries)
         return 0;
     return error_set(error, ERROR_INPUT,
                      "its transcript ends after delivery %" PRId64 " of %" PRId64, vat->replay.end,
-                     vat->deliveries);
+                     vat->identity.deliveries);
 }
 
 static int log_start(struct vat *vat, struct error *error)
 {
     const struct iovec bundle = {vat->bundle.data, vat->bundle.length};
 
-    if (vat_log_create(&vat->log, vat->name, vat->dynamic, bundle, error) != 0)
+    if (vat_log_create(&vat->log, vat->identity.name, vat->identity.dynamic, bundle, error) != 0)
         return -1;
     return vat_log_startup_start(&vat->log, error);
 }
@@ -81,32 +83,31 @@ static enum vat_event open_fresh_snapshot(struct vat *vat)
     struct error error;
     bool found;
 
-    vat->heap_fd = vat->fresh_fd;
-    vat->fresh_fd = -1;
-    vat->restored = true;
+    vat->origin.kind = VAT_ORIGIN_SNAPSHOT;
     vat->replay.position = vat->saved_at;
     if (vat->log.slog == NULL || vat_late_lines_load(&owner->late, &vat->log))
         return VAT_EVENT_PREPARED;
-    if (store_snapshot_last(owner->options->store, vat->id, vat->incarnation, &vat->replay.position,
-                            &snapshot, &found, &error) != 0 ||
+    if (store_snapshot_last(owner->options->store, vat->identity.id, vat->identity.incarnation,
+                            &vat->replay.position, &snapshot, &found, &error) != 0 ||
         vat_log_snapshot_load(&vat->log, vat->replay.position, snapshot.hash, &error) != 0)
         return fail_to_prepare(vat, &error);
     return VAT_EVENT_PREPARED;
 }
 
 /* The vat's own snapshot to start from, where it has one. */
-static int find_own_snapshot(struct vat *vat, struct store_snapshot *snapshot, struct error *error)
+static int find_own_snapshot(struct vat *vat, struct store_snapshot *snapshot, bool *found,
+                             struct error *error)
 {
     struct store *store = vat->owner->options->store;
 
     if (vat->falls_back)
-        return store_snapshot_before(store, vat->id, vat->incarnation, &vat->replay.position,
-                                     snapshot, &vat->restored, error);
+        return store_snapshot_before(store, vat->identity.id, vat->identity.incarnation,
+                                     &vat->replay.position, snapshot, found, error);
     vat->saved_at = -1;
-    if (store_snapshot_last(store, vat->id, vat->incarnation, &vat->replay.position, snapshot,
-                            &vat->restored, error) != 0)
+    if (store_snapshot_last(store, vat->identity.id, vat->identity.incarnation,
+                            &vat->replay.position, snapshot, found, error) != 0)
         return -1;
-    if (vat->restored)
+    if (*found)
         vat->saved_at = vat->replay.position;
     return 0;
 }
@@ -116,10 +117,12 @@ static enum vat_event open_own_snapshot(struct vat *vat, const struct store_snap
 {
     struct error error;
 
-    vat->heap_fd = heap_file_new(&error);
-    if (vat->heap_fd < 0)
+    vat->origin.kind = VAT_ORIGIN_SNAPSHOT;
+    vat->origin.file = heap_file_new(&error);
+    if (vat->origin.file < 0)
         return lack_process(vat, &error);
-    if (store_snapshot_read(vat->owner->options->store, snapshot->hash, vat->heap_fd, &error) != 0)
+    if (store_snapshot_read(vat->owner->options->store, snapshot->hash, vat->origin.file, &error) !=
+        0)
         return lose_past(vat, &error);
     if (vat_log_snapshot_load(&vat->log, vat->replay.position, snapshot->hash, &error) != 0)
         return fail_to_prepare(vat, &error);
@@ -129,7 +132,8 @@ static enum vat_event open_own_snapshot(struct vat *vat, const struct store_snap
 /* Its runtime's snapshot, or what became of it. */
 static enum vat_event take_warm_start(struct vat *vat, int fd, struct error *error)
 {
-    vat->heap_fd = fd >= 0 ? fd : -1;
+    vat->origin.kind = VAT_ORIGIN_RUNTIME;
+    vat->origin.file = fd >= 0 ? fd : -1;
     if (fd >= 0)
         return VAT_EVENT_PREPARED;
     if (fd == WARM_START_MAKING)
@@ -143,20 +147,21 @@ enum vat_event vat_prepare(struct vat *vat, const struct vat_input *input)
 {
     struct store_snapshot snapshot;
     struct error error;
+    bool found;
 
     (void)input;
     vat->reason = (struct vat_reason){0};
     vat->stderr_line[0] = '\0';
-    vat->speculative = false;
+    vat->delivery.turn = VAT_TURN_DUE;
     if (read_bundle(vat, &error) != 0 || find_past(vat, &error) != 0)
         return lose_past(vat, &error);
     if (log_start(vat, &error) != 0)
         return fail_to_prepare(vat, &error);
-    if (vat->fresh_fd >= 0)
+    if (vat->origin.file >= 0)
         return open_fresh_snapshot(vat);
-    if (find_own_snapshot(vat, &snapshot, &error) != 0)
+    if (find_own_snapshot(vat, &snapshot, &found, &error) != 0)
         return lose_past(vat, &error);
-    if (vat->restored)
+    if (found)
         return open_own_snapshot(vat, &snapshot);
     return take_warm_start(vat, warm_start_open(&vat->owner->warm, &vat->runtime, &error), &error);
 }
@@ -177,12 +182,13 @@ enum vat_event vat_prepared(struct vat *vat, enum warm_start_result result,
 enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener)
 {
     struct zygote_policy *policy =
-        vat->restored ? NULL : warm_start_zygote_policy(&vat->owner->warm, vat->runtime.kind);
+        vat->origin.kind == VAT_ORIGIN_SNAPSHOT
+            ? NULL
+            : warm_start_zygote_policy(&vat->owner->warm, vat->runtime.kind);
     struct error error;
 
-    vat->process = vat_launch(vat, vat->heap_fd, policy, listener, &error);
-    close(vat->heap_fd);
-    vat->heap_fd = -1;
+    vat->process = vat_launch(vat, vat->origin.file, policy, listener, &error);
+    vat_close_origin(vat);
     if (vat->process == NULL)
         return lack_process(vat, &error);
     vat_timer_start(&vat->timer, launcher_start_limit(vat->owner->options->timeout_ms));
@@ -193,7 +199,7 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
 enum vat_event vat_started(struct vat *vat, const struct vat_input *input)
 {
     (void)input;
-    return vat->restored ? VAT_EVENT_RESTORED : VAT_EVENT_FRESH;
+    return vat->origin.kind == VAT_ORIGIN_SNAPSHOT ? VAT_EVENT_RESTORED : VAT_EVENT_FRESH;
 }
 
 /* ---- its contract ---- */

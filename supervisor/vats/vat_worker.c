@@ -29,16 +29,17 @@ struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd,
     char title[64];
 
     launcher.zygote_policy = policy;
-    launcher.compute_limit = (uint32_t)vat->limits.compute;
-    launcher.instruction_limit = (uint64_t)vat->limits.instructions;
-    launcher.cost_limit = (uint64_t)vat->limits.cost;
+    launcher.compute_limit = (uint32_t)vat->identity.limits.compute;
+    launcher.instruction_limit = (uint64_t)vat->identity.limits.instructions;
+    launcher.cost_limit = (uint64_t)vat->identity.limits.cost;
     if (launcher.counted && launcher.instruction_limit == 0)
-        launcher.instruction_limit = (uint64_t)vat->limits.counted_instructions;
+        launcher.instruction_limit = (uint64_t)vat->identity.limits.counted_instructions;
     /* A contract in native code may have been compiled without the meter. */
     if (launcher.metered && launcher.cost_limit == 0 && vat->runtime.kind != VAT_RUNTIME_NATIVE)
-        launcher.cost_limit = (uint64_t)vat->limits.metered_cost;
-    launcher.heap_limit = (uint64_t)vat->limits.heap_bytes;
-    snprintf(title, sizeof title, "gaspipe-worker:%.16s:%.24s", vat->log.vat_id, vat->name);
+        launcher.cost_limit = (uint64_t)vat->identity.limits.metered_cost;
+    launcher.heap_limit = (uint64_t)vat->identity.limits.heap_bytes;
+    snprintf(title, sizeof title, "gaspipe-worker:%.16s:%.24s", vat->log.vat_id,
+             vat->identity.name);
     return launcher_start_from(&launcher, options->loop, title, snapshot_fd, listener, error);
 }
 
@@ -96,16 +97,68 @@ void vat_release(struct vat *vat)
         worker_process_free(vat->process);
     vat->process = NULL;
     buf_free(&vat->bundle);
-    if (vat->heap_fd >= 0)
-        close(vat->heap_fd);
-    vat->heap_fd = -1;
 }
 
 void vat_show_stderr(struct vat *vat)
 {
-    const bool starting = vat->state == VAT_STARTING || vat->state == VAT_LOADING || vat->starts;
+    const bool starting =
+        vat->state == VAT_STARTING || vat->state == VAT_LOADING || vat->delivery.is_start;
 
-    if (vat->stderr_line[0] != '\0' && !starting && vat->state != VAT_REPLAYING)
+    if (vat->stderr_line[0] != '\0' && !starting && vat->state != VAT_CATCHING_UP)
         log_line("%s: %s", vat_name(vat), vat->stderr_line);
     vat->stderr_line[0] = '\0';
+}
+
+/* ---- its clock ---- */
+
+static void ring_in(struct vat_timer *timer, uint64_t milliseconds);
+
+/*
+ * A loop that was held up, by a slow disk or by whoever reads its output, runs timers before it
+ * reads: what has come meanwhile is read first, and the worker gets as long again as the loop
+ * was late.
+ */
+static void timer_rang(uv_timer_t *handle)
+{
+    struct vat_timer *timer = handle->data;
+
+    if (timer->overdue) {
+        timer->rang(timer->context);
+        return;
+    }
+    timer->overdue = true;
+    ring_in(timer, uv_now(handle->loop) - timer->due + 1);
+}
+
+static void ring_in(struct vat_timer *timer, uint64_t milliseconds)
+{
+    timer->due = uv_now(timer->handle.loop) + milliseconds;
+    /* Cannot fail: the callback is there. */
+    (void)uv_timer_start(&timer->handle, timer_rang, milliseconds, 0);
+}
+
+void vat_timer_init(struct vat_timer *timer, uv_loop_t *loop, void (*rang)(void *context),
+                    void *context)
+{
+    (void)uv_timer_init(loop, &timer->handle); /* cannot fail in any libuv 1 */
+    timer->handle.data = timer;
+    timer->rang = rang;
+    timer->context = context;
+}
+
+void vat_timer_start(struct vat_timer *timer, uint64_t milliseconds)
+{
+    timer->limit_ms = milliseconds;
+    timer->overdue = false;
+    if (milliseconds == 0)
+        return;
+    /* What was done since the loop looked at the clock, a commit for one, is not the
+     * worker's time. */
+    uv_update_time(timer->handle.loop);
+    ring_in(timer, milliseconds);
+}
+
+void vat_timer_stop(struct vat_timer *timer)
+{
+    uv_timer_stop(&timer->handle);
 }

@@ -6,9 +6,8 @@
 
 #include "base/array.h"
 #include "base/log.h"
-#include "supervisor/vats/rules/vat_loss.h"
 #include "supervisor/vats/vat.h"
-#include "supervisor/vats/warehouse_room.h"
+#include "supervisor/vats/vat_state.h"
 
 /* For a worker to end by itself; and when somebody waits for it. */
 enum { PATIENCE_MS = 2000, HURRY_MS = 500 };
@@ -22,6 +21,83 @@ struct warehouse {
     uint64_t wants; /* how often a worker was wanted */
     bool failed, closing, closed;
 };
+
+/* ---- which vats have a worker, where there may be fewer workers than vats ---- */
+
+static bool is_going(const struct vat *vat)
+{
+    return vat->state == VAT_LEAVING || vat->state == VAT_ENDING;
+}
+
+static bool waits_for_worker(const struct vat *vat)
+{
+    return vat->state == VAT_NO_WORKER && vat->then == VAT_THEN_START;
+}
+
+/* What is done before its turn can be done at its turn. */
+static bool can_be_spared(const struct vat *vat)
+{
+    return vat->then != VAT_THEN_START && (vat->state == VAT_IDLE || vat_is_speculative(vat));
+}
+
+/* Of those that are so, the one that was wanted longest ago; or NULL. */
+static struct vat *oldest(struct vat *const *vats, size_t count,
+                          bool (*is_so)(const struct vat *vat))
+{
+    struct vat *found = NULL;
+
+    for (size_t i = 0; i < count; i++)
+        if (vats[i] != NULL && is_so(vats[i]) &&
+            (found == NULL || vats[i]->wanted_at < found->wanted_at))
+            found = vats[i];
+    return found;
+}
+
+/* Workers that are there or about to be, and those that end, until they are reaped. */
+static bool is_full(struct vat *const *vats, size_t count, uint64_t limit)
+{
+    uint64_t workers = 0;
+
+    if (limit == 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (vats[i] != NULL && vats[i]->state != VAT_NO_WORKER)
+            workers++;
+    return workers >= limit;
+}
+
+/* How many workers are still to be told to go, so that one for each vat that waits can come. */
+static int64_t lacking(struct vat *const *vats, size_t count)
+{
+    int64_t workers = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct vat *vat = vats[i];
+
+        if (vat != NULL)
+            workers += (waits_for_worker(vat) || (is_going(vat) && vat->then == VAT_THEN_START)) -
+                       is_going(vat);
+    }
+    return workers;
+}
+
+/* The vat that has waited longest for a worker, if one may be started for it; else NULL. */
+static struct vat *room_to_start(struct vat *const *vats, size_t count, uint64_t limit)
+{
+    return is_full(vats, count, limit) ? NULL : oldest(vats, count, waits_for_worker);
+}
+
+/* The vat whose worker is to be evicted, so that one that waits gets one: of those that wait for a
+ * delivery, the one that was used longest ago. NULL: none has to, or none can. */
+static struct vat *room_to_spare(struct vat *const *vats, size_t count, uint64_t limit)
+{
+    if (!is_full(vats, count, limit) || oldest(vats, count, waits_for_worker) == NULL ||
+        lacking(vats, count) <= 0)
+        return NULL;
+    return oldest(vats, count, can_be_spared);
+}
+
+/* ---- what all vats share ---- */
 
 static void fail_warehouse(void *context, const struct error *error)
 {
@@ -44,11 +120,11 @@ static void share_out(struct warehouse *warehouse)
     struct vat *vat;
 
     while (!warehouse->owner.silent &&
-           (vat = warehouse_room_to_start(warehouse->vats, warehouse->vat_count, limit)) != NULL)
-        vat_happen(vat, VAT_EVENT_WANTED);
+           (vat = room_to_start(warehouse->vats, warehouse->vat_count, limit)) != NULL)
+        vat_handle_event(vat, VAT_EVENT_WANTED);
     while (!warehouse->owner.silent &&
-           (vat = warehouse_room_to_spare(warehouse->vats, warehouse->vat_count, limit)) != NULL)
-        vat_put_away(vat);
+           (vat = room_to_spare(warehouse->vats, warehouse->vat_count, limit)) != NULL)
+        vat_evict(vat);
 }
 
 /* ---- vats by number ---- */
@@ -77,14 +153,14 @@ static int reserve_number(struct warehouse *warehouse, int64_t id, struct error 
 /* It has no worker. Does nothing the second time: a vat may be removed while its end is told. */
 static void discard_vat(struct warehouse *warehouse, struct vat *vat)
 {
-    if (warehouse_find_vat(warehouse, vat->id) != vat)
+    if (warehouse_find_vat(warehouse, vat->identity.id) != vat)
         return;
-    warehouse->vats[vat->id] = NULL;
+    warehouse->vats[vat->identity.id] = NULL;
     vat_close(vat);
 }
 
 /* Where its last snapshot stands. One that cannot be read is met again when the vat starts. */
-static void find_saved(const struct warehouse *warehouse, struct vat *vat)
+static void find_snapshot(const struct warehouse *warehouse, struct vat *vat)
 {
     struct store_snapshot snapshot;
     struct error ignored;
@@ -92,8 +168,8 @@ static void find_saved(const struct warehouse *warehouse, struct vat *vat)
     bool found;
 
     vat->saved_at = -1;
-    if (store_snapshot_last(warehouse->options.store, vat->id, vat->incarnation, &position,
-                            &snapshot, &found, &ignored) == 0 &&
+    if (store_snapshot_last(warehouse->options.store, vat->identity.id, vat->identity.incarnation,
+                            &position, &snapshot, &found, &ignored) == 0 &&
         found)
         vat->saved_at = position;
 }
@@ -108,12 +184,12 @@ static int warehouse_add_vat(struct warehouse *warehouse, const struct warehouse
     vat = vat_new(&warehouse->owner, described);
     if (vat == NULL)
         return error_memory(error, "a vat");
-    warehouse->vats[vat->id] = vat;
-    if (vat->name == NULL || vat->bundle_id == NULL) {
+    warehouse->vats[vat->identity.id] = vat;
+    if (vat->identity.name == NULL || vat->identity.bundle_id == NULL) {
         discard_vat(warehouse, vat);
         return error_memory(error, "a vat");
     }
-    find_saved(warehouse, vat);
+    find_snapshot(warehouse, vat);
     return 0;
 }
 
@@ -121,23 +197,25 @@ static int renew_vat(struct vat *vat, const struct warehouse_vat *described, str
 {
     char *bundle_id;
 
-    vat->removed = false;
+    if (vat->then == VAT_THEN_FREE)
+        vat->then = VAT_THEN_NOTHING;
     vat->replay.first_num = described->first_delivery;
-    vat->deliveries = described->deliveries;
-    vat->limits = described->limits;
-    if (vat->incarnation == described->incarnation &&
-        strcmp(vat->bundle_id, described->bundle_id) == 0)
+    vat->identity.deliveries = described->deliveries;
+    vat->identity.limits = described->limits;
+    if (vat->identity.incarnation == described->incarnation &&
+        strcmp(vat->identity.bundle_id, described->bundle_id) == 0)
         return 0;
     bundle_id = strdup(described->bundle_id);
     if (bundle_id == NULL)
         return error_memory(error, "a vat");
-    free(vat->bundle_id);
-    vat->bundle_id = bundle_id;
-    vat->incarnation = described->incarnation;
+    free(vat->identity.bundle_id);
+    vat->identity.bundle_id = bundle_id;
+    vat->identity.incarnation = described->incarnation;
     vat->log.created = false;
-    vat->wanted = vat->unproven = vat->falls_back = false;
-    vat_drop_fresh(vat);
-    vat_happen(vat, VAT_EVENT_PUT_AWAY);
+    vat->then = VAT_THEN_NOTHING;
+    vat->unproven = vat->falls_back = false;
+    vat_close_origin(vat);
+    vat_handle_event(vat, VAT_EVENT_EVICT);
     return 0;
 }
 
@@ -153,7 +231,7 @@ int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *v
 
 static void want_worker(struct warehouse *warehouse, struct vat *vat)
 {
-    vat->wanted = true;
+    vat->then = VAT_THEN_START;
     vat->wanted_at = ++warehouse->wants;
     share_out(warehouse);
 }
@@ -171,8 +249,9 @@ bool warehouse_fall_back(struct warehouse *warehouse, int64_t id)
     int64_t position;
     bool found = false;
 
-    if (vat->falls_back || store_snapshot_before(warehouse->options.store, id, vat->incarnation,
-                                                 &position, &snapshot, &found, &ignored) != 0)
+    if (vat->falls_back ||
+        store_snapshot_before(warehouse->options.store, id, vat->identity.incarnation, &position,
+                              &snapshot, &found, &ignored) != 0)
         return false;
     vat->falls_back = found;
     return found;
@@ -202,9 +281,9 @@ static void hand_over(struct vat *vat, const char *vd)
 {
     static const char start[] = "[\"startVat\"";
 
-    vat->vd = vd;
-    vat->stopped = false;
-    vat->starts = strncmp(vd, start, strlen(start)) == 0;
+    vat->delivery.text = vd;
+    vat->delivery.stopped = false;
+    vat->delivery.is_start = strncmp(vd, start, strlen(start)) == 0;
 }
 
 void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
@@ -214,7 +293,7 @@ void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
     hand_over(vat, vd);
     if (vat->state == VAT_IDLE) {
         vat->wanted_at = ++warehouse->wants;
-        vat_happen(vat, VAT_EVENT_DELIVER);
+        vat_handle_event(vat, VAT_EVENT_DELIVER);
     } else {
         want_worker(warehouse, vat);
     }
@@ -225,8 +304,8 @@ void warehouse_deliver_speculatively(struct warehouse *warehouse, int64_t id, co
     struct vat *vat = warehouse_find_vat(warehouse, id);
 
     hand_over(vat, vd);
-    vat->speculative = true;
-    vat_happen(vat, VAT_EVENT_DELIVER);
+    vat->delivery.turn = VAT_TURN_EARLY;
+    vat_handle_event(vat, VAT_EVENT_DELIVER);
 }
 
 bool warehouse_is_speculative(const struct warehouse *warehouse, int64_t id)
@@ -240,14 +319,14 @@ void warehouse_confirm(struct warehouse *warehouse, int64_t id)
 {
     struct vat *vat = warehouse_find_vat(warehouse, id);
 
-    vat->speculative = false;
+    vat->delivery.turn = VAT_TURN_DUE;
     vat->wanted_at = ++warehouse->wants;
 }
 
 void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id)
 {
     struct vat *vat = warehouse_find_vat(warehouse, id);
-    const bool was_speculative = vat != NULL && vat->speculative;
+    const bool was_speculative = vat != NULL && vat->delivery.turn == VAT_TURN_EARLY;
 
     warehouse_put_away(warehouse, id);
     if (was_speculative)
@@ -307,12 +386,12 @@ const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, 
 {
     const struct vat *vat = warehouse_find_vat(warehouse, id);
 
-    return vat != NULL ? &vat->limits : NULL;
+    return vat != NULL ? &vat->identity.limits : NULL;
 }
 
 void warehouse_save(struct warehouse *warehouse, int64_t vat)
 {
-    vat_happen(warehouse_find_vat(warehouse, vat), VAT_EVENT_SAVE);
+    vat_handle_event(warehouse_find_vat(warehouse, vat), VAT_EVENT_SNAPSHOT);
 }
 
 void warehouse_put_away(struct warehouse *warehouse, int64_t id)
@@ -321,9 +400,9 @@ void warehouse_put_away(struct warehouse *warehouse, int64_t id)
 
     if (vat == NULL)
         return;
-    vat->wanted = false;
+    vat_is_wanted_no_more(vat);
     vat->log.quiet = false;
-    vat_put_away(vat);
+    vat_evict(vat);
 }
 
 void warehouse_remove(struct warehouse *warehouse, int64_t id)
@@ -332,9 +411,9 @@ void warehouse_remove(struct warehouse *warehouse, int64_t id)
 
     if (vat == NULL)
         return;
-    vat->removed = true;
+    vat->then = VAT_THEN_FREE;
     warehouse_put_away(warehouse, id);
-    if (vat->state == VAT_AWAY)
+    if (vat->state == VAT_NO_WORKER)
         discard_vat(warehouse, vat);
 }
 
@@ -345,11 +424,11 @@ void warehouse_remove(struct warehouse *warehouse, int64_t id)
 static int drop_unproven(struct warehouse *warehouse, struct vat *vat, struct error *error)
 {
     vat->unproven = false;
-    vat_drop_fresh(vat);
-    if (store_snapshot_delete(warehouse->options.store, vat->id, vat->incarnation, vat->saved_at,
-                              error) != 0)
+    vat_close_origin(vat);
+    if (store_snapshot_delete(warehouse->options.store, vat->identity.id, vat->identity.incarnation,
+                              vat->saved_at, error) != 0)
         return -1;
-    find_saved(warehouse, vat);
+    find_snapshot(warehouse, vat);
     return 0;
 }
 
@@ -359,7 +438,7 @@ static enum warehouse_work work_in(const struct vat *vat, enum vat_state state)
     case VAT_DELIVERING:
     case VAT_STOPPING:
         return WAREHOUSE_DELIVERY;
-    case VAT_SAVING:
+    case VAT_SNAPSHOTTING:
         return WAREHOUSE_SNAPSHOT;
     default:
         return vat->unproven ? WAREHOUSE_RESTART : WAREHOUSE_START;
@@ -382,28 +461,28 @@ static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum vat_sta
                       enum vat_loss what)
 {
     const struct warehouse_loss loss = {
-        .come = vat->stopped ? vat->stopped_at : stamp_now(),
+        .come = vat->delivery.stopped ? vat->delivery.stopped_at : stamp_now(),
         .reason = vat->reason.text,
         .blame = what == VAT_LOSS_ENDS_VAT ? ERROR_DELIVERY : ERROR_SYSTEM,
         .work = work_in(vat, before),
         .hope = hope_after(what),
         .suspect = what != VAT_LOSS_HOST,
-        .used = vat->stopped ? &vat->used : NULL,
+        .used = vat->delivery.stopped ? &vat->delivery.used : NULL,
     };
 
     struct error error;
 
-    vat->vd = NULL;
-    vat->wanted = false;
+    vat->delivery.text = NULL;
+    vat_is_wanted_no_more(vat);
     if (loss.work == WAREHOUSE_RESTART && drop_unproven(warehouse, vat, &error) != 0)
         fail_warehouse(warehouse, &error);
     else
-        warehouse->listener.lost(warehouse->listener.context, vat->id, &loss);
+        warehouse->listener.lost(warehouse->listener.context, vat->identity.id, &loss);
 }
 
 static bool was_taken_back(const struct vat *vat, enum vat_state before)
 {
-    return (before == VAT_DELIVERING || before == VAT_STOPPING) && vat->vd == NULL;
+    return (before == VAT_DELIVERING || before == VAT_STOPPING) && vat->delivery.text == NULL;
 }
 
 static void on_vat_lost(void *context, struct vat *vat, enum vat_state before)
@@ -412,7 +491,7 @@ static void on_vat_lost(void *context, struct vat *vat, enum vat_state before)
     enum vat_loss what;
 
     /* A delivery that was taken back is nobody's loss. */
-    if (warehouse->owner.silent || vat->removed || was_taken_back(vat, before))
+    if (warehouse->owner.silent || vat->then == VAT_THEN_FREE || was_taken_back(vat, before))
         return;
     what = vat_loss(before, &vat->reason, vat->replay.end > 0);
     switch (what) {
@@ -436,7 +515,7 @@ static void on_vat_lost(void *context, struct vat *vat, enum vat_state before)
 static bool is_empty(const struct warehouse *warehouse)
 {
     for (size_t i = 0; i < warehouse->vat_count; i++)
-        if (warehouse->vats[i] != NULL && warehouse->vats[i]->state != VAT_AWAY)
+        if (warehouse->vats[i] != NULL && warehouse->vats[i]->state != VAT_NO_WORKER)
             return false;
     return !warm_starts_are_making(&warehouse->owner.warm);
 }
@@ -456,7 +535,7 @@ static void on_vat_away(void *context, struct vat *vat)
 {
     struct warehouse *warehouse = context;
 
-    if (vat->removed && !warehouse->closing)
+    if (vat->then == VAT_THEN_FREE && !warehouse->closing)
         discard_vat(warehouse, vat);
     share_out(warehouse);
     tell_when_closed(warehouse);
@@ -536,7 +615,7 @@ void warehouse_hurry(struct warehouse *warehouse)
     warehouse->owner.patience_ms = HURRY_MS;
     for (size_t i = 0; i < warehouse->vat_count; i++) {
         vat = warehouse->vats[i];
-        if (vat != NULL && vat->state == VAT_LEAVING)
+        if (vat != NULL && (vat->state == VAT_LEAVING || vat->state == VAT_RESTARTING))
             vat_timer_start(&vat->timer, HURRY_MS);
     }
 }

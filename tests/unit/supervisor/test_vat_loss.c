@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/vats/rules/vat_loss.h"
+#include "supervisor/vats/vat_state.h"
 
 /* Each state with each blame, of a vat that is new and of one with a past; where the host is to
  * blame, with each cause. */
@@ -34,11 +34,11 @@ static const struct {
         {fresh, RESTORING}, {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},                                \
             {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS},                                                \
     }
-    [VAT_AWAY] = ALWAYS(VAT_LOSS_NONE),
+    [VAT_NO_WORKER] = ALWAYS(VAT_LOSS_NONE),
     [VAT_PREPARING] = STARTING(ALL(VAT_LOSS_HOST)),
     [VAT_STARTING] = STARTING(ALL(VAT_LOSS_HOST)),
     [VAT_LOADING] = STARTING(BY_CAUSE(VAT_LOSS_HOST)),
-    [VAT_REPLAYING] = STARTING(ALL(VAT_LOSS_HOST)),
+    [VAT_CATCHING_UP] = STARTING(ALL(VAT_LOSS_HOST)),
     [VAT_IDLE] = ALWAYS(VAT_LOSS_IDLE),
     [VAT_DELIVERING] = {{BY_CAUSE(VAT_LOSS_HOST), BY_CAUSE(VAT_LOSS_HOST)},
                         {VAT_LOSS_ENDS_VAT, VAT_LOSS_ENDS_VAT},
@@ -50,9 +50,9 @@ static const struct {
     {                                                                                              \
         VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT         \
     }
-    [VAT_SAVING] = {{SAVING, SAVING},
-                    {VAT_LOSS_ONCE, VAT_LOSS_ONCE},
-                    {VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT}},
+    [VAT_SNAPSHOTTING] = {{SAVING, SAVING},
+                          {VAT_LOSS_ONCE, VAT_LOSS_ONCE},
+                          {VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT}},
     [VAT_ENDING] = ALWAYS(VAT_LOSS_NONE),
     [VAT_LEAVING] = ALWAYS(VAT_LOSS_NONE),
 };
@@ -94,8 +94,8 @@ static void what_ends_a_vat_is_its_own_doing(void **state)
 /* No vat with a past stops the others, unless the host starts no process at all. */
 static void what_a_vat_with_a_past_cannot_do_is_its_own_trouble(void **state)
 {
-    static const enum vat_state states[] = {VAT_PREPARING, VAT_STARTING, VAT_LOADING, VAT_REPLAYING,
-                                            VAT_SAVING};
+    static const enum vat_state states[] = {VAT_PREPARING, VAT_STARTING, VAT_LOADING,
+                                            VAT_CATCHING_UP, VAT_SNAPSHOTTING};
 
     (void)state;
     for (size_t i = 0; i < sizeof states / sizeof *states; i++) {

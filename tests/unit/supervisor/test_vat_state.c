@@ -4,10 +4,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-#include "supervisor/vats/rules/vat_state.h"
+#include "supervisor/vats/vat_state.h"
 
 /* Calls a check with each state and each event, and the step between them. */
 static void for_each_step(void (*check)(enum vat_state, enum vat_event, struct vat_step))
@@ -32,9 +33,47 @@ static void each_step_is_in_the_enums(void **state)
     for_each_step(is_in_the_enums);
 }
 
+/* Each event in each state: the first letter below of the state that follows; -: it is forbidden.
+ */
+static const char letters[VAT_STATES] = {
+    [VAT_NO_WORKER] = 'N',    [VAT_PREPARING] = 'P',  [VAT_STARTING] = 'S',   [VAT_LOADING] = 'L',
+    [VAT_CATCHING_UP] = 'C',  [VAT_IDLE] = 'I',       [VAT_DELIVERING] = 'D', [VAT_STOPPING] = 'T',
+    [VAT_SNAPSHOTTING] = 'W', [VAT_RESTARTING] = 'R', [VAT_LEAVING] = 'V',    [VAT_ENDING] = 'E',
+};
+
+/*
+ * In the order of the events: WANTED; the frames DONE, FAILED, REQUEST, STOPPED; BAD, TIMEOUT,
+ * GONE; PREPARED, UNSTARTED, FRESH, RESTORED, CAUGHT_UP; DELIVER, REFUSED, SNAPSHOT, EVICT.
+ */
+static const char *const following[VAT_STATES] = {
+    [VAT_NO_WORKER] = "P--------N------N",    [VAT_PREPARING] = "P-------SN------N",
+    [VAT_STARTING] = "SSEESEEN-NLC----E",     [VAT_LOADING] = "LCELLEEN--------E",
+    [VAT_CATCHING_UP] = "CCECCEEN----I---E",  [VAT_IDLE] = "IEEEEE-N-----D-WV",
+    [VAT_DELIVERING] = "DIEDDEEN------T-E",   [VAT_STOPPING] = "TEEETEEN--------E",
+    [VAT_SNAPSHOTTING] = "WREEWEEN--------E", [VAT_RESTARTING] = "RRRRRRRP--------V",
+    [VAT_LEAVING] = "VVVVVVEN--------V",      [VAT_ENDING] = "EEEEEEEN--------E",
+};
+
+static void is_what_follows(enum vat_state state, enum vat_event event, struct vat_step step)
+{
+    const char found = step.action == VAT_ACT_FORBIDDEN ? '-' : letters[step.next];
+
+    if (found != following[state][event])
+        fail_msg("state %c, event %d: %c, not %c", letters[state], (int)event, found,
+                 following[state][event]);
+}
+
+static void each_event_leads_to_one_state_or_is_forbidden(void **state)
+{
+    (void)state;
+    for (int i = 0; i < VAT_STATES; i++)
+        assert_int_equal(strlen(following[i]), VAT_EVENTS);
+    for_each_step(is_what_follows);
+}
+
 static bool has_worker(enum vat_state state)
 {
-    return state != VAT_AWAY && state != VAT_PREPARING;
+    return state != VAT_NO_WORKER && state != VAT_PREPARING;
 }
 
 /* What comes from the worker, its process or the clock comes whenever there is a worker. */
@@ -61,28 +100,31 @@ static void action_fits_state(enum vat_state state, enum vat_event event, struct
         [VAT_ACT_STARTED] = VAT_STARTING,
         [VAT_ACT_LOAD] = VAT_LOADING,
         [VAT_ACT_ANSWER_LOADING] = VAT_LOADING,
-        [VAT_ACT_REPLAY] = VAT_REPLAYING,
-        [VAT_ACT_ANSWER_RECORDED] = VAT_REPLAYING,
-        [VAT_ACT_COMPARE] = VAT_REPLAYING,
+        [VAT_ACT_CATCH_UP] = VAT_CATCHING_UP,
+        [VAT_ACT_ANSWER_RECORDED] = VAT_CATCHING_UP,
+        [VAT_ACT_COMPARE] = VAT_CATCHING_UP,
         [VAT_ACT_READY] = VAT_IDLE,
         [VAT_ACT_DELIVER] = VAT_DELIVERING,
         [VAT_ACT_ANSWER] = VAT_DELIVERING,
         [VAT_ACT_STOP] = VAT_STOPPING,
         [VAT_ACT_FINISH] = VAT_IDLE,
-        [VAT_ACT_SAVE] = VAT_SAVING,
-        [VAT_ACT_SAVED] = VAT_LEAVING,
+        [VAT_ACT_SNAPSHOT] = VAT_SNAPSHOTTING,
+        [VAT_ACT_RESTART] = VAT_RESTARTING,
+        [VAT_ACT_AGAIN] = VAT_PREPARING,
         [VAT_ACT_KILL] = VAT_ENDING,
         [VAT_ACT_DISMISS] = VAT_ENDING,
         [VAT_ACT_HANG_UP] = VAT_LEAVING,
-        [VAT_ACT_REAP] = VAT_AWAY,
-        [VAT_ACT_LOSE] = VAT_AWAY,
-        [VAT_ACT_FORGET] = VAT_AWAY,
+        [VAT_ACT_REAP] = VAT_NO_WORKER,
+        [VAT_ACT_LOSE] = VAT_NO_WORKER,
+        [VAT_ACT_FORGET] = VAT_NO_WORKER,
     };
 
-    (void)event;
     if (step.action == VAT_ACT_NOTE_STOP)
         assert_true(step.next == state && (state == VAT_DELIVERING || state == VAT_STOPPING));
-    else if (step.action == VAT_ACT_NOTHING)
+    else if (state == VAT_RESTARTING && event == VAT_EVENT_EVICT)
+        assert_int_equal(step.next, VAT_LEAVING);
+    else if (step.action == VAT_ACT_NOTHING ||
+             (state == VAT_RESTARTING && step.action == VAT_ACT_DISMISS))
         assert_int_equal(step.next, state);
     else if (step.action != VAT_ACT_FORBIDDEN)
         assert_int_equal(step.next, behind[step.action]);
@@ -99,11 +141,13 @@ static void gone_is_away(enum vat_state state, enum vat_event event, struct vat_
 {
     const bool expected = state == VAT_ENDING || state == VAT_LEAVING;
 
-    if (event == VAT_EVENT_GONE && has_worker(state))
+    if (event == VAT_EVENT_GONE && state == VAT_RESTARTING)
+        assert_int_equal(step.action, VAT_ACT_AGAIN);
+    else if (event == VAT_EVENT_GONE && has_worker(state))
         assert_int_equal(step.action, expected ? VAT_ACT_FORGET : VAT_ACT_REAP);
     else if (event != VAT_EVENT_GONE && event != VAT_EVENT_UNSTARTED &&
              step.action != VAT_ACT_FORBIDDEN)
-        assert_true(step.next != VAT_AWAY || !has_worker(state));
+        assert_true(step.next != VAT_NO_WORKER || !has_worker(state));
 }
 
 static void only_its_end_leaves_a_vat_without_its_worker(void **state)
@@ -122,8 +166,10 @@ static void ending_is_left_only_by_gone(enum vat_state state, enum vat_event eve
     if (state == VAT_LEAVING && event != VAT_EVENT_GONE)
         assert_true(step.next == VAT_LEAVING ||
                     (event == VAT_EVENT_TIMEOUT && step.action == VAT_ACT_KILL));
+    if (state == VAT_RESTARTING && event != VAT_EVENT_GONE)
+        assert_true(step.next == VAT_RESTARTING || event == VAT_EVENT_EVICT);
     if (step.action == VAT_ACT_PREPARE)
-        assert_int_equal(state, VAT_AWAY);
+        assert_int_equal(state, VAT_NO_WORKER);
     if (step.action == VAT_ACT_START)
         assert_int_equal(state, VAT_PREPARING);
 }
@@ -137,8 +183,8 @@ static void a_worker_that_goes_is_waited_for(void **state)
 /* Without a frame that belongs there, a worker is not trusted on. */
 static void nonsense_kills(enum vat_state state, enum vat_event event, struct vat_step step)
 {
-    bool live = state > VAT_PREPARING && state < VAT_ENDING;
-    bool may_ask = state == VAT_LOADING || state == VAT_REPLAYING || state == VAT_DELIVERING;
+    bool live = state >= VAT_STARTING && state <= VAT_SNAPSHOTTING;
+    bool may_ask = state == VAT_LOADING || state == VAT_CATCHING_UP || state == VAT_DELIVERING;
     bool unasked =
         (event == VAT_EVENT_REQUEST && !may_ask) || (event == VAT_EVENT_DONE && state == VAT_IDLE);
 
@@ -156,8 +202,8 @@ static void one_thing_at_a_time(enum vat_state state, enum vat_event event, stru
 {
     if (event == VAT_EVENT_DELIVER)
         assert_int_equal(step.action, state == VAT_IDLE ? VAT_ACT_DELIVER : VAT_ACT_FORBIDDEN);
-    if (event == VAT_EVENT_SAVE)
-        assert_int_equal(step.action, state == VAT_IDLE ? VAT_ACT_SAVE : VAT_ACT_FORBIDDEN);
+    if (event == VAT_EVENT_SNAPSHOT)
+        assert_int_equal(step.action, state == VAT_IDLE ? VAT_ACT_SNAPSHOT : VAT_ACT_FORBIDDEN);
     if (event == VAT_EVENT_REFUSED)
         assert_int_equal(step.action, state == VAT_DELIVERING ? VAT_ACT_STOP : VAT_ACT_FORBIDDEN);
 }
@@ -172,7 +218,7 @@ static void only_an_idle_worker_takes_work(void **state)
 static void wishes_are_taken(enum vat_state state, enum vat_event event, struct vat_step step)
 {
     (void)state;
-    if (event == VAT_EVENT_WANTED || event == VAT_EVENT_PUT_AWAY)
+    if (event == VAT_EVENT_WANTED || event == VAT_EVENT_EVICT)
         assert_int_not_equal(step.action, VAT_ACT_FORBIDDEN);
 }
 
@@ -189,7 +235,7 @@ struct life {
 
 static void live(const struct life *life, size_t count, enum vat_state end)
 {
-    enum vat_state vat = VAT_AWAY;
+    enum vat_state vat = VAT_NO_WORKER;
 
     for (size_t i = 0; i < count; i++) {
         struct vat_step step = vat_step(vat, life[i].event);
@@ -208,42 +254,41 @@ static void a_life_without_trouble(void **state)
         {VAT_EVENT_DONE, VAT_ACT_STARTED},
         {VAT_EVENT_FRESH, VAT_ACT_LOAD},
         {VAT_EVENT_REQUEST, VAT_ACT_ANSWER_LOADING},
-        {VAT_EVENT_DONE, VAT_ACT_REPLAY},
+        {VAT_EVENT_DONE, VAT_ACT_CATCH_UP},
         {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},
         {VAT_EVENT_DELIVER, VAT_ACT_DELIVER},
         {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},
         {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},
         {VAT_EVENT_DONE, VAT_ACT_FINISH},
-        {VAT_EVENT_SAVE, VAT_ACT_SAVE},
-        {VAT_EVENT_DONE, VAT_ACT_SAVED},
+        {VAT_EVENT_SNAPSHOT, VAT_ACT_SNAPSHOT},
+        {VAT_EVENT_DONE, VAT_ACT_RESTART},
         {VAT_EVENT_WANTED, VAT_ACT_NOTHING},
-        {VAT_EVENT_GONE, VAT_ACT_FORGET},
-        {VAT_EVENT_WANTED, VAT_ACT_PREPARE},
+        {VAT_EVENT_GONE, VAT_ACT_AGAIN},
         {VAT_EVENT_PREPARED, VAT_ACT_START},
         {VAT_EVENT_DONE, VAT_ACT_STARTED},
-        {VAT_EVENT_RESTORED, VAT_ACT_REPLAY},
+        {VAT_EVENT_RESTORED, VAT_ACT_CATCH_UP},
         {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},
-        {VAT_EVENT_PUT_AWAY, VAT_ACT_HANG_UP},
+        {VAT_EVENT_EVICT, VAT_ACT_HANG_UP},
         {VAT_EVENT_GONE, VAT_ACT_FORGET},
     };
 
     (void)state;
-    live(life, sizeof life / sizeof *life, VAT_AWAY);
+    live(life, sizeof life / sizeof *life, VAT_NO_WORKER);
 }
 
 /* Nobody waits for a worker that starts, and may hang. */
 static void a_start_that_is_given_up(void **state)
 {
     static const struct life life[] = {
-        {VAT_EVENT_WANTED, VAT_ACT_PREPARE},   {VAT_EVENT_PREPARED, VAT_ACT_START},
-        {VAT_EVENT_PUT_AWAY, VAT_ACT_DISMISS}, {VAT_EVENT_GONE, VAT_ACT_FORGET},
-        {VAT_EVENT_WANTED, VAT_ACT_PREPARE},   {VAT_EVENT_PREPARED, VAT_ACT_START},
-        {VAT_EVENT_DONE, VAT_ACT_STARTED},     {VAT_EVENT_FRESH, VAT_ACT_LOAD},
-        {VAT_EVENT_PUT_AWAY, VAT_ACT_DISMISS}, {VAT_EVENT_GONE, VAT_ACT_FORGET},
+        {VAT_EVENT_WANTED, VAT_ACT_PREPARE}, {VAT_EVENT_PREPARED, VAT_ACT_START},
+        {VAT_EVENT_EVICT, VAT_ACT_DISMISS},  {VAT_EVENT_GONE, VAT_ACT_FORGET},
+        {VAT_EVENT_WANTED, VAT_ACT_PREPARE}, {VAT_EVENT_PREPARED, VAT_ACT_START},
+        {VAT_EVENT_DONE, VAT_ACT_STARTED},   {VAT_EVENT_FRESH, VAT_ACT_LOAD},
+        {VAT_EVENT_EVICT, VAT_ACT_DISMISS},  {VAT_EVENT_GONE, VAT_ACT_FORGET},
     };
 
     (void)state;
-    live(life, sizeof life / sizeof *life, VAT_AWAY);
+    live(life, sizeof life / sizeof *life, VAT_NO_WORKER);
 }
 
 static void a_life_that_is_brought_back(void **state)
@@ -252,7 +297,7 @@ static void a_life_that_is_brought_back(void **state)
         {VAT_EVENT_WANTED, VAT_ACT_PREPARE},
         {VAT_EVENT_PREPARED, VAT_ACT_START},
         {VAT_EVENT_DONE, VAT_ACT_STARTED},
-        {VAT_EVENT_RESTORED, VAT_ACT_REPLAY},
+        {VAT_EVENT_RESTORED, VAT_ACT_CATCH_UP},
         {VAT_EVENT_REQUEST, VAT_ACT_ANSWER_RECORDED},
         {VAT_EVENT_DONE, VAT_ACT_COMPARE},
         {VAT_EVENT_DONE, VAT_ACT_COMPARE},
@@ -262,27 +307,28 @@ static void a_life_that_is_brought_back(void **state)
     };
 
     (void)state;
-    live(life, sizeof life / sizeof *life, VAT_AWAY);
+    live(life, sizeof life / sizeof *life, VAT_NO_WORKER);
 }
 
 static void a_life_that_ends_at_a_refused_syscall(void **state)
 {
     static const struct life life[] = {
         {VAT_EVENT_WANTED, VAT_ACT_PREPARE},    {VAT_EVENT_PREPARED, VAT_ACT_START},
-        {VAT_EVENT_DONE, VAT_ACT_STARTED},      {VAT_EVENT_RESTORED, VAT_ACT_REPLAY},
+        {VAT_EVENT_DONE, VAT_ACT_STARTED},      {VAT_EVENT_RESTORED, VAT_ACT_CATCH_UP},
         {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},   {VAT_EVENT_DELIVER, VAT_ACT_DELIVER},
         {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},    {VAT_EVENT_REFUSED, VAT_ACT_STOP},
         {VAT_EVENT_STOPPED, VAT_ACT_NOTE_STOP}, {VAT_EVENT_GONE, VAT_ACT_REAP},
     };
 
     (void)state;
-    live(life, sizeof life / sizeof *life, VAT_AWAY);
+    live(life, sizeof life / sizeof *life, VAT_NO_WORKER);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_step_is_in_the_enums),
+        cmocka_unit_test(each_event_leads_to_one_state_or_is_forbidden),
         cmocka_unit_test(each_thing_that_a_worker_does_is_decided_in_each_state),
         cmocka_unit_test(each_action_leads_to_its_state),
         cmocka_unit_test(only_its_end_leaves_a_vat_without_its_worker),

@@ -22,7 +22,7 @@
 #include "base/io.h"
 #include "proto/command.h"
 #include "proto/netstring.h"
-#include "supervisor/vats/rules/vat_loss.h"
+#include "supervisor/vats/vat_state.h"
 #include "supervisor/vats/warehouse.h"
 
 /* ---- the worker ---- */
@@ -626,9 +626,11 @@ static const struct place {
     enum vat_state state;
     bool past, saves, delivers;
 } places[] = {
-    {"start", VAT_STARTING, false, false, false},  {"load", VAT_LOADING, false, false, false},
-    {"replay", VAT_REPLAYING, true, false, false}, {"deliver", VAT_DELIVERING, false, false, true},
-    {"save", VAT_SAVING, false, true, false},
+    {"start", VAT_STARTING, false, false, false},
+    {"load", VAT_LOADING, false, false, false},
+    {"replay", VAT_CATCHING_UP, true, false, false},
+    {"deliver", VAT_DELIVERING, false, false, true},
+    {"save", VAT_SNAPSHOTTING, false, true, false},
 };
 
 /* Whose fault it is where it happens. */
@@ -639,7 +641,7 @@ static enum error_kind blame_of(const struct fault *fault, enum vat_state state)
     if (strcmp(fault->name, "senseless") == 0) {
         if (state == VAT_DELIVERING || state == VAT_LOADING)
             return ERROR_DELIVERY;
-        return state == VAT_REPLAYING ? ERROR_INPUT : ERROR_SYSTEM;
+        return state == VAT_CATCHING_UP ? ERROR_INPUT : ERROR_SYSTEM;
     }
     return ERROR_SYSTEM;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/vats/rules/vat_frame.h"
+#include "supervisor/vats/vat_frame.h"
 
 #include "base/json/json_value.h"
 #include "proto/command.h"
@@ -103,7 +103,7 @@ static int read_done(struct vat_frame *frame, enum vat_state state, struct vat_r
 {
     switch (state) {
     case VAT_DELIVERING:
-    case VAT_REPLAYING:
+    case VAT_CATCHING_UP:
         return read_ending(frame, error);
     case VAT_LOADING:
         return read_loaded(frame, reason, error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_VATS_RULES_VAT_FRAME_H
-#define GASPIPE_SUPERVISOR_VATS_RULES_VAT_FRAME_H
+#ifndef GASPIPE_SUPERVISOR_VATS_VAT_FRAME_H
+#define GASPIPE_SUPERVISOR_VATS_VAT_FRAME_H
 
 #include <sys/uio.h>
 
@@ -8,8 +8,7 @@
 #include "base/stamp.h"
 #include "proto/meter.h"
 #include "proto/vat_message.h"
-#include "supervisor/vats/rules/vat_reason.h"
-#include "supervisor/vats/rules/vat_state.h"
+#include "supervisor/vats/vat_state.h"
 
 /* A frame from a vat's worker, read as far as the worker's state calls for. */
 struct vat_frame {
