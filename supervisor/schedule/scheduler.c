@@ -10,6 +10,7 @@
 #include "supervisor/schedule/active_crank.h"
 #include "supervisor/schedule/commit_sync.h"
 #include "supervisor/schedule/retry.h"
+#include "supervisor/schedule/scheduler_state.h"
 #include "supervisor/schedule/speculation/speculation.h"
 #include "supervisor/schedule/startup.h"
 #include "supervisor/schedule/vat_registrar.h"
@@ -29,31 +30,41 @@ struct scheduler {
     struct startup startup;
     struct commit_sync sync;
 
-    bool idle_first; /* of scheduler_start() */
-    bool new_vats;   /* nothing is committed before the new vats have started */
-    bool saving;     /* the snapshot after the last crank is being written */
-    bool failed, closing;
-    bool lost; /* cranks that could not be committed while closing, with the reason: */
-    struct error loss;
-    bool going, more; /* scheduler_go() is running, and has another step to do */
-    unsigned tries;   /* that failed in a row, of the crank, a snapshot or a vat's start */
-    uv_timer_t pause; /* until the crank is tried again */
+    enum scheduler_state state;
+    bool idle_first;   /* of scheduler_start() */
+    bool has_new_vats; /* nothing is committed before their first deliveries have ended */
+    bool in_run;       /* run_cranks() is on the stack */
+    struct error loss; /* why cranks could not be committed while closing; or of no kind */
+    unsigned tries;    /* that failed in a row, of the crank, a snapshot or a vat's start */
+    uv_timer_t pause;  /* of PAUSED */
     uint64_t uncommitted_cranks;
 };
 
-static void fail_scheduler(struct scheduler *scheduler, const struct error *error)
+static void scheduler_handle_event(struct scheduler *scheduler, enum scheduler_event event)
 {
-    if (scheduler->failed || scheduler->closing)
-        return;
-    scheduler->failed = true;
-    scheduler->listener.failed(scheduler->listener.context, error);
+    const enum scheduler_state next = scheduler_step(scheduler->state, event);
+
+    if (next == SCHEDULER_FORBIDDEN) {
+        log_line("the scheduler: event %d cannot happen in state %d", event, scheduler->state);
+        abort();
+    }
+    scheduler->state = next;
 }
 
 static bool scheduler_has_stopped(void *context)
 {
     const struct scheduler *scheduler = context;
 
-    return scheduler->failed || scheduler->closing;
+    return scheduler->state >= SCHEDULER_FAILED;
+}
+
+static void fail_scheduler(struct scheduler *scheduler, const struct error *error)
+{
+    const bool is_first = !scheduler_has_stopped(scheduler);
+
+    scheduler_handle_event(scheduler, SCHEDULER_EVENT_FAILURE);
+    if (is_first)
+        scheduler->listener.failed(scheduler->listener.context, error);
 }
 
 /* ---- transactions ---- */
@@ -67,7 +78,7 @@ static int commit_cranks(struct scheduler *scheduler, struct error *error)
 {
     struct slog_writer *slog = scheduler->options.slog;
 
-    if (scheduler->failed)
+    if (scheduler->state == SCHEDULER_FAILED)
         return 0; /* the commit before was lost */
     scheduler->uncommitted_cranks = 0;
     if (store_transaction_commit_unsynced(scheduler->options.store, error) != 0 ||
@@ -86,13 +97,12 @@ int scheduler_commit(struct scheduler *scheduler)
         fail_scheduler(scheduler, &error);
         return -1;
     }
-    return scheduler->failed ? -1 : 0;
+    return scheduler->state == SCHEDULER_FAILED ? -1 : 0;
 }
 
 /* While closing. Told once what is durable has been printed, which the owner drops then. */
 static void lose_cranks(struct scheduler *scheduler, const struct error *error)
 {
-    scheduler->lost = true;
     error_set(&scheduler->loss, ERROR_SYSTEM, "the last cranks are lost: %s", error->text);
 }
 
@@ -109,7 +119,7 @@ static void scheduler_on_sync_over(void *context, int result, const struct error
 
     if (result == 0)
         scheduler->listener.durable(scheduler->listener.context);
-    else if (scheduler->closing)
+    else if (scheduler->state == SCHEDULER_CLOSING)
         lose_cranks(scheduler, error);
     else
         fail_scheduler(scheduler, error);
@@ -134,7 +144,7 @@ static int commit_when_full(struct scheduler *scheduler)
 {
     struct error error;
 
-    if (scheduler->new_vats || waits_for_snapshot(scheduler))
+    if (scheduler->has_new_vats || waits_for_snapshot(scheduler))
         return 0;
     /* Also where many cranks are committed together: the slog waits in memory for the hash. */
     if (store_snapshot_settle(scheduler->options.store, &error) != 0) {
@@ -148,10 +158,11 @@ static int commit_when_full(struct scheduler *scheduler)
 
 static void report_idle(struct scheduler *scheduler)
 {
-    const bool new_vats = scheduler->new_vats;
+    const bool new_vats = scheduler->has_new_vats;
 
+    scheduler_handle_event(scheduler, SCHEDULER_EVENT_NOTHING);
     /* Vats that cannot be started have been reported by now; the others stay in the store. */
-    scheduler->new_vats = scheduler->crank.quiet = false;
+    scheduler->has_new_vats = scheduler->crank.quiet = false;
     if ((new_vats ? scheduler_commit(scheduler) : commit_when_full(scheduler)) == 0)
         scheduler->listener.idle(scheduler->listener.context);
 }
@@ -160,12 +171,12 @@ static void deliver_crank(struct scheduler *scheduler, const struct kernel_deliv
 {
     struct error error;
 
+    scheduler_handle_event(scheduler, SCHEDULER_EVENT_DELIVERY);
     if (active_crank_deliver(&scheduler->crank, delivery, &error) != 0)
         fail_scheduler(scheduler, &error);
 }
 
-/* Runs one crank. Whether the next can follow at once. */
-static bool run_step(struct scheduler *scheduler)
+static void run_crank(struct scheduler *scheduler)
 {
     struct kernel_step step;
     struct error error;
@@ -173,44 +184,47 @@ static bool run_step(struct scheduler *scheduler)
     if (scheduler_open_transaction(scheduler, &error) != 0 ||
         active_crank_next(&scheduler->crank, &step, &error) != 0) {
         fail_scheduler(scheduler, &error);
-        return false;
+        return;
     }
     switch (step.work) {
     case KERNEL_ROUTED:
         /* Nobody sees what a routing crank did before the delivery that follows: one commit
          * takes both. */
         count_crank(scheduler);
-        return true;
+        return;
     case KERNEL_DELIVERY:
         deliver_crank(scheduler, &step.delivery);
-        return false;
+        return;
     case KERNEL_IDLE:
         report_idle(scheduler);
-        break;
+        return;
     }
-    return false;
 }
 
-/* A delivery may end within its step and call this for the next crank: a loop, since recursion
- * would make the stack grow with the number of cranks. */
+/* A delivery may end within its crank and call this for the next one: a loop, since recursion would
+ * make the stack grow with the number of cranks. */
+static void run_cranks(struct scheduler *scheduler)
+{
+    if (scheduler->in_run)
+        return;
+    scheduler->in_run = true;
+    while (scheduler->state == SCHEDULER_READY)
+        run_crank(scheduler);
+    scheduler->in_run = false;
+}
+
 void scheduler_go(struct scheduler *scheduler)
 {
-    scheduler->more = true;
-    if (scheduler->going)
-        return;
-    scheduler->going = true;
-    while (scheduler->more && !scheduler_has_stopped(scheduler)) {
-        scheduler->more = false;
-        if (run_step(scheduler))
-            scheduler->more = true;
-    }
-    scheduler->going = false;
+    scheduler_handle_event(scheduler, SCHEDULER_EVENT_GO);
+    run_cranks(scheduler);
 }
 
-static void go_when_committed(struct scheduler *scheduler)
+/* After a crank, or after the snapshot behind it. */
+static void continue_after(struct scheduler *scheduler, enum scheduler_event event)
 {
+    scheduler_handle_event(scheduler, event);
     if (commit_when_full(scheduler) == 0)
-        scheduler_go(scheduler);
+        run_cranks(scheduler);
 }
 
 /* ---- snapshots ---- */
@@ -222,7 +236,7 @@ static bool is_snapshot_due(const struct scheduler *scheduler, int64_t vat, int6
 }
 
 /* Has the vat's snapshot written if it is due. Whether it is. */
-static bool write_owed_snapshot(struct scheduler *scheduler, int64_t vat)
+static bool write_due_snapshot(struct scheduler *scheduler, int64_t vat)
 {
     struct kernel_vat described;
     struct error error;
@@ -235,6 +249,8 @@ static bool write_owed_snapshot(struct scheduler *scheduler, int64_t vat)
     due = lives && is_snapshot_due(scheduler, vat, described.deliveries);
     if (lives)
         kernel_vat_free(&described);
+    if (due && scheduler->state != SCHEDULER_STARTING)
+        scheduler_handle_event(scheduler, SCHEDULER_EVENT_SNAPSHOT);
     if (due)
         warehouse_save(scheduler->warehouse, vat);
     return due;
@@ -247,11 +263,21 @@ static void scheduler_on_saved(void *context, int64_t vat)
     struct scheduler *scheduler = context;
     struct error error;
 
+    if (scheduler_has_stopped(scheduler))
+        return;
+    if (scheduler->state != SCHEDULER_STARTING)
+        scheduler_handle_event(scheduler, SCHEDULER_EVENT_SAVED);
     if (vat_registrar_update(&scheduler->registrar, vat, &error) != 0)
         fail_scheduler(scheduler, &error);
 }
 
 /* ---- the start ---- */
+
+static void start_cranks(struct scheduler *scheduler)
+{
+    scheduler_handle_event(scheduler, SCHEDULER_EVENT_STARTED);
+    run_cranks(scheduler);
+}
 
 static void go_when_started(struct scheduler *scheduler, int result, const struct error *error)
 {
@@ -262,7 +288,7 @@ static void go_when_started(struct scheduler *scheduler, int result, const struc
     else if (scheduler->idle_first)
         report_idle(scheduler);
     else
-        scheduler_go(scheduler);
+        start_cranks(scheduler);
 }
 
 void scheduler_start(struct scheduler *scheduler, bool idle_first)
@@ -285,34 +311,36 @@ static void vat_arrived(struct scheduler *scheduler, int64_t vat)
 static void scheduler_on_ready(void *context, int64_t vat)
 {
     struct scheduler *scheduler = context;
-    const bool starting = !startup_is_over(&scheduler->startup);
+    const bool starting = scheduler->state == SCHEDULER_STARTING;
 
+    if (!starting && scheduler->state != SCHEDULER_SNAPSHOTTING &&
+        scheduler->state != SCHEDULER_RESTORING)
+        return;
     /* The worker that was to write the snapshot may have been lost, and this one replaces it. */
-    if ((starting || scheduler->saving) && write_owed_snapshot(scheduler, vat))
+    if (write_due_snapshot(scheduler, vat))
         return;
     if (starting) {
         scheduler->tries = 0;
         vat_arrived(scheduler, vat);
-    } else if (scheduler->saving) {
-        scheduler->saving = false;
-        go_when_committed(scheduler);
+    } else {
+        continue_after(scheduler, SCHEDULER_EVENT_RESTORED);
     }
 }
 
 /* ---- a delivery's end ---- */
 
-static void go_on_behind_crank(struct scheduler *scheduler, bool worker_lives)
+static void after_crank(struct scheduler *scheduler, bool worker_lives)
 {
     const struct kernel_delivery *delivery = &scheduler->crank.delivery;
 
     if (worker_lives && warehouse_waits(scheduler->warehouse, delivery->vat) &&
         is_snapshot_due(scheduler, delivery->vat, delivery->position + 1)) {
-        scheduler->saving = true;
+        scheduler_handle_event(scheduler, SCHEDULER_EVENT_SNAPSHOT);
         warehouse_save(scheduler->warehouse, delivery->vat);
         if (scheduler->speculation != NULL)
             speculation_go_on(scheduler->speculation);
     } else {
-        go_when_committed(scheduler);
+        continue_after(scheduler, SCHEDULER_EVENT_CRANK_ENDED);
     }
 }
 
@@ -336,14 +364,19 @@ static void finish_delivery(struct scheduler *scheduler, const struct delivery_e
     if (ended.again)
         deliver_crank(scheduler, &ended.delivery);
     else
-        go_on_behind_crank(scheduler, !end->died);
+        after_crank(scheduler, !end->died);
 }
 
 /* ---- host failures ---- */
 
 static void scheduler_on_pause_over(uv_timer_t *timer)
 {
-    scheduler_go(timer->data);
+    struct scheduler *scheduler = timer->data;
+
+    if (scheduler_has_stopped(scheduler))
+        return;
+    scheduler_handle_event(scheduler, SCHEDULER_EVENT_PAUSE_OVER);
+    run_cranks(scheduler);
 }
 
 /* What was under way, in words. */
@@ -368,7 +401,7 @@ static void give_up(struct scheduler *scheduler, const char *work, const char *r
 
     error_set(&error, ERROR_SYSTEM, "%s: %s; given up after %u %s", work, reason, tries,
               tries == 1 ? "try" : "tries");
-    if (scheduler->new_vats || scheduler_commit(scheduler) == 0)
+    if (scheduler->has_new_vats || scheduler_commit(scheduler) == 0)
         fail_scheduler(scheduler, &error);
 }
 
@@ -397,19 +430,19 @@ static int queue_quarantine(struct scheduler *scheduler, int64_t vat,
 /* The quarantine is the next crank. What was waiting for the vat's worker goes on without it. */
 static void quarantine(struct scheduler *scheduler, int64_t vat, const struct warehouse_loss *loss)
 {
-    const bool starting = !startup_is_over(&scheduler->startup), saving = scheduler->saving;
     struct error error;
 
     scheduler->tries = 0;
-    scheduler->saving = false;
-    if (queue_quarantine(scheduler, vat, loss, &error) != 0)
+    if (queue_quarantine(scheduler, vat, loss, &error) != 0) {
         fail_scheduler(scheduler, &error);
-    else if (starting)
+    } else if (scheduler->state == SCHEDULER_STARTING) {
         vat_arrived(scheduler, vat);
-    else if (saving)
-        go_when_committed(scheduler);
-    else
-        scheduler_go(scheduler);
+    } else if (scheduler->state == SCHEDULER_DELIVERING) {
+        scheduler_handle_event(scheduler, SCHEDULER_EVENT_CRANK_ENDED);
+        run_cranks(scheduler);
+    } else {
+        continue_after(scheduler, SCHEDULER_EVENT_RESTORED);
+    }
 }
 
 static int drop_crank(struct scheduler *scheduler, const struct warehouse_loss *loss,
@@ -428,8 +461,8 @@ static int drop_crank(struct scheduler *scheduler, const struct warehouse_loss *
 /* In a row: of the crank or the snapshot, or at the beginning, when many start, of the vat. */
 static unsigned count_try(struct scheduler *scheduler, int64_t vat)
 {
-    return startup_is_over(&scheduler->startup) ? ++scheduler->tries
-                                                : startup_failed(&scheduler->startup, vat);
+    return scheduler->state == SCHEDULER_STARTING ? startup_failed(&scheduler->startup, vat)
+                                                  : ++scheduler->tries;
 }
 
 /* Where the vat's last snapshot is of no use, there may be another. */
@@ -444,10 +477,14 @@ static bool falls_back(struct scheduler *scheduler, int64_t vat, const struct wa
 
 static void try_again(struct scheduler *scheduler, int64_t vat, bool in_crank, uint64_t pause_ms)
 {
-    if (in_crank)
+    if (in_crank) {
+        scheduler_handle_event(scheduler, SCHEDULER_EVENT_CRANK_UNDONE);
         (void)uv_timer_start(&scheduler->pause, scheduler_on_pause_over, pause_ms, 0);
-    else
-        warehouse_bring(scheduler->warehouse, vat);
+        return;
+    }
+    if (scheduler->state != SCHEDULER_STARTING)
+        scheduler_handle_event(scheduler, SCHEDULER_EVENT_SNAPSHOT_LOST);
+    warehouse_bring(scheduler->warehouse, vat);
 }
 
 static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
@@ -597,6 +634,8 @@ static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse
         .limit = limit_met(scheduler, vat, loss->reason),
     };
 
+    if (scheduler_has_stopped(scheduler))
+        return;
     if (loss->blame == ERROR_SYSTEM)
         retry_after_loss(scheduler, vat, loss);
     else if (scheduler->crank.delivering)
@@ -614,6 +653,7 @@ static void scheduler_on_closed(void *context)
 {
     struct scheduler *scheduler = context;
 
+    scheduler_handle_event(scheduler, SCHEDULER_EVENT_CLOSED);
     scheduler->listener.closed(scheduler->listener.context);
 }
 
@@ -724,7 +764,7 @@ struct scheduler *scheduler_new(const struct scheduler_options *options,
     }
     scheduler->options = *options;
     scheduler->listener = *listener;
-    scheduler->new_vats = true;
+    scheduler->has_new_vats = true;
     scheduler->registrar.counted = options->launcher->counted;
     scheduler->registrar.metered = options->launcher->metered;
     active_crank_init(&scheduler->crank, options->slog);
@@ -757,19 +797,20 @@ struct kernel *scheduler_kernel(const struct scheduler *scheduler)
 
 void scheduler_close(struct scheduler *scheduler, bool drop)
 {
+    const bool drops = scheduler->state == SCHEDULER_FAILED || scheduler->has_new_vats || drop;
     struct error error;
 
-    if (scheduler->closing)
+    if (scheduler->state >= SCHEDULER_CLOSING)
         return;
-    scheduler->closing = true;
+    scheduler_handle_event(scheduler, SCHEDULER_EVENT_CLOSE);
     uv_close((uv_handle_t *)&scheduler->pause, NULL);
     active_crank_close(&scheduler->crank);
-    if (scheduler->failed || scheduler->new_vats || drop)
+    if (drops)
         store_transaction_rollback(scheduler->options.store);
     else if (commit_cranks(scheduler, &error) != 0)
         lose_cranks(scheduler, &error);
     commit_sync_close(&scheduler->sync);
-    if (scheduler->lost)
+    if (scheduler->loss.kind != ERROR_NONE)
         scheduler->listener.failed(scheduler->listener.context, &scheduler->loss);
     warehouse_close(scheduler->warehouse);
 }
