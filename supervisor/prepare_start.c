@@ -33,7 +33,7 @@ static int make(struct warm_starts *starts, const char *path, struct error *erro
 
 static int prepare(const char *path, struct error *error)
 {
-    struct launcher launcher;
+    struct launch_config launcher;
     uv_loop_t loop;
     struct warm_starts starts = {.loop = &loop, .launcher = &launcher};
     int result;

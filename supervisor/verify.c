@@ -33,7 +33,7 @@ struct restore {
     bool open;
     uv_loop_t loop;
     struct confinement confinement;
-    struct launcher launcher;
+    struct launch_config launcher;
     struct vat_runtimes runtimes;
 };
 

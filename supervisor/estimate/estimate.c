@@ -160,14 +160,13 @@ static int measure_deliveries(const struct estimate_options *options, const stru
 
 /* ---- what counts ---- */
 
-static int hash_workers(const struct launcher *launcher, char *hex, struct error *error)
+static int hash_workers(const struct launch_config *launcher, char *hex, struct error *error)
 {
-    const struct launcher wasm = launcher_for(launcher, LAUNCHER_WASM);
     struct fingerprint one = {.count = 0}, other = {.count = 0};
-    int result = fingerprint_take_launcher(&one, launcher, error);
+    int result = fingerprint_take_launcher(&one, launcher, LAUNCHER_JAVASCRIPT, error);
 
-    if (result == 0 && wasm.worker[0] != '\0')
-        result = fingerprint_take_launcher(&other, &wasm, error);
+    if (result == 0 && launcher->workers[LAUNCHER_WASM].path[0] != '\0')
+        result = fingerprint_take_launcher(&other, launcher, LAUNCHER_WASM, error);
     if (result == 0) {
         const struct iovec parts[] = {{one.hash, strlen(one.hash)},
                                       {other.hash, strlen(other.hash)}};
@@ -183,7 +182,7 @@ static int hash_workers(const struct launcher *launcher, char *hex, struct error
 static int measure_fingerprint(const struct estimate_options *options, char *hex,
                                struct error *error)
 {
-    struct launcher launcher;
+    struct launch_config launcher;
     int result;
 
     hex[0] = '\0';

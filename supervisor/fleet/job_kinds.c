@@ -23,18 +23,19 @@
 /* ---- what an outcome depends on ---- */
 
 /* Of what is executed; "-": the launcher has no such worker. */
-static int hash_launcher(const struct launcher *launcher, struct counters counters,
-                         char hash[FLEET_HASH_SIZE], struct error *error)
+static int hash_launcher(const struct launch_config *launcher, enum launcher_program program,
+                         struct counters counters, char hash[FLEET_HASH_SIZE], struct error *error)
 {
+    const char *const path = launcher->workers[program].path;
     struct fingerprint fingerprint = {0};
     int result;
 
     memcpy(hash, "-", sizeof "-");
-    if (launcher->worker[0] == '\0')
+    if (path[0] == '\0')
         return 0;
     if (!counters.qemu)
-        return fingerprint_hash(launcher->worker, hash, error);
-    result = fingerprint_take_launcher(&fingerprint, launcher, error);
+        return fingerprint_hash(path, hash, error);
+    result = fingerprint_take_launcher(&fingerprint, launcher, program, error);
     memcpy(hash, fingerprint.hash, FLEET_HASH_SIZE);
     fingerprint_free(&fingerprint);
     return result;
@@ -44,14 +45,14 @@ static int hash_launcher(const struct launcher *launcher, struct counters counte
 static int hash_worker(const char *worker, struct counters counters, char hash[FLEET_HASH_SIZE],
                        struct error *error)
 {
-    struct launcher launcher;
+    struct launch_config launcher;
     int result;
 
     if (worker != NULL)
         return fingerprint_hash(worker, hash, error);
     if (launcher_open(&launcher, counters, LAUNCHER_COMPUTE_LIMIT_DEFAULT, error) != 0)
         return -1;
-    result = hash_launcher(&launcher, counters, hash, error);
+    result = hash_launcher(&launcher, LAUNCHER_JAVASCRIPT, counters, hash, error);
     launcher_close(&launcher);
     return result;
 }
@@ -95,16 +96,15 @@ static int fleet_fingerprint_estimate(const char *worker, struct counters counte
 {
     char parts[2][FLEET_HASH_SIZE];
     struct iovec pieces[3] = {[2] = plain_runtime()};
-    struct launcher launcher, wasm;
+    struct launch_config launcher;
     int result;
 
     (void)worker;
     if (launcher_open(&launcher, counters, LAUNCHER_COMPUTE_LIMIT_DEFAULT, error) != 0)
         return -1;
-    wasm = launcher_for(&launcher, LAUNCHER_WASM);
-    result = hash_launcher(&launcher, counters, parts[0], error);
+    result = hash_launcher(&launcher, LAUNCHER_JAVASCRIPT, counters, parts[0], error);
     if (result == 0)
-        result = hash_launcher(&wasm, counters, parts[1], error);
+        result = hash_launcher(&launcher, LAUNCHER_WASM, counters, parts[1], error);
     launcher_close(&launcher);
     for (size_t i = 0; i < 2; i++)
         pieces[i] = (struct iovec){parts[i], strlen(parts[i])};

@@ -410,7 +410,7 @@ struct ping {
     struct placement placement;
     struct ping_load load;
     struct confinement confinement;
-    struct launcher launcher;
+    struct launch_config launcher;
     uv_loop_t loop;
     struct ping_peer peer;
     struct ping_baseline bare;
@@ -555,7 +555,7 @@ static int measure_all(struct ping *ping, struct error *error)
         placement_open(&ping->placement, ping->options.placement, PLACEMENT_NO_SLOT, false,
                        error) != 0)
         return -1;
-    ping->launcher.cost_limit = ping->options.cost_limit;
+    ping->launcher.limits.cost = ping->options.cost_limit;
     ping->launcher.confinement = &ping->confinement;
     ping->launcher.placement = &ping->placement;
     if (ping_peer_start(&ping->peer, &ping->loop, &ping->launcher, error) != 0)
@@ -585,7 +585,7 @@ static int ping_run(struct ping *ping, struct error *error)
 
 int ping_command(int argc, char **argv)
 {
-    struct ping ping = {.launcher = {.program_fd = -1, .others = LAUNCHER_NO_WORKERS}};
+    struct ping ping = {.launcher = LAUNCH_CONFIG_UNOPENED};
     struct error error;
     enum option_result parsed;
 

@@ -152,7 +152,7 @@ static int wait_for_answers(struct ping_peer *peer, struct error *error)
     return -1;
 }
 
-int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launcher *launcher,
+int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launch_config *launcher,
                     struct error *error)
 {
     const struct worker_listener listener = {
@@ -164,7 +164,14 @@ int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launch
     };
 
     *peer = (struct ping_peer){.loop = loop, .left = 1};
-    peer->process = launcher_start(launcher, loop, "gaspipe-worker:ping", &listener, error);
+    peer->process = launcher_start(launcher,
+                                   &(struct worker_start){
+                                       .loop = loop,
+                                       .name = "gaspipe-worker:ping",
+                                       .snapshot_fd = -1,
+                                       .listener = &listener,
+                                   },
+                                   error);
     if (peer->process == NULL)
         return -1;
     send_parts(peer, COMMAND_EVALUATE, (struct iovec){(char *)echo, strlen(echo)});

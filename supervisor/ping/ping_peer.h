@@ -39,7 +39,7 @@ struct ping_peer {
 };
 
 /* 0, or -1 with ERROR_SYSTEM; then too the peer is to be stopped. */
-int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launcher *launcher,
+int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launch_config *launcher,
                     struct error *error);
 
 /* So many round trips, one after the other; trips has room for them, or is NULL. */

@@ -225,22 +225,22 @@ static int add_library(struct dl_phdr_info *info, size_t size, void *context)
     return add_file(search->fingerprint, info->dlpi_name, search->error);
 }
 
-int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct launcher *launcher,
-                              struct error *error)
+int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct launch_config *config,
+                              enum launcher_program program, struct error *error)
 {
+    const struct worker_limits limits = launcher_limits(config, program);
     struct library_search search = {fingerprint, error};
     char options[192], cost[48] = "";
 
     *fingerprint = (struct fingerprint){0};
-    if (launcher->cost_limit > 0)
-        snprintf(cost, sizeof cost, " --max-cost %" PRIu64, launcher->cost_limit);
+    if (limits.cost > 0)
+        snprintf(cost, sizeof cost, " --max-cost %" PRIu64, limits.cost);
     snprintf(options, sizeof options,
              "gaspipe %s -l %" PRIu32 " --max-instructions %" PRIu64 "%s%s", GASPIPE_VERSION,
-             launcher->compute_limit, launcher->instruction_limit, cost,
-             launcher->profile ? " --profile" : "");
-    if (add_file(fingerprint, launcher->tools.qemu, error) == 0 &&
-        add_file(fingerprint, launcher->tools.plugin, error) == 0 &&
-        add_file(fingerprint, launcher->worker, error) == 0 &&
+             limits.compute, limits.instructions, cost, config->profile ? " --profile" : "");
+    if (add_file(fingerprint, config->tools.qemu, error) == 0 &&
+        add_file(fingerprint, config->tools.plugin, error) == 0 &&
+        add_file(fingerprint, config->workers[program].path, error) == 0 &&
         dl_iterate_phdr(add_library, &search) == 0 && hash_all(fingerprint, options, error) == 0)
         return 0;
     fingerprint_free(fingerprint);

@@ -38,8 +38,8 @@ int fingerprint_take(struct fingerprint *fingerprint, const struct guest_tools *
  * their counts: of the files that every worker executes. 0, or -1 with
  * ERROR_SYSTEM.
  */
-int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct launcher *launcher,
-                              struct error *error);
+int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct launch_config *config,
+                              enum launcher_program program, struct error *error);
 
 /* The SHA-256 of a file, in hexadecimal. 0, or -1 with ERROR_SYSTEM. */
 int fingerprint_hash(const char *path, char hex[FINGERPRINT_HEX_SIZE], struct error *error);

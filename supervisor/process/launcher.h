@@ -25,22 +25,26 @@ struct counters {
     bool by_function;
 };
 
-/* Contracts that have workers of their own. */
-enum launcher_contracts { LAUNCHER_WASM, LAUNCHER_NATIVE_CODE, LAUNCHER_CONTRACTS };
+/* What a worker runs; each has a program of its own. */
+enum launcher_program {
+    LAUNCHER_JAVASCRIPT,
+    LAUNCHER_WASM,
+    LAUNCHER_NATIVE_CODE,
+    LAUNCHER_PROGRAMS,
+};
 
 struct launcher_worker {
     char path[PATH_MAX]; /* "": not there */
     int program_fd;      /* its file, when counted; else -1 */
 };
 
-/* Those of a launcher that was not opened. */
-#define LAUNCHER_NO_WORKERS                                                                        \
-    {                                                                                              \
-        {.program_fd = -1},                                                                        \
-        {                                                                                          \
-            .program_fd = -1                                                                       \
-        }                                                                                          \
-    }
+/* Of a delivery, and of the heap; 0: none. */
+struct worker_limits {
+    uint32_t compute;      /* computrons */
+    uint64_t instructions; /* machine instructions, when counted */
+    uint64_t cost;         /* units of block cost, when metered */
+    uint64_t heap;         /* bytes; 0: the engine's own limit */
+};
 
 /* Who traces workers, or takes their counters' profiles. */
 struct launcher_trace {
@@ -51,69 +55,75 @@ struct launcher_trace {
     void *context;
 };
 
-/* Starts workers, natively or under the counter, the same way each time. */
-struct launcher {
+/*
+ * How workers are started, the same way each time: natively or under the counter. Opened once; the
+ * opener sets the members below the line, and nothing changes once the first worker has started.
+ */
+struct launch_config {
     bool counted;
-    bool foreign;           /* it knows xsnap-worker's options only */
-    uint32_t compute_limit; /* computrons for each delivery; 0: none */
-    /* The same for contracts in WebAssembly, which prepaid gas limits. The caller sets it. */
-    uint32_t wasm_compute_limit;
-    /* Machine instructions for each delivery; 0: none. The caller sets it, when counted. */
-    uint64_t instruction_limit;
-    bool metered;     /* the worker has the meter compiled in */
+    bool foreign;     /* they know xsnap-worker's options only */
+    bool metered;     /* they have the meter compiled in, */
     bool by_function; /* which says which function its units are of */
-    /* Units of block cost for each delivery; 0: none. The caller sets it, when metered. */
-    uint64_t cost_limit;
-    bool cost_by_default; /* contracts in native code, which may have no meter, have none */
-    uint64_t heap_limit;  /* bytes of the engine's heap; 0: the engine's own. The caller sets it */
-    /* As the worker's -i and -s; 0: not given. The caller sets them. */
-    uint32_t compute_interval, parser_kb;
-    /* Bytes that a worker may write to, QEMU's own with it; 0: no limit. The caller sets it. */
-    uint64_t memory_limit;
-    char worker[PATH_MAX];    /* "": it is not there */
-    const char *missing;      /* why */
+    struct launcher_worker workers[LAUNCHER_PROGRAMS];
     struct guest_tools tools; /* when counted */
-    int program_fd;           /* the worker's file, when counted; else -1 */
-    struct launcher_worker others[LAUNCHER_CONTRACTS]; /* that launcher_for() starts */
-    bool profile;                                      /* they take profiles. The caller sets it */
-    /* Their sandbox, borrowed; NULL: none. The caller sets it. */
-    const struct confinement *confinement;
-    /* Traces them where they are not counted, borrowed; NULL: nobody does. The caller sets it. */
+
+    /* ---- */
+    struct worker_limits limits; /* of workers that are started without others */
+    uint32_t wasm_compute; /* the same of contracts in WebAssembly, which prepaid gas limits */
+    bool
+        cost_by_default; /* contracts in native code, which may have no meter, have no cost limit */
+    uint64_t memory_limit; /* bytes that a worker may write to, QEMU's own with it; 0: no limit */
+    bool profile;          /* they take profiles */
+    const struct confinement *confinement; /* borrowed; NULL: none */
+    /* Traces them where they are not counted, borrowed; NULL: nobody does. */
     const struct launcher_trace *trace;
     /* Takes what their counter or meter writes of each delivery, borrowed; NULL: nobody does. Only
-     * where they are counted, or metered by function. The caller sets it. */
+     * where they are counted, or metered by function. */
     const struct launcher_trace *native_profile;
-    /* Forks workers where it can: those that start from one snapshot, the same each time. Borrowed;
-     * NULL: they are all executed. The caller sets it. */
-    struct zygote_policy *zygote_policy;
-    struct zygote **zygote; /* where a new one goes, while launcher.c starts it */
-    /* Where workers run, borrowed; NULL: wherever the system puts them. The caller sets it. */
-    const struct placement *placement;
+    const struct placement *placement; /* borrowed; NULL: wherever Linux schedules them */
 };
 
+/* One start. All is borrowed for the call. */
+struct worker_start {
+    uv_loop_t *loop;
+    const char *name; /* that ps(1) shows */
+    enum launcher_program program;
+    bool uncounted;                     /* natively, and without a trace: it prepares others */
+    const struct worker_limits *limits; /* NULL: the configuration's */
+    int snapshot_fd; /* a file, read from its beginning; -1: none, the heap is a new one */
+    /* Forks it where that is possible: workers that start from one snapshot, the same each time.
+     * NULL: it is executed. */
+    struct zygote_policy *policy;
+    const struct worker_listener *listener;
+};
+
+/* One that was not opened, and may be closed. */
+#define LAUNCH_CONFIG_UNOPENED                                                                     \
+    {                                                                                              \
+        .workers = { {.program_fd = -1}, {.program_fd = -1}, {.program_fd = -1} }                  \
+    }
+
 /*
- * Finds what is needed. 0, or -1 with ERROR_SYSTEM: what is missing and how to
- * get it. A launcher that is all zeros may not be closed.
+ * Finds what is needed. 0, or -1 with ERROR_SYSTEM: what is missing and how to get it.
  */
-int launcher_open(struct launcher *launcher, struct counters counters, uint32_t compute_limit,
+int launcher_open(struct launch_config *config, struct counters counters, uint32_t compute_limit,
                   struct error *error);
 
 /*
- * As launcher_open(), for the worker at that path, which need be no more than
- * xsnap-worker is; it runs without the counter.
+ * As launcher_open(), for the worker at that path, which need be no more than xsnap-worker is; it
+ * runs without the counter.
  */
-int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t compute_limit,
+int launcher_open_foreign(struct launch_config *config, const char *path, uint32_t compute_limit,
                           struct error *error);
-void launcher_close(struct launcher *launcher);
+void launcher_close(struct launch_config *config);
 
-/*
- * One that starts the same worker without the counter; it borrows from the first
- * and is not closed.
- */
-struct launcher launcher_native(const struct launcher *launcher);
+/* The limits of the configuration for workers with this program. */
+struct worker_limits launcher_limits(const struct launch_config *config,
+                                     enum launcher_program program);
 
-/* One that starts the worker of such contracts in the same way; borrows like launcher_native(). */
-struct launcher launcher_for(const struct launcher *launcher, enum launcher_contracts contracts);
+/* The path of the worker's program; NULL with ERROR_SYSTEM where it is not there, and why. */
+const char *launcher_find(const struct launch_config *config, enum launcher_program program,
+                          struct error *error);
 
 /*
  * Milliseconds that a worker may take to start and to load its runtime, where a
@@ -127,18 +137,8 @@ static inline uint64_t launcher_start_limit(uint64_t timeout_ms)
     return timeout_ms > 0 && timeout_ms < minute ? minute : timeout_ms;
 }
 
-/*
- * As launcher_start(), going on from the snapshot in this file, read from its
- * beginning, or that comes through this pipe; -1: afresh. The descriptor stays the caller's.
- */
-struct worker_process *launcher_start_from(const struct launcher *launcher, uv_loop_t *loop,
-                                           const char *name, int snapshot_fd,
-                                           const struct worker_listener *listener,
-                                           struct error *error);
-
-/* As worker_process_start(). `name` is what ps(1) shows. */
-struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t *loop,
-                                      const char *name, const struct worker_listener *listener,
-                                      struct error *error);
+/* As worker_process_start(). */
+struct worker_process *launcher_start(const struct launch_config *config,
+                                      const struct worker_start *start, struct error *error);
 
 #endif

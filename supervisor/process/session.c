@@ -96,8 +96,9 @@ static void timer_rang(uv_timer_t *timer)
     session->late = true;
 }
 
-struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, const char *name,
-                              int snapshot_fd, struct error *error)
+struct session *session_start(const struct launch_config *config, uv_loop_t *loop,
+                              enum launcher_program program, const char *name, int snapshot_fd,
+                              struct error *error)
 {
     struct session *session = calloc(1, sizeof *session);
     struct worker_listener listener = {
@@ -113,7 +114,15 @@ struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, 
         return NULL;
     }
     session->loop = loop;
-    session->process = launcher_start_from(launcher, loop, name, snapshot_fd, &listener, error);
+    session->process = launcher_start(config,
+                                      &(struct worker_start){
+                                          .loop = loop,
+                                          .name = name,
+                                          .program = program,
+                                          .snapshot_fd = snapshot_fd,
+                                          .listener = &listener,
+                                      },
+                                      error);
     if (session->process == NULL) {
         free(session);
         return NULL;

@@ -31,9 +31,10 @@ struct session_news {
     const char *stderr_text; /* the last line that the worker printed, or ""; of SESSION_BAD: why */
 };
 
-/* As launcher_start_from(). NULL with ERROR_SYSTEM. */
-struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, const char *name,
-                              int snapshot_fd, struct error *error);
+/* As launcher_start(). NULL with ERROR_SYSTEM. */
+struct session *session_start(const struct launch_config *config, uv_loop_t *loop,
+                              enum launcher_program program, const char *name, int snapshot_fd,
+                              struct error *error);
 
 /* As worker_process_send(). */
 int session_send(struct session *session, const struct iovec *parts, int count,

@@ -11,7 +11,7 @@
  * part from what was recorded in a way that is tolerated.
  */
 struct replay_against {
-    struct launcher launcher;
+    struct launch_config launcher;
     struct replay_runtime runtime;
     struct replay_notes notes;
     struct replay_context context;

@@ -30,7 +30,7 @@ static int check_sources(const struct replay_options *options, struct error *err
 }
 
 static int open_native(struct replay_probes *probes, const struct replay_options *options,
-                       struct launcher *launcher, struct error *error)
+                       struct launch_config *launcher, struct error *error)
 {
     const struct profile_paths paths = native_paths_of(options);
 
@@ -45,7 +45,7 @@ static int open_native(struct replay_probes *probes, const struct replay_options
 }
 
 int replay_probes_open(struct replay_probes *probes, const struct replay_options *options,
-                       struct launcher *launcher, struct error *error)
+                       struct launch_config *launcher, struct error *error)
 {
     if (check_sources(options, error) != 0 ||
         profile_files_open(&probes->profiles, paths_of(options), error) != 0 ||

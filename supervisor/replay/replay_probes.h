@@ -27,7 +27,7 @@ struct replay_probes {
  * replay_probes_close() in any case.
  */
 int replay_probes_open(struct replay_probes *probes, const struct replay_options *options,
-                       struct launcher *launcher, struct error *error);
+                       struct launch_config *launcher, struct error *error);
 
 /* Writes what a delivery's meter says. -1 with ERROR_INPUT or ERROR_SYSTEM. */
 int replay_probes_note(struct replay_probes *probes, const struct replay_result *vat,

@@ -24,7 +24,7 @@ struct replay_run {
     uv_loop_t loop;
     bool has_loop;
     struct confinement confinement;
-    struct launcher launcher;
+    struct launch_config launcher;
     struct placement placement;
     struct replay_runtime runtime;
     struct fingerprint fingerprint; /* when counted */
@@ -230,16 +230,16 @@ static int open_launcher(struct replay_run *run, struct error *error)
     run->launcher.confinement = &run->confinement;
     run->launcher.placement = &run->placement;
     if (options->compute_given)
-        run->launcher.wasm_compute_limit = (uint32_t)options->compute_limit;
-    run->launcher.instruction_limit = options->instruction_limit;
-    run->launcher.cost_limit =
+        run->launcher.wasm_compute = (uint32_t)options->compute_limit;
+    run->launcher.limits.instructions = options->instruction_limit;
+    run->launcher.limits.cost =
         common_options_cost(options->cost_given, options->cost_limit, options->counters);
     run->launcher.cost_by_default = !options->cost_given;
     if (replay_probes_open(&run->probes, options, &run->launcher, error) != 0)
         return -1;
     if (!options->counters.qemu)
         return 0;
-    return fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);
+    return fingerprint_take_launcher(&run->fingerprint, &run->launcher, LAUNCHER_JAVASCRIPT, error);
 }
 
 static int open_all(struct replay_run *run, struct error *error)
@@ -319,9 +319,7 @@ struct replay_run *replay_run_new(const struct replay_options *options, struct e
         return NULL;
     }
     run->options = options;
-    run->launcher.program_fd = -1;
-    for (int i = 0; i < LAUNCHER_CONTRACTS; i++)
-        run->launcher.others[i].program_fd = -1;
+    run->launcher = (struct launch_config)LAUNCH_CONFIG_UNOPENED;
     return run;
 }
 

@@ -140,12 +140,13 @@ static int do_command(struct replay_worker *worker, const struct replay_owner *o
 static int open_session(struct replay_worker *worker, const struct replay_owner *owner,
                         int snapshot_fd, struct error *error)
 {
-    const struct launcher launcher = vat_runtime_launcher(&worker->runtime, worker->host->launcher);
     char title[64];
 
     snprintf(title, sizeof title, "gaspipe-worker:%.16s:%.24s", owner->id, owner->name);
     worker->limit_ms = worker->host->timeout_ms;
-    worker->session = session_start(&launcher, worker->host->loop, title, snapshot_fd, error);
+    worker->session =
+        session_start(worker->host->launcher, worker->host->loop,
+                      vat_runtime_program(&worker->runtime), title, snapshot_fd, error);
     return worker->session == NULL ? -1 : 0;
 }
 

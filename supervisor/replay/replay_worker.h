@@ -18,7 +18,7 @@ struct warm_starts;
 /* What the workers of a replay have in common. */
 struct replay_host {
     uv_loop_t *loop;
-    const struct launcher *launcher;
+    const struct launch_config *launcher;
     struct vat_runtimes *runtimes;
     struct warm_starts *warm;    /* that fresh workers start from */
     struct placement *placement; /* of this process and its workers */

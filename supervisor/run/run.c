@@ -54,7 +54,7 @@ static int check_paths(const struct run_options *options, struct profile_paths p
  * run_profiles_close() in any case.
  */
 static int run_profiles_open(struct run_profiles *profiles, const struct run_options *options,
-                             struct launcher *launcher, struct error *error)
+                             struct launch_config *launcher, struct error *error)
 {
     const struct profile_paths paths = {options->profile, options->profile_folded};
     const struct profile_paths native = {options->native_profile, options->native_folded};
@@ -159,7 +159,7 @@ struct run {
     struct confinement confinement;
     struct run_profiles profiles;
     struct trace_session *trace; /* NULL: functions are not traced */
-    struct launcher launcher;
+    struct launch_config launcher;
     struct placement placement;
     struct fingerprint fingerprint; /* of the counter, with counted workers */
     struct store *store;
@@ -471,15 +471,16 @@ static int open_run_launcher(struct run *run, struct error *error)
             launcher_open_foreign(&run->launcher, options->worker, options->compute_limit, error);
     else
         result = launcher_open(&run->launcher, options->counters, options->compute_limit, error);
-    run->launcher.instruction_limit = options->instruction_limit;
-    run->launcher.cost_limit =
+    run->launcher.limits.instructions = options->instruction_limit;
+    run->launcher.limits.cost =
         common_options_cost(options->cost_given, options->cost_limit, options->counters);
     run->launcher.memory_limit = (uint64_t)run->options.memory_limit;
     run->launcher.profile = options->profile != NULL || options->profile_folded != NULL;
     run->launcher.confinement = &run->confinement;
     run->launcher.placement = &run->placement;
     if (result == 0 && run->launcher.counted)
-        result = fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);
+        result = fingerprint_take_launcher(&run->fingerprint, &run->launcher, LAUNCHER_JAVASCRIPT,
+                                           error);
     return result == 0 ? placement_open(&run->placement, options->placement, PLACEMENT_NO_SLOT,
                                         options->jobs > 1, error)
                        : -1;

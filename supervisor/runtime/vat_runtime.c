@@ -118,16 +118,15 @@ static void choose_contract(struct vat_runtime *runtime, enum vat_runtime_kind k
     };
 }
 
-struct launcher vat_runtime_launcher(const struct vat_runtime *runtime,
-                                     const struct launcher *launcher)
+enum launcher_program vat_runtime_program(const struct vat_runtime *runtime)
 {
     switch (runtime->kind) {
     case VAT_RUNTIME_WASM:
-        return launcher_for(launcher, LAUNCHER_WASM);
+        return LAUNCHER_WASM;
     case VAT_RUNTIME_NATIVE:
-        return launcher_for(launcher, LAUNCHER_NATIVE_CODE);
+        return LAUNCHER_NATIVE_CODE;
     default:
-        return *launcher;
+        return LAUNCHER_JAVASCRIPT;
     }
 }
 

@@ -60,8 +60,7 @@ int vat_runtimes_set(struct vat_runtimes *runtimes, const char *name, struct buf
                      struct buf *supervisor, struct error *error);
 
 /* What starts this runtime's workers as the launcher starts others; borrows from it. */
-struct launcher vat_runtime_launcher(const struct vat_runtime *runtime,
-                                     const struct launcher *launcher);
+enum launcher_program vat_runtime_program(const struct vat_runtime *runtime);
 
 void vat_runtimes_free(struct vat_runtimes *runtimes);
 

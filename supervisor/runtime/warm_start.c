@@ -115,10 +115,10 @@ int prepared_start_read(const char *name, int fd, struct buf *compressed,
 
 struct runtime_worker_options {
     uv_loop_t *loop;
-    const struct launcher *launcher;   /* borrowed for the call */
-    const struct vat_runtime *runtime; /* copied; its programs are borrowed until done() */
-    int snapshot_fd;                   /* of an empty file; borrowed until done() */
-    uint64_t timeout_ms;               /* for each of the worker's answers; 0: none */
+    const struct launch_config *launcher; /* borrowed for the call */
+    const struct vat_runtime *runtime;    /* copied; its programs are borrowed until done() */
+    int snapshot_fd;                      /* of an empty file; borrowed until done() */
+    uint64_t timeout_ms;                  /* for each of the worker's answers; 0: none */
     void *context;
     /*
      * From within the loop, once, when the worker's process is gone. `error` is NULL when the
@@ -322,6 +322,26 @@ static void on_runtime_gone(void *context, int exit_status, int signal_number)
 }
 
 /* NULL with ERROR_SYSTEM when no worker can be started; done() is not called then. */
+/* Natively, and without limits, which are for deliveries, but of block cost. */
+static struct worker_process *start_process(const struct runtime_worker_options *options,
+                                            const struct worker_listener *listener,
+                                            struct error *error)
+{
+    const enum launcher_program program = vat_runtime_program(options->runtime);
+    const struct worker_limits limits = {.cost = launcher_limits(options->launcher, program).cost};
+    const struct worker_start start = {
+        .loop = options->loop,
+        .name = "gaspipe-worker::",
+        .program = program,
+        .uncounted = true,
+        .limits = &limits,
+        .snapshot_fd = -1,
+        .listener = listener,
+    };
+
+    return launcher_start(options->launcher, &start, error);
+}
+
 static struct runtime_worker *runtime_worker_start(const struct runtime_worker_options *options,
                                                    struct error *error)
 {
@@ -340,8 +360,7 @@ static struct runtime_worker *runtime_worker_start(const struct runtime_worker_o
     }
     worker->options = *options;
     worker->runtime = *options->runtime;
-    worker->process =
-        launcher_start(options->launcher, options->loop, "gaspipe-worker::", &listener, error);
+    worker->process = start_process(options, &listener, error);
     if (worker->process == NULL) {
         free(worker);
         return NULL;
@@ -359,15 +378,14 @@ enum { LIMIT_MS = 300000 };
 /* ---- in the store ---- */
 
 /* "warm-" and the hash of all that the snapshot depends on. */
-static int make_name(char name[WARM_START_NAME_SIZE], const struct launcher *launcher,
+static int make_name(char name[WARM_START_NAME_SIZE], const struct launch_config *config,
                      const struct vat_runtime *runtime, struct error *error)
 {
+    const char *const path = launcher_find(config, vat_runtime_program(runtime), error);
     struct iovec parts[VAT_RUNTIME_PROGRAMS_MAX + 1];
     char worker[FINGERPRINT_HEX_SIZE], all[FINGERPRINT_HEX_SIZE];
 
-    if (launcher->worker[0] == '\0')
-        return error_set(error, ERROR_SYSTEM, "%s", launcher->missing);
-    if (fingerprint_hash(launcher->worker, worker, error) != 0)
+    if (path == NULL || fingerprint_hash(path, worker, error) != 0)
         return -1;
     memcpy(parts, runtime->programs, sizeof runtime->programs);
     parts[runtime->program_count] = (struct iovec){worker, strlen(worker)};
@@ -389,10 +407,9 @@ static int read_stored(const struct warm_start *start, bool *found, struct error
 
 /* ---- as the build has prepared it ---- */
 
-/* Of SwingSet's runtime, with the parser's memory that workers have unless told otherwise. */
-static bool may_be_prepared(const struct launcher *launcher, const struct vat_runtime *runtime)
+static bool may_be_prepared(const struct vat_runtime *runtime)
 {
-    return runtime->kind == VAT_RUNTIME_LIVESLOTS && launcher->parser_kb == 0;
+    return runtime->kind == VAT_RUNTIME_LIVESLOTS;
 }
 
 static int read_prepared(const struct warm_start *start, bool *found, struct error *error)
@@ -468,11 +485,9 @@ static int start_maker(struct warm_start *start, const struct vat_runtime *runti
                        struct error *error)
 {
     const struct warm_starts *starts = start->starts;
-    const struct launcher own = vat_runtime_launcher(runtime, starts->launcher);
-    struct launcher native = launcher_native(&own);
     const struct runtime_worker_options options = {
         .loop = starts->loop,
-        .launcher = &native,
+        .launcher = starts->launcher,
         .runtime = runtime,
         .snapshot_fd = start->new_fd,
         .timeout_ms = making_limit(starts->timeout_ms),
@@ -480,7 +495,6 @@ static int start_maker(struct warm_start *start, const struct vat_runtime *runti
         .done = on_written,
     };
 
-    native.compute_limit = 0; /* that is one for deliveries */
     start->maker = runtime_worker_start(&options, error);
     return start->maker == NULL ? WARM_START_LOST : WARM_START_MAKING;
 }
@@ -491,11 +505,11 @@ static int find_or_make(struct warm_start *start, const struct vat_runtime *runt
                         struct error *error)
 {
     const struct warm_starts *starts = start->starts;
-    const struct launcher own = vat_runtime_launcher(runtime, starts->launcher);
-    const bool may = may_be_prepared(&own, runtime);
+    const bool may = may_be_prepared(runtime);
     bool found = false;
 
-    if ((starts->store != NULL || may) && make_name(start->name, &own, runtime, error) != 0)
+    if ((starts->store != NULL || may) &&
+        make_name(start->name, starts->launcher, runtime, error) != 0)
         return WARM_START_FAILED;
     if (starts->store != NULL && read_stored(start, &found, error) != 0)
         return WARM_START_FAILED;

@@ -70,7 +70,7 @@ struct warm_start {
 
 struct warm_starts {
     uv_loop_t *loop;
-    const struct launcher *launcher;
+    const struct launch_config *launcher;
     struct store *store; /* that keeps the snapshots, by a hash of runtime and worker; or NULL */
     /* launcher_start_limit() of it, and five minutes at most, for each step of the making. */
     uint64_t timeout_ms;

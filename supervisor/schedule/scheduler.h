@@ -28,7 +28,7 @@ enum { SCHEDULER_SNAPSHOT_INITIAL = 3, SCHEDULER_SNAPSHOT_INTERVAL = 200 };
 
 struct scheduler_options {
     uv_loop_t *loop;
-    const struct launcher *launcher;
+    const struct launch_config *launcher;
     struct store *store;
     struct slog_writer *slog;         /* NULL: none is written */
     const char *fingerprint;          /* of the counter of instructions; NULL: none counts */

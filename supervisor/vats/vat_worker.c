@@ -20,27 +20,45 @@ enum vat_event vat_lose_past(struct vat *vat, const struct error *error)
     return VAT_EVENT_BAD;
 }
 
+static struct worker_limits limits_of(const struct vat *vat)
+{
+    const struct launch_config *config = vat->owner->options->launcher;
+    const struct kernel_limits *limits = &vat->identity.limits;
+    /* A contract in native code may have been compiled without the meter. */
+    const bool cost_by_default =
+        config->metered && limits->cost == 0 && vat->runtime.kind != VAT_RUNTIME_NATIVE;
+    const bool count_by_default = config->counted && limits->instructions == 0;
+
+    return (struct worker_limits){
+        .compute = (uint32_t)limits->compute,
+        .instructions =
+            (uint64_t)(count_by_default ? limits->counted_instructions : limits->instructions),
+        .cost = (uint64_t)(cost_by_default ? limits->metered_cost : limits->cost),
+        .heap = (uint64_t)limits->heap_bytes,
+    };
+}
+
 struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd,
                                   struct zygote_policy *policy,
                                   const struct worker_listener *listener, struct error *error)
 {
     const struct warehouse_options *options = vat->owner->options;
-    struct launcher launcher = vat_runtime_launcher(&vat->runtime, options->launcher);
+    const struct worker_limits limits = limits_of(vat);
     char title[64];
 
-    launcher.zygote_policy = policy;
-    launcher.compute_limit = (uint32_t)vat->identity.limits.compute;
-    launcher.instruction_limit = (uint64_t)vat->identity.limits.instructions;
-    launcher.cost_limit = (uint64_t)vat->identity.limits.cost;
-    if (launcher.counted && launcher.instruction_limit == 0)
-        launcher.instruction_limit = (uint64_t)vat->identity.limits.counted_instructions;
-    /* A contract in native code may have been compiled without the meter. */
-    if (launcher.metered && launcher.cost_limit == 0 && vat->runtime.kind != VAT_RUNTIME_NATIVE)
-        launcher.cost_limit = (uint64_t)vat->identity.limits.metered_cost;
-    launcher.heap_limit = (uint64_t)vat->identity.limits.heap_bytes;
     snprintf(title, sizeof title, "gaspipe-worker:%.16s:%.24s", vat->log.vat_id,
              vat->identity.name);
-    return launcher_start_from(&launcher, options->loop, title, snapshot_fd, listener, error);
+    return launcher_start(options->launcher,
+                          &(struct worker_start){
+                              .loop = options->loop,
+                              .name = title,
+                              .program = vat_runtime_program(&vat->runtime),
+                              .limits = &limits,
+                              .snapshot_fd = snapshot_fd,
+                              .policy = policy,
+                              .listener = listener,
+                          },
+                          error);
 }
 
 static struct stamp send_parts(struct vat *vat, const struct iovec *parts, int count)

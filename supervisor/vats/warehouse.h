@@ -32,7 +32,7 @@ struct warehouse;
 
 struct warehouse_options {
     uv_loop_t *loop;
-    const struct launcher *launcher;
+    const struct launch_config *launcher;
     struct store *store;      /* bundles, transcripts and snapshots are read there */
     struct slog_writer *slog; /* NULL: none is written */
     const char *fingerprint;  /* of what counts instructions; NULL: nothing does */

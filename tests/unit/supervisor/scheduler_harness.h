@@ -17,7 +17,7 @@
  */
 struct world {
     uv_loop_t loop;
-    struct launcher launcher;
+    struct launch_config launcher;
     struct store *store;
     struct scheduler *scheduler;
     struct buf reports;              /* since the test looked last */

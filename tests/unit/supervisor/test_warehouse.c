@@ -215,7 +215,7 @@ static int be_worker(const char *title)
 struct hall {
     char folder[64];
     uv_loop_t loop;
-    struct launcher launcher;
+    struct launch_config launcher;
     struct store *store;
     struct warehouse *warehouse;
     char told[1024]; /* a word for each call of the listener, with the vat */

@@ -67,7 +67,7 @@ static int be_worker(void)
 
 struct place {
     uv_loop_t loop;
-    struct launcher launcher;
+    struct launch_config launcher;
     struct store *store;
     struct vat_runtimes runtimes;
     struct vat_runtime runtime;
