@@ -9,7 +9,7 @@
 #include "supervisor/process/worker_exit.h"
 #include "supervisor/schedule/active_crank.h"
 #include "supervisor/schedule/commit_sync.h"
-#include "supervisor/schedule/retry.h"
+#include "supervisor/schedule/policy.h"
 #include "supervisor/schedule/scheduler_state.h"
 #include "supervisor/schedule/speculation/speculation.h"
 #include "supervisor/schedule/startup.h"
@@ -231,8 +231,8 @@ static void continue_after(struct scheduler *scheduler, enum scheduler_event eve
 
 static bool is_snapshot_due(const struct scheduler *scheduler, int64_t vat, int64_t end)
 {
-    return snapshot_policy_is_due(&scheduler->options.snapshots,
-                                  warehouse_saved_at(scheduler->warehouse, vat), end);
+    return policy_snapshot_due(&scheduler->options.snapshots,
+                               warehouse_saved_at(scheduler->warehouse, vat), end);
 }
 
 /* Has the vat's snapshot written if it is due. Whether it is. */
@@ -490,21 +490,21 @@ static void try_again(struct scheduler *scheduler, int64_t vat, bool in_crank, u
 static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
                              const struct warehouse_loss *loss)
 {
-    const struct retry_case given = {
+    const struct policy_loss given = {
         .in_crank = scheduler->crank.delivering,
         .hope = loss->hope,
         .suspect = loss->suspect,
         .tries = count_try(scheduler, vat),
         .retries = scheduler->options.retries,
     };
-    const struct retry retry = retry_decide(&given);
+    const struct policy_decision retry = policy_after_loss(&given);
     char text[128];
 
     describe_work(scheduler, loss->work, vat, text, sizeof text);
     if (given.in_crank && drop_crank(scheduler, loss, given.tries) != 0)
         return;
     switch (retry.action) {
-    case RETRY_QUARANTINE:
+    case POLICY_QUARANTINE:
         if (falls_back(scheduler, vat, loss, text)) {
             try_again(scheduler, vat, given.in_crank, 0);
             return;
@@ -513,10 +513,10 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
                  text, loss->reason, given.tries, given.tries == 1 ? "try" : "tries");
         quarantine(scheduler, vat, loss);
         return;
-    case RETRY_GIVE_UP:
+    case POLICY_GIVE_UP:
         give_up(scheduler, text, loss->reason, given.tries);
         return;
-    case RETRY_AGAIN:
+    case POLICY_AGAIN:
         log_line("%s: %s; tried again, %u of %" PRIu64, text, loss->reason, given.tries,
                  retry.retries);
         try_again(scheduler, vat, given.in_crank, retry.pause_ms);

@@ -11,7 +11,7 @@
 #include "store/store.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/schedule/log/delivery_report.h"
-#include "supervisor/schedule/snapshot_policy.h"
+#include "supervisor/schedule/policy.h"
 
 struct speculation_source;
 

@@ -69,9 +69,9 @@ static int note_arrived(struct startup *startup, int64_t vat, struct error *erro
 static bool must_start(const struct startup *startup, const struct kernel_vat *vat)
 {
     return !startup->few_workers ||
-           snapshot_policy_is_due(startup->snapshots,
-                                  warehouse_saved_at(startup->registrar->warehouse, vat->id),
-                                  vat->deliveries);
+           policy_snapshot_due(startup->snapshots,
+                               warehouse_saved_at(startup->registrar->warehouse, vat->id),
+                               vat->deliveries);
 }
 
 /* What people decide about a vat is done without its worker, which may not start at all. */

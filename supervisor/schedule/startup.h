@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "supervisor/schedule/snapshot_policy.h"
+#include "supervisor/schedule/policy.h"
 #include "supervisor/schedule/vat_registrar.h"
 
 /*

@@ -6,39 +6,38 @@
 
 #include <cmocka.h>
 
-#include "supervisor/schedule/retry.h"
-#include "supervisor/schedule/snapshot_policy.h"
+#include "supervisor/schedule/policy.h"
 
-static struct retry decide(bool in_crank, unsigned tries, uint64_t retries)
+static struct policy_decision decide(bool in_crank, unsigned tries, uint64_t retries)
 {
-    return retry_decide(
-        &(struct retry_case){.in_crank = in_crank, .tries = tries, .retries = retries});
+    return policy_after_loss(
+        &(struct policy_loss){.in_crank = in_crank, .tries = tries, .retries = retries});
 }
 
 static void a_crank_is_tried_again_after_growing_pauses(void **state)
 {
     (void)state;
     for (unsigned tries = 1; tries <= 4; tries++) {
-        const struct retry retry = decide(true, tries, 4);
+        const struct policy_decision retry = decide(true, tries, 4);
 
-        assert_int_equal(retry.action, RETRY_AGAIN);
+        assert_int_equal(retry.action, POLICY_AGAIN);
         assert_int_equal(retry.pause_ms, 50u << (tries - 1));
     }
-    assert_int_equal(decide(true, 5, 4).action, RETRY_GIVE_UP);
+    assert_int_equal(decide(true, 5, 4).action, POLICY_GIVE_UP);
 }
 
 static void a_worker_is_started_again_at_once(void **state)
 {
     (void)state;
-    assert_int_equal(decide(false, 1, 1).action, RETRY_AGAIN);
+    assert_int_equal(decide(false, 1, 1).action, POLICY_AGAIN);
     assert_int_equal(decide(false, 1, 1).pause_ms, 0);
-    assert_int_equal(decide(false, 2, 1).action, RETRY_GIVE_UP);
+    assert_int_equal(decide(false, 2, 1).action, POLICY_GIVE_UP);
 }
 
 static void without_retries_the_first_trouble_is_the_last(void **state)
 {
     (void)state;
-    assert_int_equal(decide(true, 1, 0).action, RETRY_GIVE_UP);
+    assert_int_equal(decide(true, 1, 0).action, POLICY_GIVE_UP);
 }
 
 static void the_pause_stops_growing(void **state)
@@ -60,13 +59,13 @@ static void a_vat_that_is_suspect_goes_into_quarantine(void **state)
     (void)state;
     for (enum warehouse_hope hope = WAREHOUSE_HOPE; hope <= WAREHOUSE_NO_HOPE; hope++) {
         for (uint64_t retries = 0; retries < 4; retries++) {
-            struct retry_case given = {.hope = hope, .retries = retries};
+            struct policy_loss given = {.hope = hope, .retries = retries};
 
             for (given.tries = 1; given.tries < tries[hope][retries]; given.tries++)
-                assert_int_equal(retry_decide(&given).action, RETRY_AGAIN);
-            assert_int_equal(retry_decide(&given).action, RETRY_GIVE_UP);
+                assert_int_equal(policy_after_loss(&given).action, POLICY_AGAIN);
+            assert_int_equal(policy_after_loss(&given).action, POLICY_GIVE_UP);
             given.suspect = true;
-            assert_int_equal(retry_decide(&given).action, RETRY_QUARANTINE);
+            assert_int_equal(policy_after_loss(&given).action, POLICY_QUARANTINE);
         }
     }
 }
@@ -77,12 +76,12 @@ static void snapshots_are_due_as_in_swingset(void **state)
     const struct snapshot_policy policy = {.interval = 200, .initial = 3};
 
     (void)state;
-    assert_false(snapshot_policy_is_due(&policy, -1, 0));
-    assert_false(snapshot_policy_is_due(&policy, -1, 1));
-    assert_true(snapshot_policy_is_due(&policy, -1, 2));
-    assert_false(snapshot_policy_is_due(&policy, 2, 2));
-    assert_false(snapshot_policy_is_due(&policy, 2, 200));
-    assert_true(snapshot_policy_is_due(&policy, 2, 201));
+    assert_false(policy_snapshot_due(&policy, -1, 0));
+    assert_false(policy_snapshot_due(&policy, -1, 1));
+    assert_true(policy_snapshot_due(&policy, -1, 2));
+    assert_false(policy_snapshot_due(&policy, 2, 2));
+    assert_false(policy_snapshot_due(&policy, 2, 200));
+    assert_true(policy_snapshot_due(&policy, 2, 201));
 }
 
 static void without_an_interval_no_snapshot_is_due(void **state)
@@ -90,12 +89,40 @@ static void without_an_interval_no_snapshot_is_due(void **state)
     const struct snapshot_policy policy = {.interval = 0, .initial = 3};
 
     (void)state;
-    assert_false(snapshot_policy_is_due(&policy, -1, 1000));
+    assert_false(policy_snapshot_due(&policy, -1, 1000));
+}
+
+static const struct snapshot_policy usual = {.interval = 200, .initial = 3};
+
+static void a_vats_first_snapshot_is_due_after_the_initial_deliveries(void **state)
+{
+    (void)state;
+    assert_false(policy_snapshot_due(&usual, -1, 1));
+    assert_true(policy_snapshot_due(&usual, -1, 2));
+}
+
+static void others_are_due_after_an_interval(void **state)
+{
+    (void)state;
+    assert_false(policy_snapshot_due(&usual, 2, 200));
+    assert_true(policy_snapshot_due(&usual, 2, 201));
+}
+
+static void without_an_interval_none_is_due(void **state)
+{
+    const struct snapshot_policy never = {.interval = 0, .initial = 3};
+
+    (void)state;
+    for (int64_t end = 0; end < 1000; end++)
+        assert_false(policy_snapshot_due(&never, -1, end));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_vats_first_snapshot_is_due_after_the_initial_deliveries),
+        cmocka_unit_test(others_are_due_after_an_interval),
+        cmocka_unit_test(without_an_interval_none_is_due),
         cmocka_unit_test(a_crank_is_tried_again_after_growing_pauses),
         cmocka_unit_test(a_worker_is_started_again_at_once),
         cmocka_unit_test(without_retries_the_first_trouble_is_the_last),

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/schedule/policy.h"
+
+bool policy_snapshot_due(const struct snapshot_policy *policy, int64_t saved_at, int64_t end)
+{
+    const int64_t deliveries = end - (saved_at > 0 ? saved_at : 0);
+
+    if (policy->interval == 0 || deliveries == 0)
+        return false;
+    return deliveries + 1 >= (int64_t)policy->interval ||
+           (saved_at < 0 && deliveries + 1 >= (int64_t)policy->initial);
+}
+
+enum { FIRST_PAUSE_MS = 50, DOUBLINGS_MAX = 16 };
+
+static uint64_t retries_with(enum warehouse_hope hope, uint64_t retries)
+{
+    switch (hope) {
+    case WAREHOUSE_NO_HOPE:
+        return 0;
+    case WAREHOUSE_HOPE_ONCE:
+        return retries < 1 ? retries : 1;
+    case WAREHOUSE_HOPE:
+        break;
+    }
+    return retries;
+}
+
+struct policy_decision policy_after_loss(const struct policy_loss *given)
+{
+    const unsigned doublings = given->tries - 1 < DOUBLINGS_MAX ? given->tries - 1 : DOUBLINGS_MAX;
+    struct policy_decision retry = {.retries = retries_with(given->hope, given->retries)};
+
+    retry.action = POLICY_AGAIN;
+    if (given->tries > retry.retries)
+        retry.action = given->suspect ? POLICY_QUARANTINE : POLICY_GIVE_UP;
+    else if (given->in_crank)
+        retry.pause_ms = (uint64_t)FIRST_PAUSE_MS << doublings;
+    return retry;
+}
