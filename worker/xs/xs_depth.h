@@ -13,8 +13,9 @@
  * tree, 250 for a regular expression, whose parser may run at the end of the other one.
  */
 enum {
-    XS_DEPTH_MAX = 262144, /* levels: one more is a "stack overflow" */
-    XS_DEPTH_NOTED = 4096, /* more than that many have used memory worth giving back */
+    XS_DEPTH_MAX = 262144,           /* levels: one more is a "stack overflow" */
+    XS_DEPTH_NOTED = 4096,           /* more than that many have used memory worth giving back */
+    XS_PARSER_BYTES_MAX = 512 << 20, /* of the parser's memory: one more is a "heap overflow" */
 };
 
 struct xs_depth {
