@@ -66,10 +66,13 @@ const endOf = (test, at, { end, printed, replies }) => {
   };
 };
 
+// xsnap-worker's snapshots have what a suspended function held before, and addresses of lookarounds.
+const snapshotsDiffer = /\b(yield|await)\b|\(\?<?[=!]/;
+
 // What has to be the same in each configuration.
 const recordOf = (test, outcome, { restores, isPeer }) => {
   const { compute, allocate, snapshots, end, replies } = outcome;
-  if (isPeer) return { compute, allocate, snapshots, end };
+  if (isPeer) return snapshotsDiffer.test(test.text) ? { compute, allocate, end } : { compute, allocate, snapshots, end };
   if (!restores) return { compute, allocate, snapshots, end, replies };
   const frames = test.harness.length + 4;
   return {
