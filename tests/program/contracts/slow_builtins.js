@@ -1,0 +1,30 @@
+// Built-in functions that take long and cost few computrons. Each method's last words say what
+// tests/program/slow_builtins.bats expects of it: that it ends at the limit of cost, or that its cost grows with n.
+const range = n => Array.from(Array(n), (_, i) => i);
+const endless = { [Symbol.iterator]: () => ({ next: () => ({ value: 1, done: false }) }) };
+const native = { [Symbol.iterator]: () => ({ next: Object.bind(null, { value: 1, done: false }) }) };
+
+export const bigintPower = n => (3n ** BigInt(n)) > 0n; // limited
+export const bigintText = n => `${(1n << BigInt(n)) - 1n}`.length; // limited
+export const bigintParse = n => BigInt('9'.repeat(n)) > 0n; // limited
+export const indexOf = n => 'x'.repeat(n).indexOf(`${'x'.repeat(n / 2)}y`); // limited
+export const lastIndexOf = n => 'x'.repeat(n).lastIndexOf(`${'x'.repeat(n / 2)}y`); // limited
+export const includes = n => 'x'.repeat(n).includes(`${'x'.repeat(n / 2)}y`); // limited
+export const indexOfAgain = n => { const s = 'x'.repeat(1 << 20); for (let i = 0; i < n; i++) s.indexOf('y'); }; // limited
+export const concat = n => { let s = ''; for (let i = 0; i < n; i++) s += 'x'; }; // limited
+export const normalize = n => `e${'\u0301\u0323'.repeat(n)}`.normalize('NFC').length; // limited
+export const base64 = n => { const b = new ArrayBuffer(1 << 20); for (let i = 0; i < n; i++) Base64.encode(b); }; // limited
+export const typedFill = n => { const a = new Uint8Array(1 << 20); for (let i = 0; i < n; i++) a.fill(1); }; // limited
+export const arrayIndexOf = n => { const a = range(9999); for (let i = 0; i < n; i++) a.indexOf(-1); }; // limited
+export const bigintKeys = n => { const m = new Map(); for (let i = 0; i < n; i++) m.set(BigInt(i) << 64n, i); }; // limited
+export const weakMaps = n => { const o = {}, k = []; for (let i = 0; i < n; i++) k.push(new WeakMap([[o, i]])); }; // limited
+export const regexpClass = n => { let s = ''; for (let i = 0; i < n; i++) s += String.fromCodePoint(0x10000 + i % 0x80000 * 2); RegExp(`[${s}]`, 'u'); }; // limited
+export const raceEndless = () => Promise.race(endless); // limited
+export const setEndless = () => new Set(native).size; // limited
+export const anyEndless = () => Promise.any(native); // limited
+
+export const thens = async n => { const p = new Promise(() => 0); for (let i = 0; i < n; i++) p.then(() => 0); }; // linear
+export const jobs = async n => { const p = Promise.resolve(0); for (let i = 0; i < n; i++) p.then(() => 0); }; // linear
+export const deleteFirst = n => { const m = new Map(range(n).map(i => [i, i])); for (const k of m.keys()) m.delete(k); }; // linear
+export const deleteEach = n => { const s = new Set(range(n)); s.forEach(v => { s.delete(v); }); }; // linear
+export const groups = n => { RegExp(range(n).map(i => `(?<a${i}>.)`).join('')); }; // linear
