@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,23 +240,6 @@ int compare_command_time(struct compare_command *command, const struct count_opt
     if (add_time(&command->wall, (double)(stamp_now().mono - began) / 1e9, error) != 0)
         return -1;
     return add_time(&command->processor, processor_seconds() - processor, error);
-}
-
-struct compare_summary compare_summarise(const struct compare_times *times)
-{
-    struct compare_summary summary = {.least = times->values[0], .most = times->values[0]};
-    double squares = 0;
-
-    for (size_t i = 0; i < times->count; i++) {
-        summary.mean += times->values[i] / (double)times->count;
-        summary.least = fmin(summary.least, times->values[i]);
-        summary.most = fmax(summary.most, times->values[i]);
-    }
-    for (size_t i = 0; i < times->count; i++)
-        squares += (times->values[i] - summary.mean) * (times->values[i] - summary.mean);
-    if (times->count > 1)
-        summary.deviation = sqrt(squares / (double)(times->count - 1));
-    return summary;
 }
 
 struct comparison {

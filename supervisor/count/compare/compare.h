@@ -42,10 +42,6 @@ struct compare_times {
     size_t count;
 };
 
-struct compare_summary {
-    double mean, deviation, least, most; /* of a sample; deviation 0 for a single value */
-};
-
 /* A command that is compared with others. */
 struct compare_command {
     const char *const *arguments; /* ends with NULL; borrowed, or those of `words` */
@@ -70,9 +66,6 @@ int compare_command_count(struct compare_command *command, const struct count_op
 /* One run without the counter, in the same environment and folder. */
 int compare_command_time(struct compare_command *command, const struct count_options *options,
                          struct error *error);
-
-/* There is at least one value. */
-struct compare_summary compare_summarise(const struct compare_times *times);
 
 /*
  * `gaspipe count --versus` and `--time`: counts each of several commands, and also times it

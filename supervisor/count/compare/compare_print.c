@@ -2,10 +2,28 @@
 #include "supervisor/count/compare/compare_print.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/json/json_text.h"
 #include "supervisor/count/count_text.h"
+
+struct compare_summary compare_summarise(const struct compare_times *times)
+{
+    struct compare_summary summary = {.least = times->values[0], .most = times->values[0]};
+    double squares = 0;
+
+    for (size_t i = 0; i < times->count; i++) {
+        summary.mean += times->values[i] / (double)times->count;
+        summary.least = fmin(summary.least, times->values[i]);
+        summary.most = fmax(summary.most, times->values[i]);
+    }
+    for (size_t i = 0; i < times->count; i++)
+        squares += (times->values[i] - summary.mean) * (times->values[i] - summary.mean);
+    if (times->count > 1)
+        summary.deviation = sqrt(squares / (double)(times->count - 1));
+    return summary;
+}
 
 static double ratio(uint64_t number, uint64_t least)
 {

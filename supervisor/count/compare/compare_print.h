@@ -5,6 +5,13 @@
 #include "base/buf.h"
 #include "supervisor/count/compare/compare.h"
 
+struct compare_summary {
+    double mean, deviation, least, most; /* of a sample; deviation 0 for a single value */
+};
+
+/* There is at least one value. */
+struct compare_summary compare_summarise(const struct compare_times *times);
+
 /* What was found of at least one command, all of which were timed equally often. Ratios are to the
  * one with the fewest instructions. Failure stays in the buffer. */
 void compare_print_text(struct buf *out, const struct compare_command *commands, size_t count);
