@@ -98,12 +98,12 @@ floods() {
 
 # cpus [OPTION...]: those that gaspipe may use after a delivery, and those that its worker may.
 cpus() {
-    local line worker
+    local worker
 
     coproc RUN { exec "$BUILD/gaspipe" run --json --counter none --snapshot-interval 0 "$@" \
         --vat "it=$BATS_TEST_TMPDIR/contract.js" - 2> "$BATS_TEST_TMPDIR/problem"; }
     echo '{"vat":"it","method":"f"}' >&"${RUN[1]}"
-    read -r -t 60 line <&"${RUN[0]}" || cat "$BATS_TEST_TMPDIR/problem"
+    read -r -t 60 <&"${RUN[0]}" || cat "$BATS_TEST_TMPDIR/problem"
     worker=$(cat "/proc/$RUN_PID/task"/*/children)
     worker=${worker% }
     sed -n 's/^Cpus_allowed_list:.//p' "/proc/$RUN_PID/status" "/proc/$worker/status"

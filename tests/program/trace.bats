@@ -523,7 +523,7 @@ may_trace() {
 # A dynamic program with the table that Go's runtime looks code up in.
 @test "trace: a program in Go is refused, and goes on" {
     may_trace
-    { cat "$BATS_TEST_DIRNAME/traced.c" && echo '__asm__(".section .gopclntab,\"a\"\n.long 0\n.previous");'; } |
+    { cat "$BATS_TEST_DIRNAME/traced.c" && printf '%s\n' '__asm__(".section .gopclntab,\"a\"\n.long 0\n.previous");'; } |
         ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O2 -fexceptions -I"$ROOT" -x c - -o like-go -lpthread
     run --separate-stderr "$BUILD/gaspipe" trace -- ./like-go calls
     assert_bad_input 3 'is written in Go'
