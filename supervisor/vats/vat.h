@@ -11,7 +11,7 @@
 #include "supervisor/vats/vat_state.h"
 #include "supervisor/vats/warehouse.h"
 
-/* One vat and its worker. rules/vat_state.h decides what each event leads to. */
+/* One vat and its worker. vat_state.h decides what each event leads to. */
 
 struct vat;
 
