@@ -283,7 +283,7 @@ static void go_when_started(struct scheduler *scheduler, int result, const struc
 {
     if (result != 0)
         fail_scheduler(scheduler, error);
-    else if (!startup_is_over(&scheduler->startup) || scheduler_has_stopped(scheduler))
+    else if (!startup_is_over(&scheduler->startup) || scheduler->state != SCHEDULER_STARTING)
         return;
     else if (scheduler->idle_first)
         report_idle(scheduler);
@@ -294,9 +294,11 @@ static void go_when_started(struct scheduler *scheduler, int result, const struc
 void scheduler_start(struct scheduler *scheduler, bool idle_first)
 {
     struct error error;
-    int result = startup_go(&scheduler->startup, &error);
+    int result;
 
+    /* A vat that cannot be started may end the start from within startup_go(). */
     scheduler->idle_first = idle_first;
+    result = startup_go(&scheduler->startup, &error);
     go_when_started(scheduler, result, &error);
 }
 
