@@ -329,6 +329,10 @@ taken_in() {
     run --separate-stderr "$NATIVE/gaspipe" replay --store st token
     assert_bad_input 4 'st/gaspipe.sqlite: snapshot' 'it is damaged'
     "$NATIVE/gaspipe" replay --store st token --from-start
+    # There is no other vat, so the start ends with this one.
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store st - \
+        < <(echo '{"vat":"token","method":"balance","args":["bob"]}')
+    assert_status 5
 }
 
 @test "what cannot be replayed from a store is reported" {
