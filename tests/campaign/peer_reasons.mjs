@@ -8,6 +8,9 @@ const differingPart = (ours, theirs) => {
   return [a[at] ?? '', b[at] ?? ''];
 };
 
+const withoutZeros = text => text.replace(/(\.\d*?)0+(?=\D|$)/g, '$1').replace(/\.(?=\D|$)/g, '').replace(/"\d+(?=,|$)/g, '"');
+const slashes = text => text.replace(/\\+\//g, '/').replace(/"\d+(?=,|$)/g, '"');
+
 const reasons = [
   ['it ends at a snapshot or a crash', ({ theirs }) => theirs === undefined],
   [
@@ -17,6 +20,15 @@ const reasons = [
   ['keys that are NaN or -0', ({ part }) => /\[object (Map|Set)\]/.test(part[0])],
   ['patterns that it refuses', ({ part }) => /invalid regular expression/.test(part[1])],
   ['loops and captures of a RegExp', ({ part }) => /index=\d+,input=/.test(part[0])],
+  ['the name of a function as its parameter', ({ part }) => /already initialized/.test(part[1])],
+  ['empty arrays and objects in indented JSON', ({ part }) => /[[{]\\+n\s*\\+n\s*[\]}]/.test(part[1])],
+  ['digits of toFixed and toPrecision', ({ part }) => /"-?0\."/.test(part[1]) || (/\d/.test(part[1]) && withoutZeros(part[0]) === withoutZeros(part[1]))],
+  ['the source of a RegExp', ({ part }) => slashes(part[0]) === slashes(part[1])],
+  ['years after 9999', ({ part }) => /\+\d{5}/.test(part[1])],
+  [
+    'positions and lengths beyond 2 ** 31',
+    ({ source }) => /\.(charAt|charCodeAt|substr)\b/.test(source) && /4294967296|9007199254740991|Infinity|1e21/.test(source),
+  ],
   ['a nesting that depends on its C stack', ({ part }) => /stack overflow/.test(part[1])],
   ['views that begin behind their buffer', ({ part }) => /too small TypedArray/.test(part[1])],
 ];
