@@ -197,6 +197,22 @@ snapshot() {
     cmp one other
 }
 
+@test "snapshots have the same bits of each NaN, whichever operand was one" {
+    local counter
+
+    echo 'let kept; export const sums = () => { const n = [0 / 0, NaN, Infinity - Infinity]; kept = n.flatMap(a => n.map(b => [a + b, a * b, a - b, a / b, a % b, -a])); };' \
+        > nans.js
+    for counter in $(counters); do
+        echo '{"vat":"c","method":"sums"}' > lines
+        "$NATIVE/gaspipe" run --counter "$counter" --store "$counter" --snapshot-initial 1 --snapshot-interval 1 --slog "$counter.slog" \
+            --vat c=nans.js lines > said 2>&1 || fail "$(cat said)"
+        grep -o '"snapshotID":"[0-9a-f]*"\|"hash":"[0-9a-f]*"' "$counter.slog" | sort -u > "$counter.hashes"
+        [ -s "$counter.hashes" ] || fail "no hash of a snapshot: $(grep snapshot "$counter.slog")"
+        [ -f first ] || cp "$counter.hashes" first
+        assert_equal "$(cat "$counter.hashes")" "$(cat first)" "$counter"
+    done
+}
+
 @test "what a generator no longer has on its stack is not in snapshots, and does not end the worker" {
     cat > generators.js << 'END'
 const kept = [];
