@@ -18,7 +18,7 @@ enum { SPOOL_MEMORY = 1 << 20 };
 struct spool {
     struct buf tail; /* the last bytes */
     size_t written;  /* bytes before the tail, in the file */
-    size_t taken;    /* of these, bytes at the front that were consumed */
+    size_t taken;    /* bytes consumed from the front */
     int file;        /* its descriptor and one; 0: there is none yet */
     struct error failure;
 };

@@ -37,7 +37,7 @@ struct profile_function {
     const char *module;   /* the file of its machine code, without directory; NULL: JavaScript */
     const char *file;     /* the source file in which it begins; NULL: unknown */
     int64_t line;         /* in that */
-    const char *build_id; /* of the module, in hexadecimal; NULL: unknown */
+    const char *build_id; /* the module's, in hexadecimal; NULL: unknown */
     const char *inlined;  /* functions compiled into it, '\n' between; NULL: unknown */
     int64_t calls;        /* this and the costs are set by profile_sum() */
     struct profile_cost self, total; /* total: with all it called, recursive calls once */
@@ -109,10 +109,11 @@ size_t profile_add_node(struct profile *profile, size_t caller, size_t function)
 /* The same, of the node that there is, or a new one. */
 size_t profile_child(struct profile *profile, size_t caller, size_t function);
 
-/* Whether the node's function is among its callers, too: its total is part of that one's. */
+/* True if the node's function is also one of its callers, whose total then includes the node's. */
 bool profile_is_recursive(const struct profile *profile, size_t node);
 
-/* What a node cost with all that it called, by node; to be freed. NULL without memory. */
+/* Returns each node's cost with its callees, indexed by node. The caller frees it. NULL if out of
+ * memory. */
 struct profile_cost *profile_totals(const struct profile *profile);
 
 /* Sets calls and costs of the functions. 0, or -1 with ERROR_SYSTEM without memory. */

@@ -81,7 +81,7 @@ static void put_source(struct buf *out, const char *file, int64_t line)
 
 /* ---- lines of a delivery ---- */
 
-/* What all lines of a delivery begin with, behind their kind. */
+/* Appends the members that follow "kind" in each of a delivery's lines. */
 static void put_delivery(struct buf *out, const struct profile_delivery *delivery)
 {
     const bool has_crank = delivery->crank_num != PROFILE_NO_CRANK;

@@ -135,7 +135,7 @@ static void put_name(struct buf *out, const char *key, const char *name)
     buf_append_byte(out, '\n');
 }
 
-/* *line moves on behind the function's lines. */
+/* Advances *line past the function's lines. */
 static void put_self(struct buf *out, const struct profile *profile, size_t function, size_t *line)
 {
     const struct profile_function *const of = &profile->functions[function];

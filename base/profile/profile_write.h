@@ -21,7 +21,7 @@ struct profile_delivery {
     int64_t crank_num, delivery_num; /* crank_num: or PROFILE_NO_CRANK */
 };
 
-/* What a frame of a folded stack says of its function. */
+/* How a frame of a folded stack names its function. */
 enum profile_frame {
     PROFILE_FRAME_SOURCE, /* NAME (FILE:LINE) */
     PROFILE_FRAME_MODULE, /* MODULE`NAME, as DTrace has it */

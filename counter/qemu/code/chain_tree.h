@@ -21,7 +21,7 @@ struct call {
 };
 
 struct call_stack {
-    struct call *calls;              /* owned; the outermost first, behind one that is in no call */
+    struct call *calls;              /* owned; calls[0] stands for no call, then outermost first */
     struct call *top, *end;          /* the innermost; where there is no room for another */
     uint64_t other_start, other_end; /* a second stack, for signal handlers; 0 and 0: none */
 };
