@@ -45,6 +45,8 @@ static int compare_lines(const void *a, const void *b, void *ranks)
     order = compare_texts(x->file, y->file);
     if (order == 0)
         order = (x->line > y->line) - (x->line < y->line);
+    if (order == 0)
+        order = compare_texts(x->inlined, y->inlined);
     return order != 0 ? order : (x > y) - (x < y);
 }
 

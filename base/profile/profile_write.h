@@ -64,7 +64,7 @@ extern const char *const profile_unit_names[PROFILE_UNITS];
 /* Functions by module, name and index. */
 uint32_t *profile_order_functions(const struct profile *profile);
 
-/* Lines by function in that order, file and line. */
+/* Lines by function in that order, file, line and inlined function. */
 const struct profile_line **profile_order_lines(const struct profile *profile,
                                                 const uint32_t *functions);
 

@@ -133,14 +133,21 @@ static size_t find_function(struct native_code *code, const char *path, uint64_t
 
 /* ---- lines ---- */
 
-/* Its number; SIZE_MAX without memory. libdw has each path once in a unit. */
+/* Its number; SIZE_MAX without memory. libdw has each path once in a unit. Code of one line may be
+ * inside and outside an inlined function: these are two lines, in whichever order they are met. */
 static size_t line_number(struct native_code *code, const struct elf_line *found, size_t function)
 {
-    struct pair *const known =
-        pair_table_find(&code->line_numbers, (uint64_t)function << 32 | (uint32_t)found->line,
+    struct pair *const place =
+        pair_table_find(&code->places, (uint64_t)function << 32 | (uint32_t)found->line,
                         (uint64_t)(uintptr_t)found->source);
     struct profile_line *lines;
+    struct pair *known;
 
+    if (place == NULL)
+        return SIZE_MAX;
+    if (place->value == 0)
+        place->value = ++code->place_count;
+    known = pair_table_find(&code->line_numbers, place->value, (uint64_t)(uintptr_t)found->inlined);
     if (known == NULL)
         return SIZE_MAX;
     if (known->value != 0)
@@ -229,6 +236,7 @@ void native_code_free(struct native_code *code)
     free(code->lines);
     free(code->runs);
     free(code->files);
+    pair_table_free(&code->places);
     pair_table_free(&code->line_numbers);
     profile_texts_free(&code->texts);
     *code = (struct native_code){0};

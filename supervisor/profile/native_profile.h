@@ -16,8 +16,10 @@ struct native_code {
     struct native_run *runs;            /* instructions one after the other of one line */
     struct native_file *files;
     size_t function_count, function_capacity, line_count, line_capacity;
-    size_t run_count, run_capacity, file_count, file_capacity;
-    struct pair_table line_numbers; /* from function and line, and file, to the number and 1 */
+    size_t run_count, run_capacity, file_count, file_capacity, place_count;
+    struct pair_table places;       /* from function and line, and file, to a place, from 1 */
+    struct pair_table line_numbers; /* from a place and the function inlined there to the number
+                                     * of the line, from 1 */
     struct profile_texts texts;
 };
 
