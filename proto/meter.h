@@ -14,7 +14,7 @@
 /*
  * The meter record that a worker sends with each result. Its JSON has xsnap's
  * fields under xsnap's names (currentHeapCount, compute, allocate, timestamps)
- * and ours behind them (DESIGN.md, "The pipe").
+ * followed by gaspipe's own (docs/pipe-protocol.md).
  */
 struct meter_cpu {
     int64_t user;    /* µs of processor time in user mode, in this delivery */

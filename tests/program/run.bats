@@ -48,7 +48,7 @@ deliveries() {
     [[ $stderr == *"index: numbers: 120 words"* ]] || fail "no console line in:" "$stderr"
 }
 
-@test "each object of --json has the fields of DESIGN.md" {
+@test "each object of --json has the documented members" {
     example token
     assert_equal "$(deliveries 'select(.status == "error") | keys_unsorted - (keys_unsorted - ["stack", "source"])')" \
         '["stack","source"]'

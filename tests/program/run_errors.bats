@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# gaspipe run on bad input: one clear line and the exit status of DESIGN.md.
+# gaspipe run on bad input: one clear line and the documented exit status.
 
 load common
 
