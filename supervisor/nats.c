@@ -65,7 +65,7 @@ bool nats_time_read(const char *text, int64_t *nanoseconds)
            !__builtin_add_overflow(*nanoseconds, decimals, nanoseconds);
 }
 
-enum { TRIES = 60, PAUSE_MS = 500, CONNECT_MS = 5000, CLOCK_MS = 2000 };
+enum { TRIES = 60, SIGNED_TRIES = 4, PAUSE_MS = 500, CONNECT_MS = 5000, CLOCK_MS = 2000 };
 
 /* ---- errors ---- */
 
@@ -201,16 +201,23 @@ static natsStatus set_options(natsOptions *options, struct nats_link *link,
     return status;
 }
 
-/* With all signals blocked, since libnats starts threads: ours are for the thread that waits for
- * them. */
-static natsStatus connect_quietly(struct nats_link *link, natsOptions *options)
+/*
+ * Blocks all signals meanwhile: the threads that libnats starts must not take those that another
+ * thread of this process waits for. libnats 3.4 omits a signature whose first byte is 0, so a
+ * server refuses one connection of 256 although the credentials are right. Each try signs another
+ * nonce.
+ */
+static natsStatus connect_quietly(struct nats_link *link, natsOptions *options, bool is_signed)
 {
     sigset_t all, before;
     natsStatus status;
+    int tries = is_signed ? SIGNED_TRIES : 1;
 
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail: the words are right */
-    status = natsConnection_Connect(&link->connection, options);
+    do
+        status = natsConnection_Connect(&link->connection, options);
+    while (status == NATS_CONNECTION_AUTH_FAILED && --tries > 0);
     if (status == NATS_OK)
         status = natsConnection_JetStream(&link->js, link->connection, NULL);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -237,7 +244,7 @@ int nats_link_open(struct nats_link *link, const struct nats_access *access, str
                          "%s: its URL, credentials or certificates cannot be used: %s", link->name,
                          natsStatus_GetText(status));
     }
-    status = connect_quietly(link, options);
+    status = connect_quietly(link, options, access->credentials != NULL);
     natsOptions_Destroy(options);
     return status == NATS_OK ? 0 : nats_link_fail(link, status, 0, "connect", error);
 }

@@ -27,7 +27,7 @@ fail() {
 # After `run`: the exit status was $1.
 assert_status() {
     # shellcheck disable=SC2154 # run sets them
-    [ "$status" -eq "$1" ] || fail "exit status $status, not $1; it printed:" "$output"
+    [ "$status" -eq "$1" ] || fail "exit status $status, not $1; it printed:" "$output" "${stderr-}"
 }
 
 # After `run`: $output contains the fixed string $1.

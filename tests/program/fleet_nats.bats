@@ -167,6 +167,19 @@ fleet() {
     [[ $stderr != *"$(grep '^SU' mixed.creds)"* ]] || fail "$stderr"
 }
 
+@test "credentials are accepted though libnats omits a signature that begins with a byte 0" {
+    make_nkey signer a0
+    echo token > signer.jwt
+    make_creds signer
+    mkdir signatures
+    node "$BATS_TEST_DIRNAME/nats_signatures.mjs" signatures signer.pem 3>&- &
+    echo $! >> servers
+    wait_for 30 test -e signatures/port
+    fleet status --nats "nats://127.0.0.1:$(cat signatures/port)" --creds signer.creds
+    assert_bad_input 3 'no JetStream'
+    assert_equal "$(cat signatures/connections)" $'unsigned\nsigned'
+}
+
 @test "a stream of another shape under a fleet's name is one line" {
     local port
 
