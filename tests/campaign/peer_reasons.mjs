@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a result of xsnap-worker is not gaspipe's: faults of XS that worker/xs/patches mends (docs/contracts.md).
+// Why a result of xsnap-worker is not gaspipe's: faults of XS that worker/xs/patches mends (docs/contracts-limits.md).
 
 // The first part of a result that differs; random_script.mjs puts ' | ' between what a method notes.
 const differingPart = (ours, theirs) => {
