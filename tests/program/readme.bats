@@ -133,6 +133,10 @@ document_in_checkout() {
     document_in_checkout docs/estimate.md
 }
 
+@test "docs/fleet.md" {
+    document_in_checkout docs/fleet.md
+}
+
 @test "docs/native.md" {
     document_in_checkout docs/native.md
 }
