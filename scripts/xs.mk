@@ -59,7 +59,8 @@ XS_HEADERS := $(addprefix worker/xs/,xs_depth.h xs_inline.h xs_interpreter.h xs_
 XS_WORKER := $(XS_DIR)/worker
 XS_INLINED_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_inline.h)
 
-# So is the interpreter, with a setjmp() that leaves gcc its registers (worker/xs/xs_jump.h), and with direct
+# Link-time optimisation, a training profile and clang 19 were each within 5 % of this, and are not worth
+# the build time. The interpreter, too, has small functions inline, with a setjmp() that leaves gcc its registers (worker/xs/xs_jump.h), and with direct
 # jumps to what mostly follows (worker/xs/xs_interpreter.h). Computing anything ahead, before one
 # instruction of JavaScript for all that may follow, takes registers and a larger frame: gcc's own advice
 # for code that jumps to labels is -fno-gcse.

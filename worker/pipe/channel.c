@@ -96,6 +96,7 @@ int channel_send(struct channel *channel, const struct iovec *parts, int count, 
     struct netstring_frame frame;
 
     netstring_encode(&frame, parts, count);
+    /* Not vmsplice(2): its pages must not change until they are read, and nothing reports that. */
     if (io_writev_all(channel->out, frame.pieces, frame.count) != 0)
         return error_system(error, errno, "cannot write to the supervisor (descriptor %d)",
                             channel->out);
