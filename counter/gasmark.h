@@ -56,14 +56,14 @@ enum gasmark {
     GASMARK_START = 0,         /* begin at zero, also when a region was open */
     GASMARK_STOP = 1,          /* end the region; buffer gets its instructions, or where it
                                   has room for them, a struct gasmark_totals */
-    GASMARK_BYTES_READ = 2,    /* buffer gets the bytes that syscalls in the region have read */
+    GASMARK_BYTES_READ = 2,    /* buffer gets the bytes that system calls in the region have read */
     GASMARK_BYTES_WRITTEN = 3, /* ... and have written */
     GASMARK_PAUSE = 4,         /* leave the region for a while */
     GASMARK_RESUME = 5,        /* come back to it */
     GASMARK_PEEK = 6,          /* buffer gets the instructions so far; nothing changes */
     GASMARK_LIMIT = 7,         /* buffer holds the limit for regions that start from now on */
     GASMARK_HELLO = 8,         /* buffer gets a struct gasmark_hello */
-    GASMARK_SYSCALLS = 9, /* buffer gets the number of syscalls in the region, marks left out */
+    GASMARK_SYSCALLS = 9, /* buffer gets the number of system calls in the region, marks left out */
     GASMARK_SCOPE = 10,   /* buffer holds a gasmark_scope for regions that start from now on */
     GASMARK_FAULTS = 11,  /* buffer gets the number of instructions that faulted */
     GASMARK_CONFINE = 12, /* put the whole process under the filter of sandbox/tight_filter.h;
@@ -220,7 +220,7 @@ static inline void gasmark_resume(void)
     gasmark_call(GASMARK_RESUME, &unused, 1);
 }
 
-/* The region's instructions up to here, this mark's syscall included. */
+/* The region's instructions up to here, this mark's system call included. */
 static inline uint64_t gasmark_peek(void)
 {
     return gasmark_ask(GASMARK_PEEK);

@@ -10,7 +10,7 @@
  * script as well.
  */
 
-/* As the kernel: it looks no further into a script, and no deeper into scripts of scripts. */
+/* As Linux: it looks no further into a script, and no deeper into scripts of scripts. */
 #define PROGRAM_FILE_LINE    256
 #define PROGRAM_FILE_SCRIPTS 5
 

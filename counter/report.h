@@ -31,7 +31,7 @@ struct report_process {
     uint32_t over_limit; /* it was ended because of its instruction limit */
     /* Added to by translated code while there is one thread: */
     uint64_t words[REPORT_WORDS] __attribute__((aligned(128)));
-    /* Added to at each syscall, by all threads: */
+    /* Added to at each system call, by all threads: */
     uint64_t begun; /* beside words */
     uint64_t faults;
     uint64_t bytes_read;
@@ -42,7 +42,7 @@ struct report_process {
     uint64_t kind_words[KIND_COUNT];
     uint64_t kinds[KIND_COUNT]; /* beside kind_words, of what completed */
     uint64_t kinds_inherited[KIND_COUNT];
-    uint64_t by_number[REPORT_SYSCALLS]; /* syscalls, by report_call() */
+    uint64_t by_number[REPORT_SYSCALLS]; /* system calls, by report_call() */
     char program[REPORT_NAME_SIZE];      /* its name, without a folder; terminated, may be cut */
 };
 
@@ -58,7 +58,7 @@ struct report_region {
     uint64_t bytes_written;
     uint64_t syscalls;
     uint64_t kinds[KIND_COUNT];
-    uint64_t by_number[REPORT_SYSCALLS]; /* syscalls, by report_call() */
+    uint64_t by_number[REPORT_SYSCALLS]; /* system calls, by report_call() */
 };
 
 struct report {
@@ -76,7 +76,7 @@ struct report {
     ((sizeof(struct report) + REPORT_PAGE - 1) / REPORT_PAGE * (size_t)REPORT_PAGE)
 #define REPORT_SIZE (REPORT_HEAD_SIZE + (size_t)REPORT_PROCESSES_MAX * REPORT_PAGE)
 
-/* Where a syscall is counted, by its number; the last place is for all that have none. */
+/* Where a system call is counted, by its number; the last place is for all that have none. */
 static inline size_t report_call(int64_t number)
 {
     return number >= 0 && number < REPORT_SYSCALLS ? (size_t)number : REPORT_SYSCALLS - 1;

@@ -39,7 +39,7 @@ int control_group_make(const struct control_groups *groups, uint64_t memory, cha
 /* Kills whatever is in the group and removes it; "" is allowed. */
 void control_group_end(const char *path);
 
-/* This process goes into the group, unless it was started there: moving takes the kernel some ten
+/* This process goes into the group, unless it was started there: moving takes Linux some ten
  * milliseconds. -1 with ERROR_SYSTEM. */
 int control_group_enter(const char *path, struct error *error);
 

@@ -67,7 +67,7 @@ static int drop_capabilities(struct error *error)
 
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
         return error_system(error, errno, "cannot clear the ambient capabilities");
-    /* The kernel names its last capability by refusing what is above. Who may not drop has
+    /* Linux names its last capability by refusing what is above. Who may not drop has
      * nothing to drop it from. */
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
         if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EPERM)

@@ -7,7 +7,7 @@
 /*
  * The seccomp filter under which a worker starts: the dynamic linker, QEMU and an engine find
  * what they want; no process can be made, no socket, and nothing that reaches other processes
- * or the kernel's seldom used parts: those fail with EPERM. Stays with what is executed later.
+ * or Linux's seldom used parts: those fail with EPERM. Stays with what is executed later.
  * no_new_privs must be set. 0, or -1 with ERROR_SYSTEM.
  */
 int sandbox_enter_start_filter(struct error *error);

@@ -8,7 +8,7 @@
 #include "counter/gasmark.h"
 
 /*
- * The marks of gasmark.h, seen from the counter: which syscall is a mark, and
+ * The marks of gasmark.h, seen from the counter: which system call is a mark, and
  * what a mark does to the regions of the threads.
  */
 
@@ -28,13 +28,13 @@ void marks_limit_program(uint64_t instructions);
 void marks_thread_began(unsigned thread);
 
 /*
- * Whether the syscall is a mark; if so, it has been obeyed. A mark that takes a
+ * Whether the system call is a mark; if so, it has been obeyed. A mark that takes a
  * region's end above its limit ends the process with GASMARK_EXIT_LIMIT.
  */
 bool marks_handle(unsigned thread, int64_t number, uint64_t descriptor, uint64_t buffer,
                   uint64_t size);
 
-/* The thread begins a syscall that is no mark. */
+/* The thread begins a system call that is no mark. */
 void marks_note_call(unsigned thread, int64_t number);
 
 /* Ends the process when the whole program is above its limit. */

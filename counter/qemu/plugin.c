@@ -127,7 +127,7 @@ static bool is_fault_signal(uint64_t signal)
            signal == SIGTRAP;
 }
 
-/* The kernel's struct sigaction begins with the handler; SIG_DFL is 0, SIG_IGN 1. */
+/* Linux's struct sigaction begins with the handler; SIG_DFL is 0, SIG_IGN 1. */
 static bool installs_handler(uint64_t action)
 {
     uint64_t handler = 0;
@@ -179,7 +179,7 @@ static bool precision_is_needed_by(const char *program)
 }
 
 /*
- * Whether a syscall, by its number and arguments, makes it possible that the
+ * Whether a system call, by its number and arguments, makes it possible that the
  * guest goes on after an instruction in the middle of a block has not
  * completed: it installs a handler for a fault, or makes memory both writable
  * and executable, where a store can change the block that it is in.
@@ -269,7 +269,7 @@ static void become_precise(qemu_plugin_id_t id)
     qemu_plugin_reset(id, was_reset);
 }
 
-/* The kernel's stack_t: where, flags, size. */
+/* Linux's stack_t: where, flags, size. */
 static void note_alternate_stack(unsigned thread, uint64_t address)
 {
     stack_t stack = {0};
@@ -303,7 +303,7 @@ static void threads_come(void)
     guest_memory_is_shared();
 }
 
-/* Of the syscalls that a region makes over and over: no mapping is another one afterwards. */
+/* Of the system calls that a region makes over and over: no mapping is another one afterwards. */
 static bool leaves_mappings(int64_t number)
 {
     switch (number) {

@@ -26,7 +26,7 @@ void reporter_add(struct tally done);
 
 void reporter_syscall(int64_t number);
 
-/* A region was stopped; calls are its syscalls, REPORT_SYSCALLS of them, by report_call(). */
+/* A region was stopped; calls are its system calls, REPORT_SYSCALLS of them, by report_call(). */
 void reporter_region(unsigned thread, struct tally tally, const uint64_t *calls);
 
 void reporter_precision(enum gasmark_precision precision);

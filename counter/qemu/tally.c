@@ -132,7 +132,7 @@ void tally_set_thread(unsigned thread)
     own_slot = &slots[thread];
 }
 
-/* A thread can fault before its first syscall, so this says whose slot is the host thread's. */
+/* A thread can fault before its first system call, so this says whose slot is the host thread's. */
 static void begin_instructions(unsigned thread, uint64_t instructions)
 {
     tally_set_thread(thread);

@@ -10,10 +10,10 @@
 #include "sandbox/filter_program.h"
 #include "sandbox/filters/rules.h"
 
-/* Of an argument that is an int the kernel sees the lower half. */
+/* Of an argument that is an int Linux sees the lower half. */
 static const scmp_datum_t int_bits = 0xffffffff;
 
-/* By what a process could do with them. A call that the running kernel or libseccomp does not
+/* By what a process could do with them. A call that Linux or libseccomp does not
  * know cannot be made either. */
 static const char *const refused[] = {
     /* processes, and other processes' memory */
@@ -123,7 +123,7 @@ static const char *const refused[] = {
     "fspick",
     "mount_setattr",
     "personality",
-    /* the kernel */
+    /* Linux */
     "bpf",
     "perf_event_open",
     "userfaultfd",

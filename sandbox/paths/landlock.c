@@ -12,7 +12,7 @@
 
 #include "sandbox/paths/places.h"
 
-/* The kernel's attributes up to ABI 6, and the rights that came after Debian 12's header
+/* Linux's attributes up to ABI 6, and the rights that came after Debian 12's header
  * (include/uapi/linux/landlock.h of Linux 6.12). */
 struct attributes {
     uint64_t handled_files;

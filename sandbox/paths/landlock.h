@@ -10,7 +10,7 @@
  * TCP is refused from ABI 4 on, signals and abstract sockets outside of the sandbox from ABI 6 on.
  *
  * `programs` may be read and executed; the list ends with NULL. no_new_privs must be set.
- * Returns the ABI that was used, 0 when the kernel has no Landlock, -1 with ERROR_SYSTEM.
+ * Returns the ABI that was used, 0 when Linux has no Landlock, -1 with ERROR_SYSTEM.
  */
 int sandbox_restrict_paths(const char *const *programs, struct error *error);
 

@@ -8,7 +8,7 @@
 
 #include "counter/report.h"
 
-/* A syscall by its name; "others": all that have none, together. */
+/* A system call by its name; "others": all that have none, together. */
 struct count_call {
     const char *name;
     uint64_t times; /* that it was made, above 0 */

@@ -55,7 +55,7 @@ static const struct option_row rows[] = {
     {"gas", "FILE", "compute a price by this gas model", OPTION_IS_TEXT(struct count_options, gas)},
     {"kinds",
      .help = "also count instructions by kind: by class (moves, branches, ...) and by what they do "
-             "to memory; and syscalls by name",
+             "to memory; and system calls by name",
      OPTION_IS_FLAG(struct count_options, kinds)},
     {"profile", "FILE",
      "write which functions executed the instructions and who called them: folded stacks for "

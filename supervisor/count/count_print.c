@@ -73,7 +73,7 @@ static void put_total(struct buf *out, const struct count_findings *findings,
     count_text_number(out, total->instructions,
                       total->exact ? "instructions"
                                    : "instructions, about (use --precision instruction)");
-    count_text_number(out, total->syscalls, "syscalls");
+    count_text_number(out, total->syscalls, "system calls");
     count_text_number(out, total->bytes_read, "bytes read");
     count_text_number(out, total->bytes_written, "bytes written");
     if (total->processes > 1)
@@ -145,12 +145,12 @@ static void put_regions(struct buf *out, const struct count_run *run, bool kinds
 
     if (count == 0)
         return;
-    buf_printf(out, "\n%22s  %14s %14s %10s\n", "instructions", "bytes read", "bytes written",
-               "syscalls");
+    buf_printf(out, "\n%22s  %14s %14s %12s\n", "instructions", "bytes read", "bytes written",
+               "system calls");
     for (size_t i = 0; i < count && i < COUNT_REGIONS_SHOWN; i++) {
         const struct report_region *region = &run->report->region[i];
 
-        buf_printf(out, "%22llu  %14llu %14llu %10llu  region %zu\n",
+        buf_printf(out, "%22llu  %14llu %14llu %12llu  region %zu\n",
                    (unsigned long long)region->instructions, (unsigned long long)region->bytes_read,
                    (unsigned long long)region->bytes_written, (unsigned long long)region->syscalls,
                    i + 1);
@@ -165,14 +165,14 @@ static void put_process_table(struct buf *out, const struct count_run *run)
 {
     if (run->total.processes < 2)
         return;
-    buf_printf(out, "\n%22s  %14s %14s %10s\n", "instructions", "bytes read", "bytes written",
-               "syscalls");
+    buf_printf(out, "\n%22s  %14s %14s %12s\n", "instructions", "bytes read", "bytes written",
+               "system calls");
     for (size_t i = 0; i < run->total.processes && i < PROCESSES_SHOWN; i++) {
         const struct report_process *process = count_run_process(run, i);
         char name[REPORT_NAME_SIZE];
 
         process_name(process, name);
-        buf_printf(out, "%22llu  %14llu %14llu %10llu  %s, process %d\n",
+        buf_printf(out, "%22llu  %14llu %14llu %12llu  %s, process %d\n",
                    (unsigned long long)report_instructions(process),
                    (unsigned long long)process->bytes_read,
                    (unsigned long long)process->bytes_written,
@@ -196,11 +196,11 @@ static void find_extremes(const struct count_findings *findings, size_t *least, 
     }
 }
 
-/* Which kinds of syscall were made more or less often. */
+/* Lists the system calls that one run made more often. */
 static void put_differing_calls(struct buf *out, const struct count_run *a,
                                 const struct count_run *b)
 {
-    const char *separator = "syscalls that differ in number: ";
+    const char *separator = "system calls that differ in number: ";
 
     for (size_t number = 0; number < REPORT_SYSCALLS; number++) {
         uint64_t in_a = a->total.calls[number], in_b = b->total.calls[number];
@@ -212,7 +212,8 @@ static void put_differing_calls(struct buf *out, const struct count_run *a,
                    (unsigned long long)in_a, (unsigned long long)in_b);
         separator = ", ";
     }
-    buf_append_string(out, *separator == ',' ? "\n" : "each syscall was made as often in both\n");
+    buf_append_string(out,
+                      *separator == ',' ? "\n" : "each system call was made as often in both\n");
 }
 
 /* What the program asked for that can make it vary. */

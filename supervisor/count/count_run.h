@@ -29,7 +29,7 @@ struct count_total {
     uint64_t syscalls;
     uint64_t faults;
     uint64_t kinds[KIND_COUNT];      /* instructions of each; zeros unless asked for */
-    uint64_t calls[REPORT_SYSCALLS]; /* of each syscall, by report_call() */
+    uint64_t calls[REPORT_SYSCALLS]; /* of each system call, by report_call() */
     uint32_t processes;              /* a program that a process becomes by execve(2) counts anew */
     bool exact;                      /* nothing faulted where blocks were counted as wholes */
     bool complete;                   /* there was a record for each process */

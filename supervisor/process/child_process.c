@@ -13,7 +13,7 @@
 
 #include "supervisor/process/child/group_spawn.h"
 
-/* Where SIGCHLD was ignored when we were started, the kernel would reap children by itself, and
+/* Where SIGCHLD was ignored when we were started, Linux would reap children by itself, and
  * how they ended would be lost. */
 static void stop_ignoring_sigchld(void)
 {

@@ -35,7 +35,7 @@ struct child_launch {
     const char *folder; /* that it runs in; NULL: the present one */
     bool fixed_layout;  /* its memory lies at the same addresses each time, where that is allowed */
     bool in_our_group;  /* a process group is what an interrupt at the terminal reaches */
-    /* The control group that it starts in, where the kernel can do that; else it starts in ours.
+    /* The control group that it starts in, where Linux can do that; else it starts in ours.
      * NULL or "": none. */
     const char *control_group;
 };

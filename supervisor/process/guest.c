@@ -42,14 +42,14 @@ static const char *const pinned_options[] = {
 #define PINNED_OPTIONS (sizeof pinned_options / sizeof *pinned_options)
 
 /*
- * A QEMU that puts the program where the kernel would, 0x555555556000, lies there itself
+ * A QEMU that puts the program where Linux would, 0x555555556000, lies there itself
  * where addresses are not random: so much further on in the host there is room.
  */
 static const char *const later_options[] = {"-B", "0x10000000"};
 
 #define LATER_OPTIONS (sizeof later_options / sizeof *later_options)
 
-/* Without a limit to the stack the kernel lays out memory from below, as QEMU does. */
+/* Without a limit to the stack Linux lays out memory from below, as QEMU does. */
 int guest_pin_layout(const struct guest_tools *tools, struct error *error)
 {
     struct rlimit limit;

@@ -37,7 +37,7 @@ struct guest_tools {
 int guest_find_tools(struct guest_tools *tools, struct error *error);
 
 /*
- * Has the host's kernel lay out the processes that this one starts from now on in the
+ * Has Linux lay out the processes that this one starts from now on in the
  * usual way, whatever setarch(1) and ulimit(1) say here; under a later QEMU not at random,
  * since that puts a program elsewhere where it is in the way itself. 0, or -1 with ERROR_SYSTEM.
  */

@@ -159,7 +159,7 @@ static int read_map(pid_t process, const char *program, struct process_map *map,
     if (maps == NULL)
         return error_set(error, ERROR_INPUT, "process %d cannot be traced: %m", process);
     while (fgets(line, sizeof line, maps) != NULL) {
-        /* NOLINTNEXTLINE(cert-err34-c): the kernel writes numbers there */
+        /* NOLINTNEXTLINE(cert-err34-c): Linux writes numbers there */
         if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %4095[^\n]", &begin, &end, protection, &offset,
                    file) != 5)
             continue;

@@ -16,7 +16,7 @@ struct trace_obstacles {
     bool shadow_stack; /* of CET: it would not return through a trampoline */
     pid_t tracer;      /* that traces it already; 0: nobody does */
     int64_t user;      /* to whom it belongs; -1: not known */
-    int yama;          /* kernel.yama.ptrace_scope; 0 also where the kernel has no Yama */
+    int yama;          /* kernel.yama.ptrace_scope; 0 also where Linux has no Yama */
 };
 
 /* Reads the text of /proc/PID/status, where what is not known stays as it is. */

@@ -295,7 +295,7 @@ layout() {
     assert_output_has "region 1"
 }
 
-@test "syscalls by name, of the run and of each region" {
+@test "system calls by name, of the run and of each region" {
     local region
 
     count --kinds --json -- "$MARKS" transfers
@@ -308,7 +308,7 @@ layout() {
         count --json -- "$REGIONS" "$region"
         assert_equal "$(field '.regions | map((.calls | add // 0) == .syscalls) | all')" true "$region"
     done
-    # No x86-64 syscalls have these numbers.
+    # No x86-64 system calls have these numbers.
     count --json -- /usr/bin/perl -e 'syscall($_, 0) for 400, 401, 1000'
     assert_equal "$(field '.calls.others')" 3
 }
@@ -340,7 +340,7 @@ layout() {
     assert_output_has "the counts of 3 runs differ"
     output=$(cat "$BATS_TEST_TMPDIR/out")
     assert_output_has "NOT the same in all 3 runs"
-    assert_output_has "syscalls that differ in number: read ("
+    assert_output_has "system calls that differ in number: read ("
 }
 
 @test "a gas model gives a price" {

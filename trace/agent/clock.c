@@ -155,7 +155,7 @@ static uint64_t read_processor_counter(uint32_t number)
     return (uint64_t)high << 32 | low;
 }
 
-/* As perf_event_open(2) has it: anew where the kernel has moved the counter meanwhile. */
+/* As perf_event_open(2) has it: anew where Linux has moved the counter meanwhile. */
 static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 {
     uint32_t sequence, index;

@@ -55,7 +55,7 @@ static uint64_t try_at(uint64_t address, uint64_t size)
         return 0;
     if (got == wanted)
         return address; /* cppcheck-suppress memleak ; the caller's */
-    munmap(got, size);  /* a kernel that does not know the flag */
+    munmap(got, size);  /* a Linux that does not know the flag */
     return 0;
 }
 

@@ -8,7 +8,7 @@
 
 /*
  * System calls without the C library: what runs inside of traced functions may be inside of the C
- * library's locks too, and must leave errno alone. The result is the kernel's: -errno on failure.
+ * library's locks too, and must leave errno alone. The result is Linux's: -errno on failure.
  */
 static inline long system_call(long number, long a, long b, long c, long d)
 {

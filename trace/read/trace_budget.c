@@ -269,7 +269,7 @@ size_t trace_budget_decide(struct trace_budget *budget, struct trace_spent spent
 
 enum {
     HOLD_LOOKS = 20,
-    HOLD_LOOK = 50000, /* nanoseconds, to which the kernel adds as much */
+    HOLD_LOOK = 50000, /* nanoseconds, to which Linux adds as much */
     HURRY = 20000000,  /* nanoseconds */
     MOMENT_HURRIED = 50000,
     MOMENT_CLOSE = 200000,

@@ -11,7 +11,7 @@
 
 enum { PATCH_BYTES = 5 };
 
-/* Whether the thread waits in this system call; *first gets the call's first argument. The kernel
+/* Whether the thread waits in this system call; *first gets the call's first argument. Linux
  * says "running", or the call's number and its arguments (proc(5)). */
 static bool is_waiting(int threads, const char *thread, long call, uint64_t *first)
 {

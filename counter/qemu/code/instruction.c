@@ -66,7 +66,7 @@ static const uint8_t one_byte[256] = {
 
 /* After 0x0f. SSE3 and later, which a CPU model can lack, may access memory. */
 static const uint8_t two_bytes[256] = {
-    [0x05] = HARMLESS,            /* syscall: it completes, and the syscall is QEMU's */
+    [0x05] = HARMLESS,            /* syscall: it completes, and the system call is QEMU's */
     [0x0d] = HARMLESS,            /* prefetch */
     RANGE(0x10, 0x11) = OPERAND,  /* mov of floating point */
     RANGE(0x12, 0x13) = MEMORY,   /* the same, and SSE3 */

@@ -80,7 +80,7 @@ void profile_aborted(unsigned thread, const struct stretch *stretch);
 /* The thread's handlers may run on this stack from now on; size 0: not any more. */
 void profile_alternate_stack(unsigned thread, uint64_t start, uint64_t size);
 
-/* To be called before a syscall that ends the process or makes it another program. */
+/* To be called before a system call that ends the process or makes it another program. */
 void profile_write(void);
 
 /* To be called before the guest unmaps memory: afterwards nobody knows what was there. */

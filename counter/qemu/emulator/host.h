@@ -51,7 +51,7 @@ uint64_t host_added(unsigned thread);
  * middle of a block in one way only, by siglongjmp(3), and an access to memory
  * that fails reaches QEMU as a signal. The counter sees both.
  *
- * QEMU leaves so for other reasons as well: for a syscall, an int3 or a pause,
+ * QEMU leaves so for other reasons as well: for a system call, an int3 or a pause,
  * which have completed, and when there is no code where the guest jumped to, so
  * that no instruction has begun. Without a signal, therefore, only an
  * instruction that can raise an exception by itself (struct instruction,
@@ -75,7 +75,7 @@ typedef void abort_function(enum abort_reason reason);
 bool aborts_watch(abort_function *noted);
 
 /*
- * To be called when a syscall has ended, on its thread: of fork(2), QEMU's
+ * To be called when a system call has ended, on its thread: of fork(2), QEMU's
  * child makes its locks anew instead of unlocking them.
  */
 void aborts_syscall_ended(void);

@@ -72,7 +72,7 @@ typedef void (*qemu_plugin_vcpu_tb_trans_cb_t)(qemu_plugin_id_t id, struct qemu_
 /* After an access that succeeded, of the guest, at that address. */
 typedef void (*qemu_plugin_vcpu_mem_cb_t)(unsigned vcpu_index, qemu_plugin_meminfo_t info,
                                           uint64_t vaddr, void *userdata);
-/* Before QEMU does the syscall; num is the guest's number. */
+/* Before QEMU does the system call; num is the guest's number. */
 typedef void (*qemu_plugin_vcpu_syscall_cb_t)(qemu_plugin_id_t id, unsigned vcpu_index, int64_t num,
                                               uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
                                               uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8);

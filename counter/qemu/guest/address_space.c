@@ -33,7 +33,7 @@ uint64_t guest_memory_host_address(uint64_t guest_address)
     return guest_address + guest_base;
 }
 
-/* The kernel copies, and answers EFAULT where a plain access would be a SIGSEGV inside QEMU. */
+/* Linux copies, and answers EFAULT where a plain access would be a SIGSEGV inside QEMU. */
 bool guest_memory_read(uint64_t guest_address, void *to, size_t length)
 {
     struct iovec local = {to, length};
@@ -195,7 +195,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool guest_runs;
 static bool manages;       /* QEMU calls what stands in for mmap(2) and its kin */
-static bool kernel_places; /* QEMU leaves it to the host's kernel where a mapping goes */
+static bool kernel_places; /* QEMU leaves it to Linux where a mapping goes */
 
 typedef void *mmap_function(void *, size_t, int, int, int, off_t);
 typedef int munmap_function(void *, size_t);

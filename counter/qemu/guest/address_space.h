@@ -25,9 +25,9 @@ uint64_t guest_memory_host_address(uint64_t guest_address);
 
 /*
  * What is written again and again to one page is copied there without asking the system, which
- * takes a microsecond. That wants to be told of whatever may take the page away: before a syscall
- * of the guest that may change its mappings, and before it has a second thread, which may do so
- * at any moment.
+ * takes a microsecond. That wants to be told of whatever may take the page away: before a system
+ * call of the guest that may change its mappings, and before it has a second thread, which may do
+ * so at any moment.
  */
 void guest_memory_may_change(void);
 void guest_memory_is_shared(void);
@@ -70,15 +70,15 @@ void guest_files_free(struct guest_files *files);
  * lowest range that was released and is large enough, if there is one, and
  * otherwise with the room behind all that was ever mapped. So memory stays
  * flat, and the addresses depend on the guest alone: where the hint is taken,
- * the host's kernel would choose by its own layout.
+ * Linux would choose by its own layout.
  *
- * QEMU from 9.0 on hands most of the guest's mmap(2) on to the kernel, with no
+ * QEMU from 9.0 on hands most of the guest's mmap(2) on to Linux, with no
  * address where the guest gave none. This puts those at the same places.
  */
 
 /*
  * Begins to; kernel_does: QEMU is of the later sort. False when this QEMU does not
- * call the kernel for it.
+ * call Linux for it.
  */
 bool address_space_manage(bool kernel_does);
 

@@ -76,7 +76,7 @@ bool present_program(char path[PATH_MAX])
 
 /* ---- pinned randomness ---- */
 
-/* Where the syscall that is under way puts random bytes; 0: it does not. */
+/* Where the system call that is under way puts random bytes; 0: it does not. */
 static __thread uint64_t guest_buffer;
 
 /* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
@@ -120,7 +120,7 @@ void randomness_given(int64_t result)
 
 /* ---- programs that the guest becomes ---- */
 
-/* More than the kernel's own limits with the usual stack. */
+/* More than Linux's own limits with the usual stack. */
 #define STRINGS_MAX 65536
 #define STRING_MAX  (128 * 1024)
 

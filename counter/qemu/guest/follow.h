@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which way a syscall's result, where it is a number of bytes, has carried them. */
+/* Which way a system call's result, where it is a number of bytes, has carried them. */
 enum syscall_direction {
     SYSCALL_CARRIES_NOTHING = 0,
     SYSCALL_READS = 1,
@@ -14,7 +14,7 @@ enum syscall_direction {
     SYSCALL_READS_AND_WRITES = 3, /* from one descriptor to another */
 };
 
-/* By the number of the syscall on x86-64; any number may be asked for. */
+/* By the number of the system call on x86-64; any number may be asked for. */
 enum syscall_direction syscall_direction(int64_t number);
 
 /*
@@ -25,11 +25,11 @@ bool present_program(char path[PATH_MAX]);
 
 /*
  * getrandom(2), and read(2) of /dev/random and /dev/urandom, give the guest the same
- * bytes in every run: those that the kernel wrote are written over. Never for a program
+ * bytes in every run: those that Linux wrote are written over. Never for a program
  * whose secrets matter.
  */
 
-/* When any syscall begins, by its number and arguments, on the thread that makes it. */
+/* When any system call begins, by its number and arguments, on the thread that makes it. */
 void randomness_asked(int64_t number, uint64_t a1, uint64_t a2);
 
 /* When it has ended, on the same thread, with its result. */

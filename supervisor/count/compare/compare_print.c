@@ -57,7 +57,7 @@ static void put_command(struct buf *out, const struct compare_command *command)
     count_text_grouped(out, 18, command->total.instructions);
     buf_append_string(out, " instructions, ");
     count_text_grouped(out, 0, command->total.syscalls);
-    buf_append_string(out, " syscalls, ");
+    buf_append_string(out, " system calls, ");
     count_text_grouped(out, 0, command->total.bytes_read);
     buf_append_string(out, " bytes read, ");
     count_text_grouped(out, 0, command->total.bytes_written);

@@ -7,7 +7,7 @@
 
 /*
  * Starts a process within a control group (version 2). One that is moved there later waits until
- * the kernel has seen every processor pass a quiet moment, some ten milliseconds (the write lock of
+ * Linux has seen every processor pass a quiet moment, some ten milliseconds (the write lock of
  * threadgroups, Documentation/admin-guide/cgroup-v2.rst: favordynmods).
  */
 
@@ -25,7 +25,7 @@ struct group_spawn {
 
 /*
  * As posix_spawn(3), with no signal blocked or ignored in the process. False: nothing was started,
- * since the kernel cannot do it, or not into that group. Else *problem is 0, or the errno with
+ * since Linux cannot do it, or not into that group. Else *problem is 0, or the errno with
  * which the process could not become the program; then it is already reaped.
  */
 bool group_spawn(const struct group_spawn *spawn, const char *group, pid_t *pid, int *problem);
