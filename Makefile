@@ -332,7 +332,9 @@ LIBDIR := $(DESTDIR)$(PREFIX)/lib/gaspipe
 INCLUDEDIR := $(DESTDIR)$(PREFIX)/include/gaspipe
 MANDIR := $(DESTDIR)$(PREFIX)/share/man/man1
 DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gaspipe
-COMPLETIONDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+COMPLETIONS := $(foreach program,gaspipe slogreport,bash-completion/completions/$(program) \
+	zsh/site-functions/_$(program) fish/vendor_completions.d/$(program).fish)
+SHAREDIR := $(DESTDIR)$(PREFIX)/share
 DOCUMENTS := $(wildcard docs/*.md docs/*.json)
 
 # What git has of the examples: the programs that people run, not what they leave behind.
@@ -346,7 +348,7 @@ WITH_SUITES ?= $(shell command -v wat2wasm)
 SUITEDIR := $(DESTDIR)$(PREFIX)/share/gaspipe/suites
 
 install: all $(if $(WITH_SUITES),suites)
-	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR) $(COMPLETIONDIR)
+	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR) $(addprefix $(SHAREDIR)/,$(dir $(COMPLETIONS)))
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm \
 		$(BUILD)/gaspipe-worker-native $(BINDIR)
 	install -m 755 $(BUILD)/libgascount.so $(BUILD)/libgastrace.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
@@ -361,8 +363,11 @@ install: all $(if $(WITH_SUITES),suites)
 	$(if $(WITH_SUITES),for file in $(patsubst $(BUILD)/suites/%,%,$(SUITE_MODULES) $(SUITE_FILES)); do \
 		install -D -m 644 $(BUILD)/suites/$$file $(SUITEDIR)/$$file || exit; \
 	done)
-	$(BUILD)/gaspipe --completion bash > $(COMPLETIONDIR)/gaspipe
-	$(BUILD)/slogreport --completion bash > $(COMPLETIONDIR)/slogreport
+	for program in gaspipe slogreport; do \
+		$(BUILD)/$$program --completion bash > $(SHAREDIR)/bash-completion/completions/$$program && \
+		$(BUILD)/$$program --completion zsh > $(SHAREDIR)/zsh/site-functions/_$$program && \
+		$(BUILD)/$$program --completion fish > $(SHAREDIR)/fish/vendor_completions.d/$$program.fish || exit; \
+	done
 
 # The compiled-in meter, where `make metered` has built it.
 .PHONY: install-meter
@@ -377,7 +382,7 @@ install-meter:
 uninstall:
 	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered gaspipe-worker-wasm-metered gaspipe-worker-native-metered gaspipe-worker-metered-profile gaspipe-worker-wasm-metered-profile)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))
-	rm -f $(COMPLETIONDIR)/gaspipe $(COMPLETIONDIR)/slogreport
+	rm -f $(addprefix $(SHAREDIR)/,$(COMPLETIONS))
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR) $(DESTDIR)$(PREFIX)/share/gaspipe
 
 deb: all

@@ -13,24 +13,26 @@
 
 #define COMMON_OPTION_COUNTER(type, member, default_text)                                          \
     "counter", "COUNTERS",                                                                         \
-        "qemu: machine instructions; compiled: block cost, by the worker that make metered "       \
-        "builds; "                                                                                 \
-        "qemu,compiled; none (default: " default_text ")",                                         \
+        "count machine instructions (qemu), block cost (compiled, by a worker of make metered), "  \
+        "both (qemu,compiled) or neither (none) (default: " default_text ")",                      \
         OPTION_IS_OTHER(type, member, common_options_take_counter),                                \
         .words = common_options_counters
 
 #define COMMON_OPTION_COMPUTE_LIMIT(type, member)                                                  \
-    "compute-limit", "N", "computrons for each delivery, 0: no limit (default: 100000000)",        \
+    "compute-limit", "N",                                                                          \
+        "limit each delivery to N computrons, 0: no limit (default: 100000000; WebAssembly: 0)",   \
         OPTION_IS_NUMBER(type, member, 0, INT32_MAX)
 
 #define COMMON_OPTION_MAX_INSTRUCTIONS(type, member, default_text)                                 \
     "max-instructions", "N",                                                                       \
-        "machine instructions for each delivery, 0: no limit (default: " default_text ")",         \
+        "limit each delivery to N machine instructions, 0: no limit; requires --counter qemu "     \
+        "(default: " default_text ")",                                                             \
         OPTION_IS_NUMBER(type, member, 0, INT64_MAX)
 
 #define COMMON_OPTION_MAX_COST(type, member, default_text)                                         \
     "max-cost", "N",                                                                               \
-        "units of block cost for each delivery, 0: no limit (default: " default_text ")",          \
+        "limit each delivery to N units of block cost, 0: no limit; requires --counter compiled "  \
+        "(default: " default_text ")",                                                             \
         OPTION_IS_NUMBER(type, member, 0, INT64_MAX)
 
 /*
@@ -39,10 +41,10 @@
  * (docs/security.md).
  */
 #define COMMON_OPTIONS_METERED_COST      INT64_C(20000000000)
-#define COMMON_OPTIONS_METERED_COST_TEXT "20000000000 with --counter compiled"
+#define COMMON_OPTIONS_METERED_COST_TEXT "20000000000"
 
 #define COMMON_OPTION_WORKER(type, member)                                                         \
-    "worker", "PATH", "another worker, such as xsnap-worker; without the counter",                 \
+    "worker", "PATH", "run this worker, such as xsnap-worker, without the counter",                \
         OPTION_IS_TEXT(type, member)
 
 #define COMMON_OPTION_GAS(type, member, given_member)                                              \
@@ -54,65 +56,72 @@
 
 #define COMMON_OPTION_SANDBOX(type, member)                                                        \
     "sandbox", NULL,                                                                               \
-        "confine workers as far as this system can; refuse to run with less than full "            \
-        "confinement; "                                                                            \
-        "or not at all (default: basic)",                                                          \
+        "confine workers: basic (what Linux offers), strict (all or fail), off (default: basic)",  \
         OPTION_IS_CHOICE(type, member, common_options_sandbox_levels)
 
 #define COMMON_OPTION_PLACEMENT(type, member, help_text)                                           \
     "placement", "auto|none|same|spread", help_text, OPTION_IS_CHOICE(type, member, placement_names)
 
+#define COMMON_OPTION_PLACEMENT_HELP                                                               \
+    "choose the CPUs of workers: auto (share gaspipe's; with several --jobs one each), none "      \
+    "(Linux decides), same (gaspipe's) or spread (another) (default: auto)"
+
 #define COMMON_OPTION_PROFILE(type, member)                                                        \
-    "profile", "FILE", "write what each delivery cost by function and line, JSON lines",           \
+    "profile", "FILE", "write each delivery's cost by function and line, as JSON lines",           \
         OPTION_IS_TEXT(type, member)
 
 #define COMMON_OPTION_PROFILE_FOLDED(type, member)                                                 \
-    "profile-folded", "FILE", "the same as folded stacks, for flame graphs",                       \
+    "profile-folded", "FILE",                                                                      \
+        "write each delivery's computrons as folded stacks, for flame graphs",                     \
         OPTION_IS_TEXT(type, member)
 
 #define COMMON_OPTION_NATIVE_PROFILE(type, member)                                                 \
     "native-profile", "FILE",                                                                      \
-        "write each delivery's instructions, or block cost, by native function, JSON lines; with " \
-        "--counter qemu or compiled",                                                              \
+        "write each delivery's instructions or block cost by native function, as JSON lines; "     \
+        "requires --counter qemu or compiled",                                                     \
         OPTION_IS_TEXT(type, member)
 
 #define COMMON_OPTION_NATIVE_FOLDED(type, member)                                                  \
-    "native-folded", "FILE", "the same as folded stacks, for flame graphs",                        \
+    "native-folded", "FILE", "write the same as folded stacks, for flame graphs",                  \
         OPTION_IS_TEXT(type, member)
 
 #define COMMON_OPTION_TRACE_FUNCTIONS(type, member)                                                \
     "trace-functions", "FILE",                                                                     \
-        "write which functions workers execute and when, for gaspipe trace; without the counter",  \
+        "write which functions workers execute and when, for gaspipe trace; requires --counter "   \
+        "none or compiled",                                                                        \
         OPTION_IS_TEXT(type, member)
 
 /* The first of enum trace_clock_kind: the others say nothing of deliveries. */
 extern const char *const common_options_trace_clocks[];
 
 #define COMMON_OPTION_TRACE_CLOCK(type, member)                                                    \
-    "trace-clock", NULL, "what that measures: time, or the engine's computrons (default: tsc)",    \
+    "trace-clock", NULL,                                                                           \
+        "measure time (tsc) or computrons; requires --trace-functions (default: tsc)",             \
         OPTION_IS_CHOICE(type, member, common_options_trace_clocks)
 
 #define COMMON_OPTION_OVERHEAD(type, member)                                                       \
     "overhead", "PERCENT",                                                                         \
-        "leave out the functions that are called most while tracing takes more than this share "   \
-        "of the time",                                                                             \
+        "exclude the functions that are called most while tracing takes more than PERCENT of the " \
+        "program's own time, 1 to 1000 (default: exclude none)",                                   \
         OPTION_IS_OTHER(type, member, common_options_take_overhead)
 
 #define COMMON_OPTION_JSON(type, member)                                                           \
     "json", .help = "print JSON lines", OPTION_IS_FLAG(type, member)
 
 #define COMMON_OPTION_CREDS(type, member)                                                          \
-    "creds", "FILE", "NATS credentials (JWT and seed)", OPTION_IS_TEXT(type, member)
+    "creds", "FILE", "authenticate to NATS with these credentials: JWT and seed",                  \
+        OPTION_IS_TEXT(type, member)
 
 #define COMMON_OPTION_TLS_CA(type, member)                                                         \
-    "tls-ca", "FILE", "connect with TLS; certificates that the server's is checked with",          \
+    "tls-ca", "FILE", "connect with TLS; check the server's certificate with those in FILE",       \
         OPTION_IS_TEXT(type, member)
 
 #define COMMON_OPTION_TLS_CERT(type, member)                                                       \
-    "tls-cert", "FILE", "our certificate; goes with --tls-key", OPTION_IS_TEXT(type, member)
+    "tls-cert", "FILE", "present this certificate; requires --tls-key", OPTION_IS_TEXT(type, member)
 
 #define COMMON_OPTION_TLS_KEY(type, member)                                                        \
-    "tls-key", "FILE", "its key; goes with --tls-cert", OPTION_IS_TEXT(type, member)
+    "tls-key", "FILE", "use the key of that certificate; requires --tls-cert",                     \
+        OPTION_IS_TEXT(type, member)
 
 /* Long for any honest delivery, short for a night's run that hangs. Where neither instructions nor
  * units are counted, only this ends built-in functions that are slow: a tenth of it. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/option/manual.h"
 #include "base/option/option_complete.h"
 #include "base/option/similar.h"
 #include "supervisor/count/count.h"
@@ -17,6 +18,7 @@
 #include "supervisor/estimate/estimate.h"
 #include "supervisor/estimate/estimate_options.h"
 #include "supervisor/fleet/fleet.h"
+#include "supervisor/fleet/fleet_options.h"
 #include "supervisor/ping/ping.h"
 #include "supervisor/ping/ping_options.h"
 #include "supervisor/replay/replay.h"
@@ -31,19 +33,19 @@
 static const char usage[] =
     "usage: gaspipe COMMAND [options]\n"
     "\n"
-    "  run       deliver to contracts in worker processes, metered\n"
+    "  run       run deliveries to contracts in worker processes, metered\n"
+    "  replay    repeat recorded deliveries and compare\n"
+    "  fleet     replay, estimate or report on many machines\n"
+    "  status    show what a store contains\n"
+    "  verify    check that a store is undamaged\n"
     "  count     count the machine instructions of any program\n"
     "  estimate  estimate what operations of contracts cost, and compare with their charges\n"
     "  ping      measure the pipe to a worker\n"
-    "  replay    deliver again what was recorded, and compare\n"
-    "  fleet     replay on many machines\n"
-    "  status    say what a store holds\n"
-    "  verify    check that a store is whole\n"
-    "  trace     trace the functions of a running program\n"
-    "  help      explain a command\n"
+    "  trace     trace the functions of a program\n"
+    "  help      list the commands, or open the manual page of one\n"
     "\n"
-    "gaspipe help COMMAND says more of each, gaspipe --version which version this is;\n"
-    "gaspipe --completion bash prints what completes all this in bash.\n";
+    "gaspipe COMMAND --help lists the options of a command. gaspipe --version prints the\n"
+    "version; gaspipe --completion bash|zsh|fish prints a completion script.\n";
 
 static const struct {
     const char *name;
@@ -55,16 +57,21 @@ static const struct {
 };
 
 static const struct option_command completed[] = {
-    {"run", &run_options_table, 0},
-    {"count", &count_options_table, 0},
-    {"estimate", &estimate_options_table, 0},
-    {"ping", &ping_options_table, 0},
-    {"replay", &replay_options_table, 0},
-    {"status", &status_options_table, 0},
-    {"trace", &trace_options_table, 0},
-    {"verify", &verify_options_table, 0},
-    {"fleet", NULL, 0},
-    {"help", NULL, 0},
+    {"run", &run_options_table},
+    {"replay", &replay_options_table},
+    {"fleet submit", &fleet_options_tables[0]},
+    {"fleet work", &fleet_options_tables[1]},
+    {"fleet status", &fleet_options_tables[2]},
+    {"fleet collect", &fleet_options_tables[3]},
+    {"fleet cancel", &fleet_options_tables[4]},
+    {"fleet", NULL},
+    {"status", &status_options_table},
+    {"verify", &verify_options_table},
+    {"count", &count_options_table},
+    {"estimate", &estimate_options_table},
+    {"ping", &ping_options_table},
+    {"trace", &trace_options_table},
+    {"help", NULL},
     {0},
 };
 
@@ -84,34 +91,45 @@ static int check_descriptors(void)
     return ERROR_SYSTEM;
 }
 
-static int run_named(const char *name, int argc, char **argv)
+/* The index of the command; -1, after a line that suggests another: there is none. */
+static int find_command(const char *name)
 {
     struct similar similar = {.word = name};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(name, commands[i].name) == 0)
-            return commands[i].run(argc, argv);
+            return (int)i;
         similar_try(&similar, commands[i].name);
     }
     log_line("unknown command '%s'%s (see gaspipe help)", name, similar_hint(&similar, ""));
-    return ERROR_USAGE;
+    return -1;
 }
 
-/* argv[0] is "help". */
+/* argv[0] is "help". Without man(1) it prints --help of the command. */
 static int help(int argc, char **argv)
 {
     char option[] = "--help";
     char *arguments[] = {argv[argc - 1], option, NULL};
+    struct error error;
+    int command;
 
-    if (argc == 2 && strcmp(argv[1], "help") != 0)
-        return run_named(argv[1], 2, arguments);
-    fputs(usage, argc <= 2 ? stdout : stderr);
-    return argc <= 2 ? 0 : ERROR_USAGE;
+    if (argc != 2) {
+        fputs(usage, argc == 1 ? stdout : stderr);
+        return argc == 1 ? 0 : ERROR_USAGE;
+    }
+    if (strcmp(argv[1], "help") == 0)
+        (void)manual_open("gaspipe", NULL, &error);
+    command = strcmp(argv[1], "help") == 0 ? 0 : find_command(argv[1]);
+    if (command < 0)
+        return ERROR_USAGE;
+    (void)manual_open("gaspipe", argv[1], &error);
+    log_line("%s", error.text);
+    return commands[command].run(2, arguments);
 }
 
 int main(int argc, char **argv)
 {
-    int status;
+    int status, command;
 
     log_name("gaspipe");
     if (io_open_standard() != 0)
@@ -141,5 +159,6 @@ int main(int argc, char **argv)
         return status;
     if (check_descriptors() != 0)
         return ERROR_SYSTEM;
-    return run_named(argv[1], argc - 1, argv + 1);
+    command = find_command(argv[1]);
+    return command < 0 ? ERROR_USAGE : commands[command].run(argc - 1, argv + 1);
 }

@@ -390,7 +390,8 @@ struct status_options {
 };
 
 static const struct option_row rows[] = {
-    {"store", "DIR", "the store's folder", OPTION_IS_TEXT(struct status_options, store)},
+    {"store", "DIR", "read the store in DIR; required",
+     OPTION_IS_TEXT(struct status_options, store)},
     {COMMON_OPTION_JSON(struct status_options, json)},
 };
 

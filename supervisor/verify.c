@@ -169,10 +169,11 @@ struct verify {
 enum { PROGRESS_NS = 5000000 * 1000LL };
 
 static const struct option_row rows[] = {
-    {"store", "DIR", "the store's folder", OPTION_IS_TEXT(struct verify_options, store)},
-    {"replay", .help = "also replay each vat from its last snapshot",
+    {"store", "DIR", "read the store in DIR; required",
+     OPTION_IS_TEXT(struct verify_options, store)},
+    {"replay", .help = "replay also each vat from its last snapshot",
      OPTION_IS_FLAG(struct verify_options, replay)},
-    {"quick", .help = "start no worker: do not restore each vat from its last snapshot",
+    {"quick", .help = "check only rows and hashes; start no worker",
      OPTION_IS_FLAG(struct verify_options, quick)},
     {COMMON_OPTION_JSON(struct verify_options, json)},
 };

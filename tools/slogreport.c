@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "base/io.h"
 #include "base/log.h"
+#include "base/option/manual.h"
 #include "tools/command/commands.h"
 #include "tools/command/options.h"
 
@@ -23,6 +26,21 @@ static int (*const commands[COMMAND_COUNT])(const struct options *, struct error
     [COMMAND_WAITS] = waits_run,
 };
 
+/* `slogreport help [COMMAND]`. Without man(1) it prints --help. */
+static int help(int argc, char **argv)
+{
+    const enum command command = argc == 3 ? options_command(argv[2]) : COMMAND_REPORT;
+    struct error error;
+
+    if (argc > 3 || command == COMMAND_COUNT) {
+        log_line("unknown command '%s' (see slogreport --help)", argv[2]);
+        return ERROR_USAGE;
+    }
+    (void)manual_open("slogreport", options_tables[command].command, &error);
+    log_line("%s", error.text);
+    return option_help(&options_tables[command]) == 0 ? 0 : ERROR_SYSTEM;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -36,10 +54,12 @@ int main(int argc, char **argv)
     status = options_complete(argc, argv);
     if (status >= 0)
         return status;
+    if (argc > 1 && strcmp(argv[1], "help") == 0)
+        return help(argc, argv);
     status = 0;
     parsed = options_parse(argc, argv, &options, &error);
     if (parsed != OPTION_TAKEN) {
-        status = option_end(&options_table, parsed, &error);
+        status = option_end(&options_tables[options.command], parsed, &error);
     } else if (commands[options.command](&options, &error) != 0) {
         log_line("%s", error.text);
         status = (int)error.kind;

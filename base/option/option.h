@@ -15,7 +15,7 @@
  */
 
 enum option_kind {
-    OPTION_HEADING, /* no option: a line of --help above those that follow */
+    OPTION_HEADING, /* a line of --help above a group of options */
     OPTION_FLAG,    /* bool: true when given; without a value */
     OPTION_TEXT,    /* const char *, borrowed from argv */
     OPTION_LIST,    /* struct option_list: one more item each time */
@@ -100,6 +100,9 @@ enum option_result {
     OPTION_TAKEN,       /* carry on */
     OPTION_SHOWN,       /* --help or --version was given, and is printed: nothing else to do */
 };
+
+/* Whether --help lists the row: an option of the table's command, or a heading of such options. */
+bool option_row_is_shown(const struct option_table *table, const struct option_row *row);
 
 /*
  * Reads the command line; argv[0] is the command's or program's name. argv is reordered so that

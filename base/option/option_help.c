@@ -75,6 +75,24 @@ static void print_row(const struct option_row *row)
     putchar('\n');
 }
 
+static bool is_of_command(const struct option_table *table, const struct option_row *row)
+{
+    return row->help != NULL && (row->commands == 0 || table->command_bit == 0 ||
+                                 (row->commands & table->command_bit) != 0);
+}
+
+bool option_row_is_shown(const struct option_table *table, const struct option_row *row)
+{
+    const struct option_row *const end = table->rows + table->row_count;
+
+    if (row->kind != OPTION_HEADING)
+        return is_of_command(table, row);
+    do
+        row++;
+    while (row < end && row->kind != OPTION_HEADING && !is_of_command(table, row));
+    return row < end && row->kind != OPTION_HEADING;
+}
+
 int option_help(const struct option_table *table)
 {
     static const struct option_row common[] = {
@@ -82,11 +100,16 @@ int option_help(const struct option_table *table)
         {"version", .help = "print the version and exit", .kind = OPTION_FLAG},
     };
 
+    const bool grouped = table->row_count > 0 && table->rows[0].kind == OPTION_HEADING;
+
     print_wrapped(table->usage, 0, 0);
-    putchar('\n');
+    if (!grouped)
+        putchar('\n');
     for (size_t i = 0; i < table->row_count; i++)
-        if (table->rows[i].kind == OPTION_HEADING || table->rows[i].help != NULL)
+        if (option_row_is_shown(table, &table->rows[i]))
             print_row(&table->rows[i]);
+    if (grouped)
+        puts("\nHelp:");
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         print_row(&common[i]);
     putchar('\n');

@@ -8,40 +8,44 @@
 #define ESTIMATE_TEXT(member) OPTION_IS_TEXT(struct estimate_options, member)
 
 static const struct option_row rows[] = {
-    {"only", "PATTERN", "only operations whose names match, such as 'storage_*'",
+    {"Calls", .kind = OPTION_HEADING},
+
+    {"only", "PATTERN", "estimate only operations whose names match, such as 'storage_*'",
      ESTIMATE_TEXT(only)},
     {COMMON_OPTION_COUNTER(struct estimate_options, counters, "qemu")},
     {"near-protocol", "N",
-     "NEAR's protocol version whose charges contracts in WebAssembly have (default: 84)",
+     "charge WebAssembly contracts as NEAR's protocol version N, 62 to 84 (default: 84)",
      OPTION_IS_NUMBER(struct estimate_options, near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NEWEST)},
     {COMMON_OPTION_SANDBOX(struct estimate_options, sandbox)},
+    {"counts", "FILE", "save what the calls took, as JSON lines of gaspipe run",
+     ESTIMATE_TEXT(counts)},
+    {"from", "FILE", "estimate from a file of --counts; run nothing", ESTIMATE_TEXT(from)},
+    {"deliveries", .help = "print the calls as lines for gaspipe run; run nothing",
+     OPTION_IS_FLAG(struct estimate_options, deliveries)},
+    {"Prices", .kind = OPTION_HEADING},
+
     {"gas", "MODEL",
-     "the gas model that makes gas of what was counted (default: 125,000 gas for an instruction, "
-     "which is NEAR's)",
+     "compute gas by this model (default: 125000 gas per instruction, NEAR's price)",
      ESTIMATE_TEXT(gas)},
     {"charge", "MODEL",
-     "the gas model by which operations are charged today (default: the suite's, or what the "
-     "engine itself charged)",
+     "compute today's charges by this model (default: the suite's, or what the engine charged)",
      ESTIMATE_TEXT(charge)},
-    {"save", "FILE", "keep the costs", ESTIMATE_TEXT(save)},
-    {"compare", "FILE", "compare with costs that --save kept, or with the last line of a history",
+    {"Comparison", .kind = OPTION_HEADING},
+
+    {"save", "FILE", "save the costs", ESTIMATE_TEXT(save)},
+    {"compare", "FILE", "compare with costs of --save, or with the last line of a history",
      ESTIMATE_TEXT(compare)},
     {"allow", "PERCENT",
-     "how far a cost may move, up or down, with --compare, such as 0.5% (default: 0)",
+     "accept costs that moved by at most PERCENT; requires --compare (default: 0)",
      OPTION_IS_OTHER(struct estimate_options, allow, common_options_take_percent)},
     {"history", "FILE", "append the costs as a JSON line", ESTIMATE_TEXT(history)},
     {"label", "TEXT",
-     "what this version is called in the history, such as its commit (default: the first twelve "
-     "characters of the fingerprint)",
+     "name this version in the history (default: 12 characters of the fingerprint)",
      ESTIMATE_TEXT(label)},
-    {"html", "FILE",
-     "write a page with all costs, and with --history a plot of each over the versions",
+    {"Output", .kind = OPTION_HEADING},
+
+    {"html", "FILE", "write a page with all costs, and with --history their plots",
      ESTIMATE_TEXT(html)},
-    {"counts", "FILE", "keep what the calls took, JSON lines of gaspipe run",
-     ESTIMATE_TEXT(counts)},
-    {"from", "FILE", "estimate from such a file, and make no calls", ESTIMATE_TEXT(from)},
-    {"deliveries", .help = "print the calls as lines for gaspipe run, and make none",
-     OPTION_IS_FLAG(struct estimate_options, deliveries)},
     {COMMON_OPTION_JSON(struct estimate_options, json)},
 };
 
@@ -51,10 +55,10 @@ const struct option_table estimate_options_table = {
     .usage =
         "usage: gaspipe estimate [options] SUITE\n"
         "\n"
-        "Calls the methods of contracts many times, and estimates what each operation in them "
-        "costs, in machine instructions and in gas, beside what is charged for it today. "
-        "SUITE is a folder with suite.json, which lists the operations, or the name of one that "
-        "is installed: near or javascript.\n",
+        "Calls methods of contracts many times and estimates what each operation costs, in machine "
+        "instructions and in gas, next to what is charged for it today. SUITE is a directory with "
+        "suite.json, which lists the operations, or the name of an installed suite: near or "
+        "javascript.\n",
     .ending = "Exit status: 0 success, 1 a call failed, 2 usage, 3 bad input, 4 system failure, 6 "
               "a cost moved further than --allow.",
     .rows = rows,

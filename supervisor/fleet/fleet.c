@@ -9,13 +9,14 @@
 
 static const char usage[] = "usage: gaspipe fleet COMMAND [options]\n"
                             "\n"
-                            "  submit   cut a source into spans, and make a job of each\n"
-                            "  work     take jobs, replay them, store their results\n"
-                            "  status   say how far the runs are\n"
+                            "  submit   cut a source into spans and create a job for each\n"
+                            "  work     take jobs, run them, store their results\n"
+                            "  status   print the progress of runs\n"
                             "  collect  print the results of a run\n"
-                            "  cancel   take the jobs of a run back\n"
+                            "  cancel   cancel the unfinished jobs of a run\n"
                             "\n"
-                            "gaspipe fleet COMMAND --help says more of each.\n";
+                            "gaspipe fleet COMMAND --help lists its options; gaspipe help fleet\n"
+                            "opens the manual page.\n";
 
 /* In the order of fleet_options_tables. */
 static const struct {

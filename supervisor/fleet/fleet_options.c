@@ -9,59 +9,57 @@ enum { SLOTS_MAX = 1024, REPLICAS_MAX = 5, LEASE_SECONDS_MAX = 86400, LEASE_MS =
 static const char *const kinds[] = {"replay", "estimate", "summary", "rows", NULL};
 
 static const struct option_row rows[] = {
-    {"to", "DIR", "the fleet's folder, which is made if it is not there", .commands = FLEET_SUBMIT,
+    {"Fleet", .kind = OPTION_HEADING},
+
+    {"to", "DIR", "put the jobs into DIR, which is created if absent", .commands = FLEET_SUBMIT,
      OPTION_IS_TEXT(struct fleet_options, folder)},
-    {"from", "DIR", "the fleet's folder",
+    {"from", "DIR", "use the fleet in DIR",
      .commands = FLEET_WORK | FLEET_STATUS | FLEET_COLLECT | FLEET_CANCEL,
      OPTION_IS_TEXT(struct fleet_options, folder)},
-    {"nats", "URL", "instead of a folder: NATS servers with JetStream, several with commas between",
+    {"nats", "URL", "use NATS servers with JetStream in place of DIR; separate several with commas",
      OPTION_IS_TEXT(struct fleet_options, nats.url)},
     {COMMON_OPTION_CREDS(struct fleet_options, nats.credentials)},
     {COMMON_OPTION_TLS_CA(struct fleet_options, nats.ca)},
     {COMMON_OPTION_TLS_CERT(struct fleet_options, nats.certificate)},
     {COMMON_OPTION_TLS_KEY(struct fleet_options, nats.key)},
-    {"kind",
-     .help = "what the jobs are: spans to replay, operations of a suite to estimate, or "
-             "slogfiles to report on (default: replay)",
-     .commands = FLEET_SUBMIT, OPTION_IS_CHOICE(struct fleet_options, kind, kinds)},
-    {"replicas", "N", "of the streams that are made in NATS (default: 1)", .commands = FLEET_SUBMIT,
-     OPTION_IS_NUMBER(struct fleet_options, replicas, 1, REPLICAS_MAX)},
-    {"run", "NAME", "the run; submit prints its name",
+    {"replicas", "N", "keep each new NATS stream on N servers, 1 to 5 (default: 1)",
+     .commands = FLEET_SUBMIT, OPTION_IS_NUMBER(struct fleet_options, replicas, 1, REPLICAS_MAX)},
+    {"run", "NAME",
+     "name or select the run; submit prints its name (default: derived from its jobs; all runs)",
      .commands = FLEET_SUBMIT | FLEET_STATUS | FLEET_COLLECT | FLEET_CANCEL,
      OPTION_IS_TEXT(struct fleet_options, run)},
-    {"slots", "N", "replay N spans at the same time (default: 1)", .commands = FLEET_WORK,
-     OPTION_IS_NUMBER(struct fleet_options, slots, 1, SLOTS_MAX)},
-    {"job", "FILE", "do only this job, a file of DIR/jobs", .commands = FLEET_WORK,
-     OPTION_IS_TEXT(struct fleet_options, job)},
-    {"stay", .help = "wait for more jobs when all are done", .commands = FLEET_WORK,
-     OPTION_IS_FLAG(struct fleet_options, stay)},
-    {"lease", "SECS", "a worker that is silent for longer loses its job (default: 30)",
-     .commands = FLEET_WORK, OPTION_IS_SECONDS(struct fleet_options, lease_ms, LEASE_SECONDS_MAX)},
-    /* What work gives its own processes; not for users. */
-    {"slot", "N", .given = offsetof(struct fleet_options, is_slot), .commands = FLEET_WORK,
-     OPTION_IS_NUMBER(struct fleet_options, slot, 0, SLOTS_MAX)},
-    {"spans", .help = "with a line for each span, not for each vat", .commands = FLEET_COLLECT,
-     OPTION_IS_FLAG(struct fleet_options, spans)},
-    {"partial", .help = "also while spans are waiting or at work", .commands = FLEET_COLLECT,
-     OPTION_IS_FLAG(struct fleet_options, partial)},
-    {"vat", "VAT", "only this vat, by ID or name (may be repeated)", .commands = FLEET_SUBMIT,
-     OPTION_IS_LIST(struct fleet_options, replay.vats)},
-    {"span", "N", "only the spans that begin at position N", .commands = FLEET_SUBMIT,
+    {"Jobs", .kind = OPTION_HEADING, .commands = FLEET_SUBMIT},
+
+    {"kind",
+     .help = "create jobs from spans to replay, operations of a suite to estimate, or slogfiles "
+             "to report on (default: replay)",
+     .commands = FLEET_SUBMIT, OPTION_IS_CHOICE(struct fleet_options, kind, kinds)},
+    {"only", "PATTERN", "select operations, as in gaspipe estimate; requires --kind estimate",
+     .commands = FLEET_SUBMIT, OPTION_IS_TEXT(struct fleet_options, only)},
+    {"near-protocol", "N",
+     "charge as NEAR's protocol version N, 62 to 84; requires --kind estimate (default: 84)",
+     .commands = FLEET_SUBMIT,
+     OPTION_IS_NUMBER(struct fleet_options, near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NEWEST)},
+    {"Source", .kind = OPTION_HEADING, .commands = FLEET_SUBMIT},
+
+    {"vat", "VAT", "replay only this vat, given by ID or name (may be repeated)",
+     .commands = FLEET_SUBMIT, OPTION_IS_LIST(struct fleet_options, replay.vats)},
+    {"span", "N", "replay only the spans that begin at position N", .commands = FLEET_SUBMIT,
      OPTION_IS_PLACE(struct fleet_options, replay.selection.span)},
-    {"bundle", "[VAT=]FILE|DIR", "as of gaspipe replay", .commands = FLEET_SUBMIT,
-     OPTION_IS_LIST(struct fleet_options, replay.bundles)},
-    {"snapshots", "DIR", "as of gaspipe replay", .commands = FLEET_SUBMIT,
+    {"bundle", "[VAT=]FILE|DIR", "add bundles that the recording lacks (may be repeated)",
+     .commands = FLEET_SUBMIT, OPTION_IS_LIST(struct fleet_options, replay.bundles)},
+    {"snapshots", "DIR", "add snapshots that the recording lacks", .commands = FLEET_SUBMIT,
      OPTION_IS_TEXT(struct fleet_options, replay.snapshots)},
-    {"store", "DIR", "as of gaspipe replay", .commands = FLEET_SUBMIT,
-     OPTION_IS_TEXT(struct fleet_options, replay.store)},
-    {"from-start", .help = "as of gaspipe replay", .commands = FLEET_SUBMIT,
-     OPTION_IS_FLAG(struct fleet_options, replay.from_start)},
-    {"worker", "PATH", "another worker, such as xsnap-worker; the same for submit and work",
-     .commands = FLEET_SUBMIT | FLEET_WORK, OPTION_IS_TEXT(struct fleet_options, replay.worker)},
-    {"tolerate", "WHAT", "as of gaspipe replay", .commands = FLEET_SUBMIT, .kind = OPTION_OTHER,
-     .take = replay_options_take_tolerance},
-    {"strict", "WHAT", "as of gaspipe replay", .commands = FLEET_SUBMIT, .kind = OPTION_OTHER,
-     .take = replay_options_take_strict},
+    {"store", "DIR", "replay the transcript of a vat in this store of gaspipe run",
+     .commands = FLEET_SUBMIT, OPTION_IS_TEXT(struct fleet_options, replay.store)},
+    {"from-start", .help = "replay all, not only from the last snapshot; requires --store",
+     .commands = FLEET_SUBMIT, OPTION_IS_FLAG(struct fleet_options, replay.from_start)},
+    {"Comparison and limits", .kind = OPTION_HEADING, .commands = FLEET_SUBMIT},
+
+    {"tolerate", "WHAT", "count differences in WHAT and continue, as in gaspipe replay",
+     .commands = FLEET_SUBMIT, .kind = OPTION_OTHER, .take = replay_options_take_tolerance},
+    {"strict", "WHAT", "stop at a difference in WHAT, as in gaspipe replay",
+     .commands = FLEET_SUBMIT, .kind = OPTION_OTHER, .take = replay_options_take_strict},
     {COMMON_OPTION_COUNTER(struct fleet_options, replay.counters, "none; qemu for estimates"),
      .given = offsetof(struct fleet_options, counter_given), .commands = FLEET_SUBMIT},
     {COMMON_OPTION_COMPUTE_LIMIT(struct fleet_options, replay.compute_limit),
@@ -71,26 +69,46 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_MAX_COST(struct fleet_options, replay.cost_limit,
                             COMMON_OPTIONS_METERED_COST_TEXT),
      .given = offsetof(struct fleet_options, replay.cost_given), .commands = FLEET_SUBMIT},
-    {COMMON_OPTION_DELIVERY_TIMEOUT(struct fleet_options, replay.timeout_ms,
-                                    "as of gaspipe replay"),
+    {COMMON_OPTION_DELIVERY_TIMEOUT(
+         struct fleet_options, replay.timeout_ms,
+         "report a delivery that takes longer than SECS seconds as different, 0: no limit "
+         "(default: 600)"),
      .commands = FLEET_SUBMIT},
+    {"Work", .kind = OPTION_HEADING, .commands = FLEET_SUBMIT | FLEET_WORK},
+
+    {"slots", "N", "run N jobs at a time (default: 1)", .commands = FLEET_WORK,
+     OPTION_IS_NUMBER(struct fleet_options, slots, 1, SLOTS_MAX)},
+    {"job", "FILE", "run only this job, a file of DIR/jobs; requires --from",
+     .commands = FLEET_WORK, OPTION_IS_TEXT(struct fleet_options, job)},
+    {"stay", .help = "wait for more jobs when all are done", .commands = FLEET_WORK,
+     OPTION_IS_FLAG(struct fleet_options, stay)},
+    {"lease", "SECS",
+     "give the job of a worker that is silent for SECS seconds to another (default: 30)",
+     .commands = FLEET_WORK, OPTION_IS_SECONDS(struct fleet_options, lease_ms, LEASE_SECONDS_MAX)},
+    {"worker", "PATH", "run this worker, such as xsnap-worker; submit and work must agree",
+     .commands = FLEET_SUBMIT | FLEET_WORK, OPTION_IS_TEXT(struct fleet_options, replay.worker)},
+    {"shared", "DIR", "leave sources in DIR and name them in jobs; work takes its own path of DIR",
+     .commands = FLEET_SUBMIT | FLEET_WORK, OPTION_IS_TEXT(struct fleet_options, shared)},
+    {COMMON_OPTION_SANDBOX(struct fleet_options, replay.sandbox), .commands = FLEET_WORK},
+    {COMMON_OPTION_PLACEMENT(struct fleet_options, replay.placement, COMMON_OPTION_PLACEMENT_HELP),
+     .commands = FLEET_WORK},
+    /* Passed by work to its own processes; not for users. */
+    {"slot", "N", .given = offsetof(struct fleet_options, is_slot), .commands = FLEET_WORK,
+     OPTION_IS_NUMBER(struct fleet_options, slot, 0, SLOTS_MAX)},
+    {"Results", .kind = OPTION_HEADING, .commands = FLEET_SUBMIT | FLEET_STATUS | FLEET_COLLECT},
+
+    {"by", "GROUPS",
+     "print these groups, as in slogreport summary; requires a run of --kind summary",
+     .commands = FLEET_SUBMIT | FLEET_COLLECT, OPTION_IS_TEXT(struct fleet_options, by)},
     {COMMON_OPTION_GAS(struct fleet_options, replay.gas, replay.priced), .commands = FLEET_SUBMIT},
     {"deliveries", .help = "keep a line for each delivery", .commands = FLEET_SUBMIT,
      OPTION_IS_FLAG(struct fleet_options, replay.deliveries)},
-    {"only", "PATTERN", "as of gaspipe estimate", .commands = FLEET_SUBMIT,
-     OPTION_IS_TEXT(struct fleet_options, only)},
-    {"near-protocol", "N", "as of gaspipe estimate", .commands = FLEET_SUBMIT,
-     OPTION_IS_NUMBER(struct fleet_options, near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NEWEST)},
-    {"by", "GROUPS", "as of slogreport summary", .commands = FLEET_SUBMIT | FLEET_COLLECT,
-     OPTION_IS_TEXT(struct fleet_options, by)},
-    {"shared", "DIR",
-     "sources in DIR stay there, and jobs name them; each worker gives its own path of DIR",
-     .commands = FLEET_SUBMIT | FLEET_WORK, OPTION_IS_TEXT(struct fleet_options, shared)},
-    {"out", "DIR", "of rows: the folder that the tables are written into",
-     .commands = FLEET_COLLECT, OPTION_IS_TEXT(struct fleet_options, out)},
-    {COMMON_OPTION_SANDBOX(struct fleet_options, replay.sandbox), .commands = FLEET_WORK},
-    {COMMON_OPTION_PLACEMENT(struct fleet_options, replay.placement, "as of gaspipe replay"),
-     .commands = FLEET_WORK},
+    {"spans", .help = "print a line for each span, not for each vat", .commands = FLEET_COLLECT,
+     OPTION_IS_FLAG(struct fleet_options, spans)},
+    {"partial", .help = "collect finished spans before all are done", .commands = FLEET_COLLECT,
+     OPTION_IS_FLAG(struct fleet_options, partial)},
+    {"out", "DIR", "write the tables into DIR; requires a run of rows", .commands = FLEET_COLLECT,
+     OPTION_IS_TEXT(struct fleet_options, out)},
     {COMMON_OPTION_JSON(struct fleet_options, replay.json),
      .commands = FLEET_SUBMIT | FLEET_STATUS | FLEET_COLLECT},
 };
@@ -112,41 +130,39 @@ const struct option_table fleet_options_tables[] = {
           "       gaspipe fleet submit --kind summary|rows [options] --to DIR|--nats URL "
           "SLOGFILE...\n"
           "\n"
-          "Cuts the transcripts of a source of gaspipe replay into spans, each of which can be "
-          "replayed by itself, and puts into a folder or NATS what their replay needs, and a job "
-          "for each. Other kinds make a job of each operation of a suite of gaspipe estimate, or "
-          "of each slogfile for slogreport. "
-          "What was submitted before is not submitted again.\n",
+          "Cuts the transcripts of a source of gaspipe replay into spans that can be replayed "
+          "independently, and writes a job and its data for each into a directory or NATS. Other "
+          "kinds create a job for each operation of a suite of gaspipe estimate, or for each "
+          "slogfile of slogreport. A job that was submitted before is not submitted again.\n",
           "Exit status: 0 submitted, 2 usage, 3 bad input, 4 system failure."),
     TABLE("work", FLEET_WORK,
           "usage: gaspipe fleet work [options] --from DIR|--nats URL\n"
           "\n"
-          "Takes jobs of a fleet, does them and stores the results, until no "
-          "job is left. Any number of workers, on any number of machines that reach the folder or "
-          "the servers, "
-          "share the jobs; they may come, go and be killed at any time.\n",
+          "Takes jobs of a fleet, runs them and stores the results until no job is left. Any "
+          "number of workers share the jobs, on all machines that reach the directory or the "
+          "servers. Workers may be started, stopped and killed at any time.\n",
           "Exit status: 0 no job is left, 2 usage, 3 a job is for another worker, or bad input, "
           "4 system failure."),
     TABLE("status", FLEET_STATUS,
           "usage: gaspipe fleet status [options] --from DIR|--nats URL\n"
           "\n"
-          "Prints how far each run is: spans, deliveries, deliveries a second, and the time that "
-          "is left at that rate; likewise operations and calls, slogfiles and bytes.\n",
-          "Exit status: 0, 2 usage, 3 bad input, 4 system failure."),
+          "Prints the progress of each run: spans and deliveries done, deliveries per second, and "
+          "the time left at that rate; likewise operations and calls, slogfiles and bytes.\n",
+          "Exit status: 0 printed, 2 usage, 3 bad input, 4 system failure."),
     TABLE("collect", FLEET_COLLECT,
           "usage: gaspipe fleet collect [options] --from DIR|--nats URL\n"
           "\n"
-          "Prints the results of a run as gaspipe replay does, in the order of the source: the "
-          "first difference of each vat, a line for each vat, a sum. Costs are printed as gaspipe "
+          "Prints the results of a run in the order of its source, as gaspipe replay does: the "
+          "first difference of each vat, a line for each vat, a sum. Prints costs as gaspipe "
           "estimate does, the worst first, and summaries as slogreport merge does.\n",
           "Exit status: 0 all the same, 1 something differs, 2 usage, 3 bad input or spans that "
-          "are not done, 4 system failure, or a span that was set aside."),
-    TABLE("cancel", FLEET_CANCEL,
-          "usage: gaspipe fleet cancel [options] --from DIR|--nats URL\n"
-          "\n"
-          "Takes the jobs of a run back that are not done. Submitting the run again brings them "
-          "back.\n",
-          "Exit status: 0, 2 usage, 3 bad input, 4 system failure."),
+          "are not done, 4 system failure or a failed span."),
+    TABLE(
+        "cancel", FLEET_CANCEL,
+        "usage: gaspipe fleet cancel [options] --from DIR|--nats URL\n"
+        "\n"
+        "Cancels those jobs of a run that are not done. Submitting the run again restores them.\n",
+        "Exit status: 0 cancelled, 2 usage, 3 bad input, 4 system failure."),
 };
 
 const struct job_kind *fleet_options_kind(const struct fleet_options *options)

@@ -36,30 +36,37 @@ static int take_sizes(void *place, const char *option, char *value, struct error
 }
 
 static const struct option_row rows[] = {
-    {"size", "BYTES,...", "of the message, in each direction (default: 0)", .kind = OPTION_OTHER,
-     .take = take_sizes},
-    {"count", "N", "round trips of each size (default: 10000, fewer of large)",
+    {"Measurement", .kind = OPTION_HEADING},
+
+    {"size", "BYTES,...", "set message sizes in bytes, per direction, up to 16 (default: 0)",
+     .kind = OPTION_OTHER, .take = take_sizes},
+    {"count", "N", "measure N round trips per size (default: 10000, fewer for large messages)",
      OPTION_IS_NUMBER(struct ping_options, count, 1, COUNT_MAX)},
-    {COMMON_OPTION_PLACEMENT(
-        struct ping_options, placement,
-        "run both ends where it is fastest, where the system schedules them, on one processor, or "
-        "on two (default: auto)")},
-    {"load", "N", "run N processes that compute all the time (default: 0)",
+    {"load", "N", "run N processes that keep CPUs busy (default: 0)",
      OPTION_IS_NUMBER(struct ping_options, load, 0, PING_LOAD_MAX)},
-    {COMMON_OPTION_SANDBOX(struct ping_options, sandbox)},
+    {"Worker", .kind = OPTION_HEADING},
+
     {COMMON_OPTION_COUNTER(struct ping_options, counters, "none")},
     {COMMON_OPTION_MAX_COST(struct ping_options, cost_limit, "0")},
     {COMMON_OPTION_WORKER(struct ping_options, worker)},
+    {COMMON_OPTION_SANDBOX(struct ping_options, sandbox)},
+    {COMMON_OPTION_PLACEMENT(
+        struct ping_options, placement,
+        "choose the CPUs of both ends: auto (as gaspipe run), none (Linux decides), same (one CPU) "
+        "or spread (two) (default: auto)")},
+    {"Output", .kind = OPTION_HEADING},
+
     {COMMON_OPTION_JSON(struct ping_options, json)},
 };
 
 const struct option_table ping_options_table = {
     .program = "gaspipe",
     .command = "ping",
-    .usage = "usage: gaspipe ping [options]\n"
-             "\n"
-             "Measures the pipe to a worker with empty deliveries, one after the other, beside two "
-             "processes that only read and write the same number of bytes.\n",
+    .usage =
+        "usage: gaspipe ping [options]\n"
+        "\n"
+        "Measures the pipe to a worker with empty deliveries, and compares it with two processes "
+        "that only read and write the same number of bytes.\n",
     .ending = "Exit status: 0 success, 2 usage, 3 bad input, 4 system failure.",
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,

@@ -105,66 +105,77 @@ int replay_options_take_strict(void *place, const char *option, char *value, str
 }
 
 static const struct option_row rows[] = {
-    {"list", .help = "print vats, spans, snapshots, bundles and what is missing",
+    {"Recording", .kind = OPTION_HEADING},
+
+    {"list", .help = "print vats, spans, snapshots, bundles and what is missing; replay nothing",
      OPTION_IS_FLAG(struct replay_options, list)},
     {"vat", "VAT", "replay only this vat, given by ID or name (may be repeated)",
      OPTION_IS_LIST(struct replay_options, vats)},
-    {"span", "N", "of a swing-store, only the spans that begin at position N",
+    {"span", "N", "replay only the spans of a swing-store or archive that begin at position N",
      OPTION_IS_PLACE(struct replay_options, selection.span)},
     {"from", "N",
-     "only deliveries from N on, and what leads to them since the last start of the worker",
+     "replay only deliveries from N on, and those since the worker's last start that lead to them",
      OPTION_IS_PLACE(struct replay_options, selection.from)},
-    {"to", "N", "only deliveries up to N", OPTION_IS_PLACE(struct replay_options, selection.to)},
+    {"to", "N", "replay only deliveries up to N",
+     OPTION_IS_PLACE(struct replay_options, selection.to)},
     {"bundle", "[VAT=]FILE|DIR",
-     "bundles that the recording does not contain, found by their hash or given for a vat (may be "
-     "repeated)",
+     "add bundles that the recording lacks, found by hash or given for a vat (may be repeated)",
      OPTION_IS_LIST(struct replay_options, bundles)},
-    {"snapshots", "DIR", "snapshots that the recording does not contain",
+    {"snapshots", "DIR", "add snapshots that the recording lacks",
      OPTION_IS_TEXT(struct replay_options, snapshots)},
-    {"store", "DIR", "the store that contains the vat's transcript",
+    {"store", "DIR", "replay the transcript of a vat in this store of gaspipe run",
      OPTION_IS_TEXT(struct replay_options, store)},
-    {"from-start", .help = "with --store: replay all, not from the vat's last snapshot on",
+    {"from-start", .help = "replay all, not only from the last snapshot; requires --store",
      OPTION_IS_FLAG(struct replay_options, from_start)},
-    {"export", "FILE", "with --store: do not replay, write the transcript to FILE or -",
+    {"export", "FILE", "write the transcript to FILE or -; replay nothing; requires --store",
      OPTION_IS_TEXT(struct replay_options, export)},
-    {COMMON_OPTION_WORKER(struct replay_options, worker)},
-    {"against", "PATH",
-     "replay with this worker, too, and compare it with the first one: what it asks, answers and "
-     "costs",
-     OPTION_IS_TEXT(struct replay_options, against)},
-    {"lockdown", "FILE", "SwingSet's runtime: its lockdown bundle; goes with --supervisor",
-     OPTION_IS_TEXT(struct replay_options, lockdown)},
-    {"supervisor", "FILE", "SwingSet's runtime: its supervisor bundle; goes with --lockdown",
-     OPTION_IS_TEXT(struct replay_options, supervisor)},
+    {"Comparison", .kind = OPTION_HEADING},
+
     {"tolerate", "WHAT",
-     "list and count differences in WHAT, and go on: gc (reads that depend on garbage "
+     "list and count differences in WHAT and continue: gc (reads that depend on garbage "
      "collection), computrons, instructions, snapshots or allocation (may be repeated)",
      .kind = OPTION_OTHER, .take = replay_options_take_tolerance},
     {"strict", "WHAT",
-     "differences in WHAT end the replay of the vat: computrons, instructions and snapshots, as "
-     "without this option, or allocation, which is not compared otherwise (may be repeated)",
+     "stop a vat at a difference in WHAT: computrons, instructions, snapshots (all three the "
+     "default) or allocation (may be repeated)",
      .kind = OPTION_OTHER, .take = replay_options_take_strict},
+    {"against", "PATH",
+     "run this worker too, and compare its syscalls, answers and costs with the first worker's",
+     OPTION_IS_TEXT(struct replay_options, against)},
+    {"Workers", .kind = OPTION_HEADING},
+
     {COMMON_OPTION_COUNTER(struct replay_options, counters, "none")},
+    {COMMON_OPTION_WORKER(struct replay_options, worker)},
+    {"lockdown", "FILE",
+     "start SwingSet's runtime from this lockdown bundle; requires --supervisor",
+     OPTION_IS_TEXT(struct replay_options, lockdown)},
+    {"supervisor", "FILE",
+     "start SwingSet's runtime from this supervisor bundle; requires --lockdown",
+     OPTION_IS_TEXT(struct replay_options, supervisor)},
+    {COMMON_OPTION_SANDBOX(struct replay_options, sandbox)},
+    {COMMON_OPTION_PLACEMENT(struct replay_options, placement, COMMON_OPTION_PLACEMENT_HELP)},
+    {"parallel", "N", "replay N vats, or N spans of a swing-store, at a time (default: 1)",
+     OPTION_IS_NUMBER(struct replay_options, jobs, 1, JOBS_MAX)},
+    {"jobs", "N", "do the same as --parallel",
+     OPTION_IS_NUMBER(struct replay_options, jobs, 1, JOBS_MAX)},
+    {"Limits", .kind = OPTION_HEADING},
+
     {COMMON_OPTION_COMPUTE_LIMIT(struct replay_options, compute_limit),
      .given = offsetof(struct replay_options, compute_given)},
     {COMMON_OPTION_MAX_INSTRUCTIONS(struct replay_options, instruction_limit, "0")},
     {COMMON_OPTION_MAX_COST(struct replay_options, cost_limit, COMMON_OPTIONS_METERED_COST_TEXT),
      .given = offsetof(struct replay_options, cost_given)},
-    {COMMON_OPTION_SANDBOX(struct replay_options, sandbox)},
-    {COMMON_OPTION_PLACEMENT(
-        struct replay_options, placement,
-        "run workers where it is fastest, where the system schedules them, on gaspipe's "
-        "processor, or on another (default: auto)")},
-    {COMMON_OPTION_DELIVERY_TIMEOUT(
-        struct replay_options, timeout_ms,
-        "a delivery that takes longer differs, 0: no limit (default: 600)")},
-    {"parallel", "N", "replay N vats, or N spans of a swing-store, at the same time (default: 1)",
-     OPTION_IS_NUMBER(struct replay_options, jobs, 1, JOBS_MAX)},
-    {"jobs", "N", "the same as --parallel",
-     OPTION_IS_NUMBER(struct replay_options, jobs, 1, JOBS_MAX)},
-    {"deliveries", .help = "with --json: print a line for each delivery",
+    {COMMON_OPTION_DELIVERY_TIMEOUT(struct replay_options, timeout_ms,
+                                    "report a delivery that takes longer than SECS seconds as "
+                                    "different, 0: no limit (default: 600)")},
+    {"Output", .kind = OPTION_HEADING},
+
+    {COMMON_OPTION_JSON(struct replay_options, json)},
+    {"deliveries", .help = "print a line for each delivery; requires --json",
      OPTION_IS_FLAG(struct replay_options, deliveries)},
     {COMMON_OPTION_GAS(struct replay_options, gas, priced)},
+    {"Profiles and traces (not with --parallel)", .kind = OPTION_HEADING},
+
     {COMMON_OPTION_PROFILE(struct replay_options, profile)},
     {COMMON_OPTION_PROFILE_FOLDED(struct replay_options, profile_folded)},
     {COMMON_OPTION_NATIVE_PROFILE(struct replay_options, native_profile)},
@@ -172,11 +183,11 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_TRACE_FUNCTIONS(struct replay_options, trace.path)},
     {COMMON_OPTION_TRACE_CLOCK(struct replay_options, trace.clock)},
     {COMMON_OPTION_OVERHEAD(struct replay_options, trace.overhead)},
-    /* What a replay gives its own children (replay.c); not for users. */
+    /* Passed by a replay to its own children (replay.c); not for users. */
+
     {"part", "I/N", .kind = OPTION_OTHER, .take = take_part},
     {"seat", "N", .kind = OPTION_OTHER, .take = take_seat},
     {"only", "VAT:START", .kind = OPTION_OTHER, .take = take_only},
-    {COMMON_OPTION_JSON(struct replay_options, json)},
 };
 
 const struct option_table replay_options_table = {

@@ -11,63 +11,67 @@ enum { TOP_DEFAULT = 30 };
 static const char *const policies[] = {"wait", "drop", NULL}; /* as enum trace_policy */
 
 static const struct option_row rows[] = {
-    {"process", "PID", "trace a process that runs already, until it or gaspipe trace ends",
+    {"Process", .kind = OPTION_HEADING},
+
+    {"process", "PID", "trace this running process until it or gaspipe trace ends",
      OPTION_IS_NUMBER(struct trace_options, process, 1, INT32_MAX), .letter = 'p'},
-    {"seconds", "SECS", "for at most so long (default: 0, no limit); with --process",
+    {"seconds", "SECS", "stop after SECS seconds; requires --process (default: 0, no limit)",
      OPTION_IS_SECONDS(struct trace_options, milliseconds, 1000000)},
-    {"functions", "PATTERN",
-     "trace only functions with such names, as in glob(7); may be given more than once",
+    {"Functions (PATTERN as in glob(7); may be repeated)", .kind = OPTION_HEADING},
+
+    {"functions", "PATTERN", "trace only functions with matching names",
      OPTION_IS_LIST(struct trace_options, choice.functions)},
-    {"without", "PATTERN", "do not trace functions with such names",
+    {"without", "PATTERN", "exclude functions with matching names",
      OPTION_IS_LIST(struct trace_options, choice.without)},
     {"source", "PATTERN",
-     "trace only functions from such source files, by path or name; needs debug information",
+     "trace only functions of source files with matching paths; requires debug information",
      OPTION_IS_LIST(struct trace_options, sources)},
-    {"library", "PATTERN",
-     "trace the functions of shared libraries, too, whose files have such names",
+    {"library", "PATTERN", "trace also the functions of shared libraries with matching file names",
      OPTION_IS_LIST(struct trace_options, libraries)},
-    {"calls", .help = "trace the program's calls of library functions, too",
+    {"calls", .help = "trace also the program's calls of library functions",
      OPTION_IS_FLAG(struct trace_options, choice.calls)},
-    {"when-full", NULL,
-     "what the program does when it is faster than the reader: wait, or go on and lose events, "
-     "which are counted (default: wait)",
-     OPTION_IS_CHOICE(struct trace_options, policy, policies)},
+    {"Measurement", .kind = OPTION_HEADING},
+
     {"clock", NULL,
-     "what is measured: the time stamp counter; a gaspipe-worker's computrons; cycles, "
-     "instructions or misses in user mode, where the processor counts them; page faults (default: "
-     "tsc)",
+     "measure time (tsc), a gaspipe-worker's computrons, CPU events in user mode, or page faults "
+     "(default: tsc)",
      OPTION_IS_CHOICE(struct trace_options, clock, trace_clock_names)},
+    {"when-full", NULL,
+     "wait for the reader, or drop and count events, when a thread is too fast (default: wait)",
+     OPTION_IS_CHOICE(struct trace_options, policy, policies)},
     {COMMON_OPTION_OVERHEAD(struct trace_options, overhead)},
-    {"top", "N", "functions in the report, 0: all (default: 30)",
+    {"Output", .kind = OPTION_HEADING},
+
+    {"top", "N", "list N functions in the report, 0: all (default: 30)",
      OPTION_IS_NUMBER(struct trace_options, top, 0, TRACE_FUNCTIONS_MAX)},
+    {"report", "FILE", "write the report to FILE (default: stderr)",
+     OPTION_IS_TEXT(struct trace_options, report)},
     {"output", "FILE", "write the trace itself, for --read",
      OPTION_IS_TEXT(struct trace_options, output)},
-    {"read", "FILE", "report on a trace that is there already, of this command or of gaspipe run",
+    {"read", "FILE",
+     "report on this trace, of --output or of gaspipe run --trace-functions; run nothing",
      OPTION_IS_TEXT(struct trace_options, read)},
     {"folded", "FILE", "write folded stacks, for flame graphs",
      OPTION_IS_TEXT(struct trace_options, folded)},
-    {"perfetto", "FILE", "write a trace for Perfetto, JSON; with --read",
-     OPTION_IS_TEXT(struct trace_options, perfetto)},
-    {"profile", "FILE",
-     "write what each delivery took by function, and when, for slogreport and its page; with "
-     "--read",
-     OPTION_IS_TEXT(struct trace_options, profile)},
-    {"callgrind", "FILE", "write callgrind.out, for kcachegrind",
+    {"callgrind", "FILE", "write a callgrind file, for kcachegrind",
      OPTION_IS_TEXT(struct trace_options, callgrind)},
-    {"report", "FILE", "write the report to FILE instead of stderr",
-     OPTION_IS_TEXT(struct trace_options, report)},
+    {"perfetto", "FILE", "write a trace for Perfetto; requires --read",
+     OPTION_IS_TEXT(struct trace_options, perfetto)},
+    {"profile", "FILE", "write each delivery's time by function, for slogreport; requires --read",
+     OPTION_IS_TEXT(struct trace_options, profile)},
     {COMMON_OPTION_JSON(struct trace_options, json)},
 };
 
 const struct option_table trace_options_table = {
     .program = "gaspipe",
     .command = "trace",
-    .usage = "usage: gaspipe trace [options] [--] PROGRAM [ARG...]\n"
-             "       gaspipe trace [options] --process PID\n"
-             "       gaspipe trace [options] --read FILE\n"
-             "\n"
-             "Runs a program with its functions traced, without rebuilding it, and reports on "
-             "stderr how often each was called and how long it took.\n",
+    .usage =
+        "usage: gaspipe trace [options] [--] PROGRAM [ARG...]\n"
+        "       gaspipe trace [options] --process PID\n"
+        "       gaspipe trace [options] --read FILE\n"
+        "\n"
+        "Traces the functions of a program without rebuilding it, and reports on stderr how often "
+        "each was called and how long it took.\n",
     .ending = "Exit status: the program's, 128+N if signal N ended it; 2 usage, 3 no such program "
               "or one that cannot be traced, 4 system failure.",
     .rows = rows,

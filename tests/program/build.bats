@@ -93,6 +93,8 @@ sources() {
     [ -e "$dest/usr/include/gaspipe/gasmark.h" ]
     cmp "$dest/usr/share/bash-completion/completions/gaspipe" <("$BUILD/gaspipe" --completion bash)
     cmp "$dest/usr/share/bash-completion/completions/slogreport" <("$BUILD/slogreport" --completion bash)
+    cmp "$dest/usr/share/zsh/site-functions/_gaspipe" <("$BUILD/gaspipe" --completion zsh)
+    cmp "$dest/usr/share/fish/vendor_completions.d/slogreport.fish" <("$BUILD/slogreport" --completion fish)
     run make --no-print-directory uninstall PREFIX=/usr DESTDIR="$dest"
     assert_status 0
     assert_equal "$(find "$dest" ! -type d -o -name gaspipe)" ""

@@ -27,12 +27,25 @@ setup() {
     run "$BUILD/gaspipe" help
     assert_status 0
     assert_equal "$output" "$("$BUILD/gaspipe" --help)"
-    for command in run count estimate ping replay status verify trace; do
+    for command in run replay fleet status verify count estimate ping trace; do
         assert_output_has "  $command "
-        assert_equal "$("$BUILD/gaspipe" help $command)" "$("$BUILD/gaspipe" $command --help)"
     done
     run --separate-stderr "$BUILD/gaspipe" help verfy
     assert_bad_input 2 "did you mean verify?"
+}
+
+@test "without man, gaspipe help COMMAND prints the options" {
+    mkdir empty
+    for command in run fleet trace; do
+        run --separate-stderr env PATH="$PWD/empty" "$BUILD/gaspipe" help $command
+        assert_status 0
+        assert_equal "$output" "$("$BUILD/gaspipe" $command --help)"
+        assert_equal "$stderr" "gaspipe: cannot run man to show gaspipe-$command(1): No such file or directory"
+    done
+    run --separate-stderr env PATH="$PWD/empty" "$BUILD/slogreport" help waits
+    assert_equal "$output" "$("$BUILD/slogreport" waits --help)"
+    run --separate-stderr "$BUILD/slogreport" help wait
+    assert_bad_input 2 "unknown command 'wait'"
 }
 
 # completed WORDS...: what bash completes the last of them to, sorted, on one line. As readline
@@ -64,8 +77,76 @@ completed() {
     assert_equal "$(completed slogreport su)" summary
     assert_equal "$(completed slogreport summary --hi)" --histograms
     assert_equal "$(completed slogreport --hi)" ''
-    run --separate-stderr "$BUILD/gaspipe" --completion fish
-    assert_bad_input 2 bash
+    assert_equal "$(completed gaspipe fleet w)" work
+    assert_equal "$(completed gaspipe fleet work --slo)" --slots
+    assert_equal "$(completed gaspipe --completion z)" zsh
+    run --separate-stderr "$BUILD/gaspipe" --completion csh
+    assert_bad_input 2 'bash, zsh or fish'
+}
+
+# each_command SHELL FUNCTION: calls FUNCTION SHELL PROGRAM COMMAND... for each command, also for that of
+# slogreport which has no name.
+each_command() {
+    local command
+
+    for command in run replay status verify count estimate ping trace fleet\ {submit,work,status,collect,cancel}; do
+        # shellcheck disable=SC2086 # two words
+        "$2" "$1" gaspipe $command
+    done
+    "$2" "$1" slogreport
+    for command in summary merge compare stalls runs extract rows profile waits; do
+        "$2" "$1" slogreport "$command"
+    done
+}
+
+# help_options PROGRAM COMMAND...: the long options that --help lists, sorted.
+help_options() {
+    "$BUILD/$1" "${@:2}" --help | sed -nE 's/^  (-[a-z], )?(--[a-z-]+).*/\2/p' | sort -u
+}
+
+# offers_options SHELL PROGRAM COMMAND...: the shell completes -- to the options of --help.
+offers_options() {
+    local offered
+
+    offered=$("offered_by_$1" "${@:2}" -- | tr ' ' '\n' | grep '^--' | sed 's/[=[].*//' | grep -vx -e --completion | sort -u)
+    assert_equal "$offered" "$(help_options "${@:2}")" "options of ${*:2} in $1"
+}
+
+offered_by_bash() {
+    completed "$@"
+}
+
+# The words that the script adds, and the specifications that it hands to _arguments.
+offered_by_zsh() {
+    "$BUILD/$1" --completion zsh > "$1.zsh"
+    zsh -f -c 'compdef() { }; _files() { }; compadd() { shift; print -l -- "$@"; }
+        _arguments() { for s in "$@"; do print -r -- "${${s#\*}%%[=+\[]*}"; done; }
+        script=$1; shift; words=("$@"); CURRENT=$#; source ./"$script".zsh; _$script' zsh "$1" "$@"
+}
+
+offered_by_fish() {
+    "$BUILD/$1" --completion fish > "$1.fish"
+    HOME=$PWD LINE=$* fish --no-config -c "source $1.fish; complete -C \"\$LINE\"" | cut -f 1
+}
+
+@test "bash completes the options of each command" {
+    each_command bash offers_options
+}
+
+@test "zsh completes the options of each command, and commands" {
+    command -v zsh > /dev/null || skip 'zsh is not installed'
+    each_command zsh offers_options
+    assert_equal "$(offered_by_zsh gaspipe fleet '' | paste -sd ' ')" 'submit work status collect cancel'
+    assert_equal "$(offered_by_zsh gaspipe st | grep -v '^-' | sort | paste -sd ' ')" \
+        "$("$BUILD/gaspipe" help | sed -nE 's/^  ([a-z]+) .*/\1/p' | sort | paste -sd ' ')"
+}
+
+@test "fish completes the options of each command, commands and values" {
+    command -v fish > /dev/null || skip 'fish is not installed'
+    each_command fish offers_options
+    assert_equal "$(offered_by_fish gaspipe fleet w)" work
+    assert_equal "$(offered_by_fish gaspipe help st)" status
+    assert_equal "$(offered_by_fish gaspipe run --sandbox '' | paste -sd ' ')" 'basic off strict'
 }
 
 # at_width COLUMNS COMMAND...: what it prints to a terminal of that width.

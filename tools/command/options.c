@@ -79,12 +79,6 @@ static int outputs_check(const struct options *options, struct error *error)
     return check_standard_output(options->files, error);
 }
 
-static const char *const command_names[COMMAND_COUNT] = {
-    [COMMAND_SUMMARY] = "summary", [COMMAND_MERGE] = "merge",     [COMMAND_COMPARE] = "compare",
-    [COMMAND_STALLS] = "stalls",   [COMMAND_RUNS] = "runs",       [COMMAND_EXTRACT] = "extract",
-    [COMMAND_ROWS] = "rows",       [COMMAND_PROFILE] = "profile", [COMMAND_WAITS] = "waits",
-};
-
 /* Which commands an option is for: bits by enum command. */
 enum {
     REPORT = 1 << COMMAND_REPORT,
@@ -169,127 +163,167 @@ static int take_gas(void *place, const char *option, char *value, struct error *
     OPTION_IS_OTHER(struct options, selection.member, selection_take_range), .commands = READERS
 
 static const struct option_row rows[] = {
-    {"Output", .kind = OPTION_HEADING},
-    {"json", .help = "JSON lines", OPTION_IS_FLAG(struct options, json), .commands = PRINTERS},
-    {"csv", .help = "comma-separated values", OPTION_IS_FLAG(struct options, csv),
-     .commands = REPORT | SUMS},
-    {"trace", "FILE", "write a trace for Perfetto or speedscope",
-     OPTION_IS_TEXT(struct options, trace), .commands = REPORT},
-    {"html", "FILE", "write a page for a browser: sums, timeline, stalls",
-     OPTION_IS_TEXT(struct options, html), .commands = REPORT},
+    {"Selection (RANGE is 5, 5-9, 5- or -9)", .kind = OPTION_HEADING},
+
+    {"vat", "ID|NAME", "select deliveries to this vat (may be repeated)",
+     OPTION_IS_LIST(struct options, selection.vats), .commands = READERS | PROFILE},
+    {"kind", "KIND|METHOD",
+     "select deliveries of this kind (message, notify, ...) or method (may be repeated)",
+     OPTION_IS_LIST(struct options, selection.kinds), .commands = READERS | PROFILE},
+    {"crank", "RANGE", "select deliveries in these cranks",
+     OPTION_IS_OTHER(struct options, selection.cranks, selection_take_range),
+     .commands = READERS | PROFILE},
+    {"block", "RANGE", "select deliveries in these blocks of a chain", SELECTION_RANGE(blocks)},
+    {"run", "RANGE", "select deliveries in these runs of the kernel, counted from 1",
+     SELECTION_RANGE(runs)},
+    {"since", "TIME",
+     "select deliveries that began at TIME or later: 1795219394.5 or 2026-11-21T00:03:14Z",
+     OPTION_IS_OTHER(struct options, selection.times, selection_take_since), .commands = READERS},
+    {"until", "TIME", "select deliveries that began at TIME or earlier",
+     OPTION_IS_OTHER(struct options, selection.times, selection_take_until), .commands = READERS},
+    {"min-duration", "TIME",
+     "select deliveries that took at least 0.5, 0.5s, 20ms or 300us; of stalls: the least time "
+     "lost (default: 1ms)",
+     OPTION_IS_OTHER(struct options, selection.minimum, selection_take_duration),
+     .commands = READERS},
+    {"strict", .help = "fail at a line that is not a slog line (default: skip and count it)",
+     OPTION_IS_FLAG(struct options, strict), .commands = READERS},
+    {"jobs", "N", "read with N threads, up to 64 (default: one per CPU, at most 4)",
+     OPTION_IS_NUMBER(struct options, jobs, 1, DECODER_MOST_JOBS), .commands = READERS},
+
+    {"Order", .kind = OPTION_HEADING},
+
+    {"sort", "COLUMN",
+     "sort by total, pipe, worker, kernel, unattributed, between, compute, instructions, "
+     "blockCost, gasBurnt, gas, syscalls, consoles, start, crank, delivery, block, replay, "
+     "overrun or queued, descending; or by vat, name, kind, method, description or status, "
+     "ascending",
+     OPTION_IS_OTHER(struct options, sort, take_sort), .commands = REPORT},
+    {"reverse", .help = "reverse the order; requires --sort or --top",
+     OPTION_IS_FLAG(struct options, reverse), .commands = REPORT},
+    {"top", "N", "list only the first N (default: 20; of deliveries: all)",
+     OPTION_IS_NUMBER(struct options, top, 1, SIZE_MAX), .commands = LISTS | PROFILE},
+
+    {"Contents", .kind = OPTION_HEADING},
+
+    {"by", "GROUPS",
+     "print these groups, separated by commas: all, replay, vat, kind, method, syscall, block, "
+     "run, phase, growth (default: all of them but block and run); of a profile one of function, "
+     "line, vat, method, delivery (default: function)",
+     .kind = OPTION_OTHER, .take = take_by, .commands = SUMS | PROFILE, .words = by_words},
+    {"causes", .help = "print which delivery caused which, and how long each waited",
+     OPTION_IS_FLAG(struct options, causes), .commands = REPORT | 1 << COMMAND_SUMMARY},
+    {"gas", "MODEL",
+     "price each delivery by this gas model: a JSON file with the weights computron, instruction, "
+     "syscall, byteRead, byteWritten and blockCost",
+     OPTION_IS_OTHER(struct options, gas, take_gas), .given = offsetof(struct options, priced),
+     .commands = REPORT | 1 << COMMAND_SUMMARY | 1 << COMMAND_ROWS},
     {"profile", "FILE",
-     "show what functions took on that page, when they ran in that trace, or made others wait, "
-     "from "
-     "a profile of gaspipe run, replay or trace; may be given more than once",
+     "add the functions of a profile of gaspipe run, replay or trace (may be repeated); the "
+     "report requires --html or --trace",
      OPTION_IS_LIST(struct options, profiles), .commands = REPORT | 1 << COMMAND_WAITS},
+    {"against", "FILE", "print what changed since this profile",
+     OPTION_IS_TEXT(struct options, against), .commands = PROFILE},
+    {"bundles", .help = "keep the bundles of vats, which gaspipe replay needs",
+     OPTION_IS_FLAG(struct options, bundles), .commands = 1 << COMMAND_EXTRACT},
+
+    {"Output", .kind = OPTION_HEADING},
+
+    {"json", .help = "print JSON lines", OPTION_IS_FLAG(struct options, json),
+     .commands = PRINTERS},
+    {"csv", .help = "print comma-separated values", OPTION_IS_FLAG(struct options, csv),
+     .commands = REPORT | SUMS},
+    {"folded", .help = "print folded stacks; with --against: before and now",
+     OPTION_IS_FLAG(struct options, folded), .commands = PROFILE},
+    {"flame", "FILE", "draw a flame graph, SVG; with --against: of the difference",
+     OPTION_IS_TEXT(struct options, flame), .commands = PROFILE},
+    {"trace", "FILE",
+     "write a trace for Perfetto or speedscope; print nothing without --json or --csv",
+     OPTION_IS_TEXT(struct options, trace), .commands = REPORT},
+    {"html", "FILE", "write a page for a browser; print nothing without --json or --csv",
+     OPTION_IS_TEXT(struct options, html), .commands = REPORT},
     {"otlp", "URL|FILE",
-     "send OpenTelemetry spans to a collector, or write the requests to a file to be sent later; "
-     "with any of these three, nothing is printed unless --json or --csv is given",
+     "send OpenTelemetry spans to a collector, or write the requests to FILE; print nothing "
+     "without "
+     "--json or --csv",
      OPTION_IS_TEXT(struct options, otlp), .commands = REPORT},
+    {"histograms", "FILE", "write histograms that slogreport merge combines",
+     OPTION_IS_TEXT(struct options, histograms), .commands = SUMS},
+    {"out", "DIR", "write the tables into DIR, which is created if absent",
+     OPTION_IS_TEXT(struct options, out), .commands = 1 << COMMAND_ROWS | 1 << COMMAND_MERGE},
     {"metrics", "FILE",
      "write metrics for Prometheus, as node_exporter's textfile collector reads them",
      OPTION_IS_TEXT(struct options, metrics), .commands = REPORT},
     {"listen", "[ADDRESS:]PORT",
-     "with --follow: serve these metrics at http://127.0.0.1:PORT/metrics",
+     "serve the metrics at http://127.0.0.1:PORT/metrics; requires --follow",
      OPTION_IS_TEXT(struct options, listen), .commands = REPORT},
-    {"follow", .help = "keep reading the last file as it grows",
+    {"follow", .help = "continue to read the last file as it grows",
      OPTION_IS_FLAG(struct options, follow), .commands = REPORT},
-    {"jobs", "N", "read with N threads (default: one for each core, at most four)",
-     OPTION_IS_NUMBER(struct options, jobs, 1, DECODER_MOST_JOBS), .commands = READERS},
-    {"causes", .help = "say which delivery caused which, and how long each waited",
-     OPTION_IS_FLAG(struct options, causes), .commands = REPORT | 1 << COMMAND_SUMMARY},
-    {"gas", "MODEL",
-     "price each delivery by this gas model, a JSON file with the weights computron, instruction, "
-     "syscall, byteRead, byteWritten and blockCost",
-     OPTION_IS_OTHER(struct options, gas, take_gas), .given = offsetof(struct options, priced),
-     .commands = REPORT | 1 << COMMAND_SUMMARY | 1 << COMMAND_ROWS},
-    {"out", "DIR", "write the tables into this folder", OPTION_IS_TEXT(struct options, out),
-     .commands = 1 << COMMAND_ROWS | 1 << COMMAND_MERGE},
-    {"bundles", .help = "keep the bundles of vats, for gaspipe replay",
-     OPTION_IS_FLAG(struct options, bundles), .commands = 1 << COMMAND_EXTRACT},
-    {"strict", .help = "treat a line that is not a slog line as an error",
-     OPTION_IS_FLAG(struct options, strict), .commands = READERS},
-
-    {"Selecting (RANGE is 5, 5-9, 5- or -9; --vat and --kind may be repeated)",
-     .kind = OPTION_HEADING},
-    {"vat", "ID|NAME", "deliveries to this vat", OPTION_IS_LIST(struct options, selection.vats),
-     .commands = READERS | PROFILE},
-    {"kind", "KIND|METHOD", "of this kind (message, notify, ...) or method",
-     OPTION_IS_LIST(struct options, selection.kinds), .commands = READERS | PROFILE},
-    {"crank", "RANGE", "in these cranks",
-     OPTION_IS_OTHER(struct options, selection.cranks, selection_take_range),
-     .commands = READERS | PROFILE},
-    {"block", "RANGE", "in these blocks", SELECTION_RANGE(blocks)},
-    {"run", "RANGE", "in these runs of the kernel, from 1", SELECTION_RANGE(runs)},
-    {"since", "TIME", "from this time on: 1795219394.5 or 2026-11-21T00:03:14Z",
-     OPTION_IS_OTHER(struct options, selection.times, selection_take_since), .commands = READERS},
-    {"until", "TIME", "up to this time",
-     OPTION_IS_OTHER(struct options, selection.times, selection_take_until), .commands = READERS},
-    {"min-duration", "TIME",
-     "that took at least 0.5, 20ms or 300us; for stalls, the least time lost (1ms)",
-     OPTION_IS_OTHER(struct options, selection.minimum, selection_take_duration),
-     .commands = READERS},
-
-    {"Each delivery", .kind = OPTION_HEADING},
-    {"sort", "COLUMN",
-     "in descending order: total, pipe, worker, kernel, unattributed, between, compute, "
-     "instructions, blockCost, gasBurnt, gas, syscalls, consoles, start, crank, delivery, block, "
-     "replay, "
-     "overrun, "
-     "queued; in ascending order: vat, name, kind, method, description, status",
-     OPTION_IS_OTHER(struct options, sort, take_sort), .commands = REPORT},
-    {"reverse", .help = "reverse the order", OPTION_IS_FLAG(struct options, reverse),
-     .commands = REPORT},
-    {"top", "N",
-     "only the first N, by total if --sort is not given; for compare, stalls, runs and profile, "
-     "how "
-     "many to list (20)",
-     OPTION_IS_NUMBER(struct options, top, 1, SIZE_MAX), .commands = LISTS | PROFILE},
-
-    {"Sums", .kind = OPTION_HEADING},
-    {"by", "GROUPS",
-     "of all, replay, vat, kind, method, syscall, block, run, phase, growth (default: all but "
-     "block and run); of a profile: function (default), line, vat, method or delivery",
-     .kind = OPTION_OTHER, .take = take_by, .commands = SUMS | PROFILE, .words = by_words},
-    {"histograms", "FILE", "write what `slogreport merge` can combine",
-     OPTION_IS_TEXT(struct options, histograms), .commands = SUMS},
-
-    {"Profiles", .kind = OPTION_HEADING},
-    {"against", "FILE", "what changed since this profile", OPTION_IS_TEXT(struct options, against),
-     .commands = PROFILE},
-    {"folded", .help = "print the sums of folded stacks; with --against before and now",
-     OPTION_IS_FLAG(struct options, folded), .commands = PROFILE},
-    {"flame", "FILE", "draw a flame graph of folded stacks, SVG; with --against the difference",
-     OPTION_IS_TEXT(struct options, flame), .commands = PROFILE},
-
-    {"Help", .kind = OPTION_HEADING},
 };
 
-const struct option_table options_table = {
-    .program = "slogreport",
-    .usage =
-        "usage: slogreport [options] FILE|- ...            each delivery\n"
-        "       slogreport summary [options] FILE|- ...    sums and percentiles\n"
-        "       slogreport merge [options] HISTOGRAMS ...  sums of --histograms files\n"
-        "       slogreport merge --out DIR FOLDER ...      the tables of rows, as one\n"
-        "       slogreport compare [options] A B ...       the same deliveries in several files\n"
-        "       slogreport stalls [options] FILE|- ...     what took longer than its like\n"
-        "       slogreport runs [options] FILE|- ...       what one thing from outside caused\n"
-        "       slogreport waits [options] FILE|- ...      who waited for whom in the queue\n"
-        "       slogreport extract [options] FILE|- ...    a smaller slogfile\n"
-        "       slogreport rows --out DIR FILE|- ...       tables for databases\n"
-        "       slogreport profile [options] PROFILE ...   sums of gaspipe's profiles\n"
-        "       slogreport --completion bash               a completion script\n"
-        "\n"
-        "Shows where the time of deliveries in slogfiles, SwingSet's or gaspipe's, went: the "
-        "pipe, the worker or the kernel. Files may be plain, gzip or Zstandard; several are "
-        "read as one sequence, in the order in which they begin.",
-    .ending =
-        "Exit status: 0 success, 1 compare found a divergence, 2 usage, 3 bad input, 4 system "
-        "failure.\n"
-        "See slogreport(1).",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof *rows,
+#define TABLE(command_, name, title, usage_text)                                                   \
+    [command_] = {                                                                                 \
+        .program = "slogreport",                                                                   \
+        .command = (name),                                                                         \
+        .usage = usage_text, /* NOLINT(bugprone-macro-parentheses) */                              \
+        .ending = ENDING,                                                                          \
+        .rows = rows,                                                                              \
+        .row_count = sizeof rows / sizeof *rows,                                                   \
+        .command_bit = 1U << (command_),                                                           \
+        .command_title = (title),                                                                  \
+    }
+#define COMMAND_TABLE(command_, name, arguments, text)                                             \
+    TABLE(command_, name, name, "usage: slogreport " name " [options] " arguments "\n\n" text "\n")
+#define ENDING                                                                                     \
+    "Exit status: 0 success, 1 compare found a divergence, 2 usage, 3 bad input, 4 system "        \
+    "failure."
+
+const struct option_table options_tables[COMMAND_COUNT] = {
+    TABLE(COMMAND_REPORT, NULL, "the report of each delivery",
+          "usage: slogreport [options] FILE|- ...\n"
+          "       slogreport COMMAND [options] FILE|- ...\n"
+          "\n"
+          "Shows where the time of deliveries in slogfiles, SwingSet's or gaspipe's, went: the "
+          "pipe, the worker or the kernel. Files may be plain, gzip or Zstandard; several are "
+          "read as one sequence, in the order in which they begin.\n"
+          "\n"
+          "Without a command it reports each delivery. Commands:\n"
+          "  summary   print sums and percentiles by vat, kind, method, ...\n"
+          "  merge     combine histograms of summary, or tables of rows\n"
+          "  compare   compare the same deliveries in several files\n"
+          "  stalls    list spans that took far longer than similar ones\n"
+          "  runs      list what one event from outside caused\n"
+          "  waits     show which deliveries waited in the queue, and for which\n"
+          "  extract   print a smaller slogfile\n"
+          "  rows      write tables for databases\n"
+          "  profile   add up profiles of gaspipe\n"
+          "  help      open the manual page, or that of a command\n"
+          "slogreport COMMAND --help lists the options of a command.\n"),
+    COMMAND_TABLE(COMMAND_SUMMARY, "summary", "FILE|- ...",
+                  "Prints the count, sum, share, median, 90th and 99th percentile and maximum of "
+                  "what deliveries took, by groups."),
+    COMMAND_TABLE(COMMAND_MERGE, "merge",
+                  "HISTOGRAMS ...\n       slogreport merge --out DIR DIR ...",
+                  "Combines files of summary --histograms into one summary, or with --out the "
+                  "tables of slogreport rows."),
+    COMMAND_TABLE(COMMAND_COMPARE, "compare", "A B ...",
+                  "Compares the deliveries of several slogfiles: outcomes, costs and times."),
+    COMMAND_TABLE(COMMAND_STALLS, "stalls", "FILE|- ...",
+                  "Lists the spans of time that took far longer than similar ones, with the "
+                  "largest loss first."),
+    COMMAND_TABLE(COMMAND_RUNS, "runs", "FILE|- ...",
+                  "Lists the runs that took longest: all deliveries that follow from one event "
+                  "from outside."),
+    COMMAND_TABLE(COMMAND_EXTRACT, "extract", "FILE|- ...",
+                  "Prints the slog lines of the selected deliveries."),
+    COMMAND_TABLE(COMMAND_ROWS, "rows", "--out DIR FILE|- ...",
+                  "Writes a table of deliveries and a table of syscalls, as CSV."),
+    COMMAND_TABLE(COMMAND_PROFILE, "profile", "PROFILE ...",
+                  "Adds up profiles of gaspipe run, replay and trace, by function or other "
+                  "groups."),
+    COMMAND_TABLE(COMMAND_WAITS, "waits", "FILE|- ...",
+                  "Shows how long deliveries waited in the queue and which deliveries ran "
+                  "meanwhile."),
 };
 
 /* As many as there are cores, but no more than the model can keep up with. */
@@ -301,13 +335,12 @@ static unsigned usual_jobs(void)
     return cores < 1 ? 1 : cores < ENOUGH ? (unsigned)cores : ENOUGH;
 }
 
-/* The command of this name; COMMAND_COUNT: there is none. */
-static enum command find_command(const char *name)
+enum command options_command(const char *name)
 {
     int command = 0;
 
-    while (command < COMMAND_COUNT &&
-           (command_names[command] == NULL || strcmp(name, command_names[command]) != 0))
+    while (command < COMMAND_COUNT && (options_tables[command].command == NULL ||
+                                       strcmp(name, options_tables[command].command) != 0))
         command++;
     return (enum command)command;
 }
@@ -316,7 +349,7 @@ static enum command find_command(const char *name)
 static int check_files(const struct options *options, struct error *error)
 {
     for (char *const *file = options->files; *file != NULL; file++) {
-        if (options->command == COMMAND_REPORT && find_command(*file) != COMMAND_COUNT)
+        if (options->command == COMMAND_REPORT && options_command(*file) != COMMAND_COUNT)
             return error_set(error, ERROR_USAGE,
                              "%s comes before all options, slogreport %s [options] FILE; "
                              "a file of that name is ./%s",
@@ -371,7 +404,7 @@ static int check(struct options *options, struct error *error)
 /* A command's name comes first; a file of such a name is ./summary. */
 static enum command take_command(int argc, char **argv)
 {
-    enum command command = argc > 1 ? find_command(argv[1]) : COMMAND_COUNT;
+    enum command command = argc > 1 ? options_command(argv[1]) : COMMAND_COUNT;
 
     return command != COMMAND_COUNT ? command : COMMAND_REPORT;
 }
@@ -379,7 +412,6 @@ static enum command take_command(int argc, char **argv)
 enum option_result options_parse(int argc, char **argv, struct options *options,
                                  struct error *error)
 {
-    struct option_table table = options_table;
     enum option_result result;
     int named;
 
@@ -387,9 +419,8 @@ enum option_result options_parse(int argc, char **argv, struct options *options,
     for (int kind = 0; kind < GROUP_KINDS; kind++)
         options->by[kind] = kind != GROUP_BLOCK && kind != GROUP_RUN;
     named = options->command != COMMAND_REPORT;
-    table.command_bit = 1U << options->command;
-    table.command_title = named ? command_names[options->command] : "the report of each delivery";
-    result = option_parse(&table, argc - named, argv + named, options, &options->files, error);
+    result = option_parse(&options_tables[options->command], argc - named, argv + named, options,
+                          &options->files, error);
     if (result == OPTION_TAKEN && check(options, error) != 0)
         return OPTION_FAILED;
     return result;
@@ -397,12 +428,13 @@ enum option_result options_parse(int argc, char **argv, struct options *options,
 
 int options_complete(int argc, char **argv)
 {
-    struct option_command completed[COMMAND_COUNT + 1] = {0};
+    struct option_command completed[COMMAND_COUNT + 2] = {0};
 
     for (int command = 0; command < COMMAND_COUNT; command++)
-        completed[command] =
-            (struct option_command){command_names[command], &options_table, 1U << command};
-    return option_complete_command(options_table.program, completed, argc, argv);
+        completed[command] = (struct option_command){.name = options_tables[command].command,
+                                                     .table = &options_tables[command]};
+    completed[COMMAND_COUNT].name = "help";
+    return option_complete_command("slogreport", completed, argc, argv);
 }
 
 void options_free(struct options *options)

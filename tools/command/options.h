@@ -67,9 +67,12 @@ enum option_result options_parse(int argc, char **argv, struct options *options,
                                  struct error *error);
 void options_free(struct options *options);
 
-/* `slogreport --completion bash`: the exit status; -1: the command line is another one. */
+/* The command of this name, or COMMAND_COUNT. */
+enum command options_command(const char *name);
+
+/* `slogreport --completion SHELL`: the exit status; -1: the command line is another one. */
 int options_complete(int argc, char **argv);
 
-extern const struct option_table options_table;
+extern const struct option_table options_tables[COMMAND_COUNT];
 
 #endif

@@ -55,7 +55,7 @@ static const struct option_row rows[] = {
 
 static const struct option_table table = {
     .program = "program",
-    .usage = "usage: program [options] FILE",
+    .usage = "usage: program [options] FILE\n",
     .ending = "Exit status: 0.",
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,
@@ -209,6 +209,8 @@ static void test_help(void **state)
                  "  --place N                 where\n"
                  "  --colour-of-the-whole red|green\n"
                  "                            which\n"
+                 "\n"
+                 "Help:\n"
                  "  --help                    print this and exit\n"
                  "  --version                 print the version and exit\n"
                  "\n"
