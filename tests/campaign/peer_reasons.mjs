@@ -9,6 +9,7 @@ const differingPart = (ours, theirs) => {
 };
 
 const withoutZeros = text => text.replace(/(\.\d*?)0+(?=\D|$)/g, '$1').replace(/\.(?=\D|$)/g, '').replace(/"\d+(?=,|$)/g, '"');
+const withoutBigInts = text => text.replace(/-?\d+n/g, 'n');
 const slashes = text => text.replace(/\\+\//g, '/').replace(/"\d+(?=,|$)/g, '"');
 
 const reasons = [
@@ -33,6 +34,8 @@ const reasons = [
     'a nesting that depends on its C stack',
     ({ ours, theirs, part }) => /stack overflow/.test(part[1]) || (/^Stack meter/.test(ours.error) && /stack overflow/.test(theirs.result)),
   ],
+  ['shifts, sizes and powers of BigInts', ({ part }) => /\d+n/.test(part[0]) && withoutBigInts(part[0]) === withoutBigInts(part[1])],
+  ['integers of Math.fround', ({ part, source }) => /Math\.fround/.test(source) && /\d{8}/.test(part[0]) && /\d{8}/.test(part[1])],
   ['views that begin behind their buffer', ({ part }) => /too small TypedArray/.test(part[1])],
 ];
 

@@ -102,8 +102,26 @@ const KINDS = [
   () => `[${pick(STRINGS)}, ${pick(STRINGS)}, ${pick(STRINGS)}].sort()`,
   () => `Object.prototype.toString.call(${any()}) + (${pick(FUNCTIONS)}).name + (${pick(FUNCTIONS)}).length`,
 ];
+// BigInts of up to some thousand bits, with words at which carries and estimates of quotients go wrong.
+const WORDS = ['00000000', 'ffffffff', '80000000', '00000001', '7fffffff'];
+const word = () => (below(3) ? below(2 ** 24).toString(16).padStart(6, '0') + below(256).toString(16).padStart(2, '0') : pick(WORDS));
+const bigInt = () => `${pick(['', '-'])}0x${Array.from(Array(1 + below(pick([2, 4, 10, 60]))), word).join('')}n`;
+// To the right: beyond a size that no BigInt has, the other direction ends the vat.
+const shift = () => pick([`${below(200)}n`, `-${below(200)}n`, `${32 * below(60)}n`, '2n ** 32n', '2n ** 40n + 1n']);
+const BIG_INTS = [
+  () => `(${bigInt()}) ${pick(names('* / % + - & | ^ < == >='))} (${bigInt()})`,
+  () => `(${bigInt()}) >> (${shift()})`,
+  () => `(${bigInt()}) << -(${shift()})`,
+  () => `[~${bigInt()}, (${bigInt()}).toString(${2 + below(35)}), BigInt(Number(BigInt.asIntN(1000, ${bigInt()}))), BigInt.asIntN(80, ${bigInt()}) ** ${below(20)}n]`,
+  () => `BigInt(Number((1n << ${54 + below(200)}n) + (${below(8)}n << ${below(64)}n) + ${below(3) - 1}n))`,
+  () => `BigInt.as${pick(['Int', 'Uint'])}N(${pick([below(4000), 32 * below(20), 63 + below(3)])}, ${bigInt()})`,
+  () => `[new BigInt64Array([${bigInt()}])[0], new BigUint64Array([${bigInt()}])[0]]`,
+  () => `[BigInt(String(${bigInt()})), BigInt('0o${below(2 ** 24).toString(8)}'), BigInt('${pick(['-', '+', ' -7 ', '0x', '-0x1', '1n', ''])}')]`,
+  () => `(a => (b => (a / b) * b + (a % b) === a)(${bigInt()}))(${bigInt()})`,
+];
+KINDS.push(() => pick(BIG_INTS)());
 // What the first kinds call has the most functions.
-const WEIGHTS = [0, 0, 0, 0, 2, 2, 2, 2, 7, 7, 7];
+const WEIGHTS = [0, 0, 0, 0, 2, 2, 2, 2, 7, 7, 7, KINDS.length - 1];
 const source = () => (below(2) ? KINDS[pick(WEIGHTS)] : pick(KINDS))();
 
 // ---- the same for both --------------------------------------------------------------------------

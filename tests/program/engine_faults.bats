@@ -103,9 +103,11 @@ null
 ["aab","a"]'
 }
 
-@test "parameters, RegExps, digits of numbers, empty JSON and positions in strings are the language's" {
-    everywhere language names escapes negated sources texts
+@test "parameters, RegExps, digits of numbers, BigInts and positions in strings are the language's" {
+    everywhere language names escapes negated sources texts bigints
     assert_equal "$(jq -c '.[:2]' first)" '["ok",null]
+["ok","ok"]
+["ok","ok"]
 ["ok","ok"]
 ["ok","ok"]
 ["ok","ok"]

@@ -79,3 +79,24 @@ export const texts = () => {
   is('a place', ['abc'.charAt(1.9), 'abc'.charAt(-0.5), 'abc'.charAt('2'), 'abc'.charAt(NaN)], 'b,a,c,a');
   return 'ok';
 };
+
+export const bigints = () => {
+  is('shifts that drop nothing', [-4n >> 1n, -(2n ** 64n) >> 64n, -(2n ** 32n) << -32n, -(2n ** 40n) >> 39n], '-2,-1,-1,-2');
+  is('shifts that drop bits', [-5n >> 1n, -1n >> 40n, -(2n ** 64n) - 1n >> 64n], '-3,-1,-2');
+  is('distances of two words', [5n >> 2n ** 32n, -5n >> 2n ** 40n, 5n << -(2n ** 32n), 0n << 2n ** 40n], '0,-1,0,0');
+  is('an intermediate zero', [BigInt.asUintN(63, -(2n ** 63n)), BigInt.asUintN(32, -(2n ** 70n)), BigInt.asIntN(64, -(2n ** 64n))], '0,0,0');
+  is('the smallest of 64 bits', [new BigInt64Array([2n ** 63n])[0], BigInt.asIntN(64, 2n ** 63n)], '-9223372036854775808,-9223372036854775808');
+  is('powers', [1n ** 2n ** 40n, (-1n) ** (2n ** 40n + 1n), 0n ** 2n ** 40n, 0n ** 0n], '1,-1,0,1');
+  is('rounded down', Number(2n ** 117n + 2n ** 64n), 2 ** 117);
+  is('rounded up', Number(2n ** 117n + 2n ** 64n + 1n) - 2 ** 117, 2 ** 65);
+  is('rounded to even', Number(2n ** 117n + 3n * 2n ** 64n) - 2 ** 117, 2 ** 66);
+  is('beyond numbers', [Number(2n ** 1024n), Number(-(2n ** 1023n)) === -(2 ** 1023)], 'Infinity,true');
+  is('fround', [Math.fround(123456789), Math.fround(-16777217), Math.fround(16777216)], '123456792,-16777216,16777216');
+  for (const text of ['-', '+', ' - ', '0x', '-0x1', '1n'])
+    try {
+      is(`BigInt('${text}')`, BigInt(text), 'nothing');
+    } catch (error) {
+      is(`BigInt('${text}')`, error.name, 'SyntaxError');
+    }
+  return 'ok';
+};
