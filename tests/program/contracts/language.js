@@ -100,3 +100,40 @@ export const bigints = () => {
     }
   return 'ok';
 };
+
+// The indices that can be written after Object.freeze().
+const writable = array => {
+  Object.freeze(array);
+  return array.filter((item, i) => {
+    try {
+      array[i] = -1;
+    } catch {
+      return false;
+    }
+    return true;
+  });
+};
+
+export const items = () => {
+  const made = () => Array.from({ length: 4 }, (_, i) => i);
+  const changed = change => {
+    const array = made();
+    change(array);
+    return array;
+  };
+  const arrays = {
+    made: made(),
+    grown: changed(array => (array.length = 6)),
+    cut: changed(array => (array.length = 2)),
+    deleted: changed(array => delete array[1]),
+    extended: changed(array => (array[7] = 7)),
+    spliced: changed(array => array.splice(1, 1, 8, 9)),
+    mapped: made().map(item => item),
+    joined: made().concat(made()),
+    own: class extends Array {}.from({ length: 3 }, (_, i) => i),
+  };
+  is('keys', Object.values(arrays).map(array => Object.keys(array).join('')), '0123,0123,01,023,01237,01234,0123,01234567,012');
+  for (const [name, array] of Object.entries(arrays)) is(name, writable(array), '');
+  is('hardened', harden(made()) && writable(harden({ list: made() }).list), '');
+  return 'ok';
+};
