@@ -240,12 +240,13 @@ END
     assert_output_has "\"value\":\"$(seq 0 49 | tr -d '\n')\""
 }
 
-# sanitized FILE EVERY: runs the file in the worker whose engine is sanitized, and which collects garbage at
-# every EVERY-th allocation.
+# sanitized FILE EVERY: runs the file in the worker whose engine is sanitized, which collects garbage at
+# every EVERY-th allocation, and writes a snapshot at the end.
 sanitized() {
-    send "$(cat "$1")" > frames
-    XS_COLLECT_EVERY=$2 ASAN_OPTIONS=detect_leaks=0 "$BUILD/xs-sanitized/gaspipe-worker" 3< frames 4> replies \
+    { send "$(cat "$1")" && printf '3:w@7,'; } > frames
+    XS_COLLECT_EVERY=$2 ASAN_OPTIONS=detect_leaks=0 "$BUILD/xs-sanitized/gaspipe-worker" 3< frames 4> replies 7> snapshot \
         > said 2>&1 || fail "$1: $(cat said)"
+    [ -s snapshot ] || fail "$1: no snapshot"
     run cat said
     assert_output_lacks Sanitizer
 }
