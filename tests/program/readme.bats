@@ -125,6 +125,16 @@ document_in_checkout() {
     document_in_checkout docs/contracts.md
 }
 
+@test "docs/compiled-meter.md" {
+    [ -x "$ROOT/build/gaspipe-c++" ] || skip 'make metered was not run'
+    [ "$BUILD" = "$ROOT/build" ] || skip 'the meter is not next to the ordinary gaspipe'
+    document_in_checkout docs/compiled-meter.md
+}
+
+@test "docs/counting.md" {
+    document_in_checkout docs/counting.md
+}
+
 @test "docs/setting-prices.md" {
     document_in_checkout docs/setting-prices.md
 }
