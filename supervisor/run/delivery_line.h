@@ -12,7 +12,7 @@
 #include "supervisor/run/delivery_input.h"
 #include "supervisor/run/line_results.h"
 #include "supervisor/schedule/log/smallcaps.h"
-#include "supervisor/schedule/speculation/speculation.h"
+#include "supervisor/schedule/speculation.h"
 
 /*
  * One line of the input, checked. A message to a vat's root object is short,

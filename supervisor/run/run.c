@@ -210,7 +210,7 @@ static void run_on_signal(struct stop_signals *signals, int number)
 {
     struct run *run = signals->context;
 
-    scheduler_hurry(run->scheduler);
+    scheduler_shorten_timeout(run->scheduler);
     /* The work is done; another status would have the run started again for nothing. */
     if (run->ending)
         return;

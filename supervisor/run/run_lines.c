@@ -293,7 +293,7 @@ static void deliver_batch(struct run_lines *lines)
         input_place_keep_batch(&lines->place, 0, &error) != 0)
         fail_lines(lines, &error);
     else
-        scheduler_go(lines->scheduler);
+        scheduler_run(lines->scheduler);
 }
 
 static void update_upcoming(struct run_lines *lines)

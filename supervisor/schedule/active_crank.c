@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/schedule/active_crank.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/json/json_value.h"
@@ -69,12 +70,91 @@ struct kernel_listener active_crank_kernel_listener(struct active_crank *crank)
     };
 }
 
+/* ---- what the kernel knows of its vats, for the warehouse ---- */
+
+int active_crank_register(const struct active_crank *crank, const struct kernel_vat *vat,
+                          struct error *error)
+{
+    const struct warehouse_vat described = {
+        .id = vat->id,
+        .name = vat->name,
+        .bundle_id = vat->bundle_id,
+        .dynamic = vat->dynamic,
+        .incarnation = vat->incarnation,
+        .first_delivery = vat->first_delivery,
+        .deliveries = vat->deliveries,
+        .limits = vat->limits,
+    };
+
+    if (vat->limits.instructions > 0 && !crank->counted)
+        return error_set(error, ERROR_INPUT,
+                         "vat %s was made with --max-instructions %" PRId64
+                         ", which only --counter qemu can enforce",
+                         vat->name, vat->limits.instructions);
+    if (vat->limits.cost > 0 && !crank->metered)
+        return error_set(error, ERROR_INPUT,
+                         "vat %s was made with --max-cost %" PRId64
+                         ", which only --counter compiled can enforce",
+                         vat->name, vat->limits.cost);
+    return warehouse_set_vat(crank->warehouse, &described, error);
+}
+
+static int register_living(const struct active_crank *crank, int64_t vat, bool *lives,
+                           struct error *error)
+{
+    struct kernel_vat described;
+    int result = kernel_vat_get(crank->kernel, vat, &described, lives, error);
+
+    if (result != 0 || !*lives)
+        return result;
+    result = active_crank_register(crank, &described, error);
+    kernel_vat_free(&described);
+    return result;
+}
+
+int active_crank_update_vat(const struct active_crank *crank, int64_t vat, struct error *error)
+{
+    bool lives;
+
+    return register_living(crank, vat, &lives, error);
+}
+
+static int register_receiver(const struct active_crank *crank,
+                             const struct kernel_delivery *delivery, struct error *error)
+{
+    bool lives = true;
+
+    if (!delivery->starts_incarnation && warehouse_knows(crank->warehouse, delivery->vat))
+        return 0;
+    if (register_living(crank, delivery->vat, &lives, error) != 0)
+        return -1;
+    return lives ? 0
+                 : error_set(error, ERROR_SYSTEM,
+                             "the kernel delivers to v%" PRId64 ", which has been terminated",
+                             delivery->vat);
+}
+
 /* ---- its beginning ---- */
 
+/* A vat that lives restarts at its next delivery. */
 static int stop_worker(struct active_crank *crank, int64_t vat, struct error *error)
 {
-    crank->route.withdraw(crank->route.context, vat);
-    return vat_registrar_stop(crank->registrar, vat, error);
+    struct kernel_vat described;
+    bool lives;
+    int result;
+
+    if (crank->speculation != NULL)
+        speculation_withdraw(crank->speculation, vat);
+    if (kernel_vat_get(crank->kernel, vat, &described, &lives, error) != 0)
+        return -1;
+    if (!lives) {
+        warehouse_remove(crank->warehouse, vat);
+        return 0;
+    }
+    warehouse_evict(crank->warehouse, vat);
+    result = active_crank_register(crank, &described, error);
+    kernel_vat_free(&described);
+    return result;
 }
 
 static int end_crank(struct active_crank *crank, const struct kernel_crank_end *end,
@@ -99,16 +179,18 @@ int active_crank_next(struct active_crank *crank, struct kernel_step *step, stru
 int active_crank_deliver(struct active_crank *crank, const struct kernel_delivery *delivery,
                          struct error *error)
 {
-    if (vat_registrar_prepare(crank->registrar, delivery, error) != 0)
+    if (register_receiver(crank, delivery, error) != 0)
         return -1;
     crank->delivery = *delivery;
-    delivery_log_begin(&crank->log, delivery,
-                       warehouse_name(crank->registrar->warehouse, delivery->vat));
+    delivery_log_begin(&crank->log, delivery, warehouse_name(crank->warehouse, delivery->vat));
     if (delivery_log_check(&crank->log, error) != 0)
         return -1;
     crank->delivering = true;
     crank->vat_terminated = false;
-    crank->route.deliver(crank->route.context, &crank->delivery);
+    if (crank->speculation != NULL)
+        speculation_begin(crank->speculation, &crank->delivery);
+    else
+        warehouse_deliver(crank->warehouse, delivery->vat, crank->delivery.vd);
     return 0;
 }
 
@@ -119,7 +201,6 @@ void active_crank_sent(struct active_crank *crank, struct stamp sent)
     delivery_log_sent(&crank->log, sent);
 }
 
-/* Shows a console call to the person at the terminal. */
 static void print_console(const char *vat_name, const struct vat_console *console)
 {
     struct buf line = {0};
@@ -138,25 +219,36 @@ static void print_console(const char *vat_name, const struct vat_console *consol
     buf_free(&line);
 }
 
-void active_crank_said(struct active_crank *crank, const struct vat_console *console,
-                       struct stamp come)
+void active_crank_console(struct active_crank *crank, const struct vat_console *console,
+                          struct stamp come)
 {
     if (delivery_log_console(&crank->log, console, come))
-        print_console(warehouse_name(crank->registrar->warehouse, crank->delivery.vat), console);
+        print_console(warehouse_name(crank->warehouse, crank->delivery.vat), console);
 }
 
+/* The worker waits, so the answer goes before the slog's line is written. */
 static void answer_vat(struct active_crank *crank, const struct kernel_syscall_texts *texts)
 {
     const struct iovec answer = {(char *)texts->vsr, strlen(texts->vsr)};
-    /* The worker waits, so the answer goes before the slog's line is made. */
-    const struct stamp answered =
-        crank->route.reply(crank->route.context, crank->delivery.vat, answer);
+    const int64_t vat = crank->delivery.vat;
+    const struct stamp answered = crank->speculation != NULL
+                                      ? speculation_reply(crank->speculation, vat, answer)
+                                      : warehouse_reply(crank->warehouse, vat, answer);
 
     delivery_log_answered(&crank->log, crank->syscall, texts, crank->syscall_come, answered);
 }
 
-void active_crank_asked(struct active_crank *crank, const struct vat_syscall *syscall,
-                        struct stamp come)
+static void refuse_syscall(struct active_crank *crank, const char *vsc, const char *reason)
+{
+    delivery_log_refused(&crank->log, vsc);
+    if (crank->speculation != NULL)
+        speculation_abort_delivery(crank->speculation, crank->delivery.vat, reason);
+    else
+        warehouse_abort_delivery(crank->warehouse, crank->delivery.vat, reason);
+}
+
+void active_crank_syscall(struct active_crank *crank, const struct vat_syscall *syscall,
+                          struct stamp come)
 {
     struct kernel_syscall_texts texts;
     struct error problem;
@@ -168,8 +260,7 @@ void active_crank_asked(struct active_crank *crank, const struct vat_syscall *sy
         answer_vat(crank, &texts);
         break;
     case KERNEL_ILLEGAL:
-        delivery_log_refused(&crank->log, texts.vsc);
-        crank->route.condemn(crank->route.context, crank->delivery.vat, problem.text);
+        refuse_syscall(crank, texts.vsc, problem.text);
         break;
     case KERNEL_BROKEN:
         delivery_log_fail(&crank->log, &problem);
@@ -224,7 +315,7 @@ int active_crank_drop(struct active_crank *crank, const char *reason, unsigned t
 {
     crank->delivering = crank->before_snapshot = false;
     kernel_abandon_crank(crank->kernel);
-    delivery_log_trouble(&crank->log, reason, tries);
+    delivery_log_host_failure(&crank->log, reason, tries);
     if (delivery_log_check(&crank->log, error) != 0)
         return -1;
     return stop_worker(crank, crank->delivery.vat, error);

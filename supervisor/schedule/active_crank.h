@@ -9,26 +9,27 @@
 #include "base/stamp.h"
 #include "kernel/kernel.h"
 #include "proto/vat_message.h"
-#include "supervisor/schedule/delivery_route.h"
 #include "supervisor/schedule/log/delivery_log.h"
-#include "supervisor/schedule/vat_registrar.h"
+#include "supervisor/schedule/speculation.h"
+#include "supervisor/vats/warehouse.h"
 
 /*
- * The crank under way: takes it from the kernel, sends its deliveries to the vat's worker,
- * has the kernel perform the worker's syscalls, ends or drops it, and logs all of that.
- * Functions that return int return -1 with the error, after which nothing more may be done
- * with the crank.
+ * The crank in progress: takes it from the kernel, sends its deliveries to the vat's worker, has
+ * the kernel perform the worker's syscalls, ends or drops it, and logs all of that. Functions that
+ * return int return -1 with the error; the crank may then only be closed and freed.
  */
 struct active_crank {
     /* Set by the owner; pointers are borrowed. */
     struct kernel *kernel;
-    const struct vat_registrar *registrar;
-    struct delivery_route route;
-    const char *fingerprint; /* of the counter of instructions; NULL: none counts */
-    bool quiet;              /* what the kernel says on the console is not shown */
+    struct warehouse *warehouse;
+    struct speculation *speculation; /* NULL: one job */
+    const char *fingerprint;         /* of the counter of instructions; NULL: none counts */
+    bool counted;                    /* workers run under QEMU's counter */
+    bool metered;                    /* workers have the meter compiled in */
+    bool quiet;                      /* hides what the kernel prints on the console */
 
     struct delivery_log log;
-    bool delivering;                 /* a delivery is under way */
+    bool delivering;                 /* a delivery is in progress */
     bool before_snapshot;            /* it is the bringOutYourDead before a snapshot */
     bool vat_terminated;             /* during the delivery, with it */
     struct kernel_delivery delivery; /* the last one */
@@ -45,25 +46,37 @@ void active_crank_free(struct active_crank *crank);
 struct kernel_listener active_crank_kernel_listener(struct active_crank *crank);
 
 /*
- * Takes the next crank. With KERNEL_ROUTED it has ended; with KERNEL_DELIVERY the caller goes on
+ * Takes the next crank. With KERNEL_ROUTED it has ended; with KERNEL_DELIVERY the caller continues
  * with active_crank_deliver(&step->delivery).
  */
 int active_crank_next(struct active_crank *crank, struct kernel_step *step, struct error *error);
 
-/* Makes a delivery. Events of it, up to its end, may come before this returns. */
+/* Sends a delivery to its worker. Its events, up to its end, may come before this returns. */
 int active_crank_deliver(struct active_crank *crank, const struct kernel_delivery *delivery,
                          struct error *error);
+
+/* ---- what the kernel knows of its vats, for the warehouse ---- */
+
+/*
+ * Registers a vat, or what has changed about it. ERROR_INPUT for a vat with a limit on
+ * instructions or block cost if nothing counts them.
+ */
+int active_crank_register(const struct active_crank *crank, const struct kernel_vat *vat,
+                          struct error *error);
+
+/* The same with the kernel's description of that vat; does nothing for a terminated vat. */
+int active_crank_update_vat(const struct active_crank *crank, int64_t vat, struct error *error);
 
 /* ---- what the worker does in the delivery ---- */
 
 /* An error stays until active_crank_check(), which the caller calls next. */
 void active_crank_sent(struct active_crank *crank, struct stamp sent);
-void active_crank_said(struct active_crank *crank, const struct vat_console *console,
-                       struct stamp come);
+void active_crank_console(struct active_crank *crank, const struct vat_console *console,
+                          struct stamp come);
 
-/* Performs a syscall and answers it, or condemns the vat, which ends the delivery. */
-void active_crank_asked(struct active_crank *crank, const struct vat_syscall *syscall,
-                        struct stamp come);
+/* Performs a syscall and answers it, or aborts the delivery. */
+void active_crank_syscall(struct active_crank *crank, const struct vat_syscall *syscall,
+                          struct stamp come);
 
 int active_crank_check(const struct active_crank *crank, struct error *error);
 
@@ -71,7 +84,7 @@ int active_crank_check(const struct active_crank *crank, struct error *error);
 
 /*
  * Ends the delivery. `snapshot_due`: the caller will write a snapshot after it. With
- * ended->again the crank goes on with active_crank_deliver(&ended->delivery); otherwise the
+ * ended->again the crank continues with active_crank_deliver(&ended->delivery); otherwise the
  * crank has ended, and the workers that must stop are stopped. The report is valid until the
  * next delivery.
  */
@@ -83,7 +96,7 @@ int active_crank_end_delivery(struct active_crank *crank, const struct delivery_
 int active_crank_drop(struct active_crank *crank, const char *reason, unsigned tries,
                       struct error *error);
 
-/* Drops the crank for good: nothing more is logged. */
+/* Drops the crank, and logs nothing more. */
 void active_crank_close(struct active_crank *crank);
 
 #endif

@@ -5,34 +5,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "supervisor/schedule/log/delivery_report.h"
 #include "supervisor/vats/warehouse.h"
 
 /* What the scheduler decides by rules alone. Pure. */
 
 /* ---- snapshots ---- */
 
-/* When vats get snapshots: after how many deliveries, as SwingSet counts them. */
+/* After how many deliveries vats get snapshots, as SwingSet counts them. */
 struct snapshot_policy {
     uint64_t interval; /* from one snapshot of a vat to the next; 0: no snapshots */
     uint64_t initial;  /* up to a vat's first one */
 };
 
 /*
- * Whether a vat is due for a snapshot: its transcript has `end` deliveries, `saved_at` of them
- * in its last snapshot (-1: it has none). The worker's start counts as one more delivery.
+ * Returns true if a vat is due for a snapshot: its transcript has `end` deliveries, `saved_at` of
+ * them in its last snapshot (-1: it has none). The worker's start counts as one more delivery.
  */
 bool policy_snapshot_due(const struct snapshot_policy *policy, int64_t saved_at, int64_t end);
 
 /* ---- after a loss ---- */
 
-/*
- * What to do after a worker was lost by the host's doing, or perhaps its vat's: it was killed,
- * crashed or hung, or cannot restore its vat. The one place where that is decided. Pure.
- */
-
+/* A worker that was lost by the host's doing, or perhaps its vat's: it was killed, crashed or hung,
+ * or cannot restore its vat. */
 struct policy_loss {
-    bool in_crank;            /* a crank's delivery was under way, or waited for the worker: the
-                               * crank is run again; else only the worker is started */
+    bool in_crank; /* a crank's delivery was in progress, or waited for the worker: the crank
+                    * runs again; otherwise only the worker is started */
     enum warehouse_hope hope; /* of struct warehouse_loss, as is: */
     bool suspect;
     unsigned tries;   /* that failed in a row, at least 1 */
@@ -41,7 +39,7 @@ struct policy_loss {
 
 enum policy_action {
     POLICY_GIVE_UP,    /* end the run */
-    POLICY_QUARANTINE, /* put the vat into quarantine and go on with the others */
+    POLICY_QUARANTINE, /* put the vat into quarantine and continue with the others */
     POLICY_AGAIN,      /* after the pause */
 };
 
@@ -52,5 +50,11 @@ struct policy_decision {
 };
 
 struct policy_decision policy_after_loss(const struct policy_loss *given);
+
+/* ---- limits ---- */
+
+/* The limit that a worker met, by the reason for its end; all zeros if it met none. `limits` may be
+ * NULL. */
+struct delivery_limit policy_limit_met(const struct kernel_limits *limits, const char *reason);
 
 #endif

@@ -11,21 +11,16 @@
 #include "supervisor/schedule/commit_sync.h"
 #include "supervisor/schedule/policy.h"
 #include "supervisor/schedule/scheduler_state.h"
-#include "supervisor/schedule/speculation/speculation.h"
+#include "supervisor/schedule/speculation.h"
 #include "supervisor/schedule/startup.h"
-#include "supervisor/schedule/vat_registrar.h"
 #include "supervisor/vats/warehouse.h"
 
-/* So many cranks at most are added to a commit that waits for a snapshot: what they print waits
- * for it, too. */
-enum { CRANKS_AHEAD = 1000 };
+/* Cranks at most that are added to a commit which waits for a snapshot: their output waits, too. */
+enum { EXTRA_CRANKS_MAX = 1000 };
 
 struct scheduler {
     struct scheduler_options options;
     struct scheduler_listener listener;
-    struct warehouse *warehouse;
-    struct vat_registrar registrar;
-    struct speculation *speculation; /* NULL: one job */
     struct active_crank crank;
     struct startup startup;
     struct commit_sync sync;
@@ -45,7 +40,7 @@ static void scheduler_handle_event(struct scheduler *scheduler, enum scheduler_e
     const enum scheduler_state next = scheduler_step(scheduler->state, event);
 
     if (next == SCHEDULER_FORBIDDEN) {
-        log_line("the scheduler: event %d cannot happen in state %d", event, scheduler->state);
+        log_line("scheduler: unexpected event %d in state %d", event, scheduler->state);
         abort();
     }
     scheduler->state = next;
@@ -100,7 +95,7 @@ int scheduler_commit(struct scheduler *scheduler)
     return scheduler->state == SCHEDULER_FAILED ? -1 : 0;
 }
 
-/* While closing. Told once what is durable has been printed, which the owner drops then. */
+/* While closing. Reported after the durable results were printed; the owner drops the others. */
 static void lose_cranks(struct scheduler *scheduler, const struct error *error)
 {
     error_set(&scheduler->loss, ERROR_SYSTEM, "the last cranks are lost: %s", error->text);
@@ -133,11 +128,11 @@ static void count_crank(struct scheduler *scheduler)
     scheduler->tries = 0;
 }
 
-/* The commit would have to wait for a snapshot that is late; meanwhile cranks go on. */
+/* The commit would wait for a snapshot that is being compressed; cranks continue meanwhile. */
 static bool waits_for_snapshot(const struct scheduler *scheduler)
 {
     return store_snapshot_is_late(scheduler->options.store) &&
-           scheduler->uncommitted_cranks < scheduler->options.cranks_per_commit + CRANKS_AHEAD;
+           scheduler->uncommitted_cranks < scheduler->options.cranks_per_commit + EXTRA_CRANKS_MAX;
 }
 
 static int commit_when_full(struct scheduler *scheduler)
@@ -188,8 +183,8 @@ static void run_crank(struct scheduler *scheduler)
     }
     switch (step.work) {
     case KERNEL_ROUTED:
-        /* Nobody sees what a routing crank did before the delivery that follows: one commit
-         * takes both. */
+        /* A routing crank has no visible effect before the delivery that follows: both go into one
+         * commit. */
         count_crank(scheduler);
         return;
     case KERNEL_DELIVERY:
@@ -201,8 +196,8 @@ static void run_crank(struct scheduler *scheduler)
     }
 }
 
-/* A delivery may end within its crank and call this for the next one: a loop, since recursion would
- * make the stack grow with the number of cranks. */
+/* A loop, since a delivery may end within its crank and call this: recursion would make the stack
+ * grow with the number of cranks. */
 static void run_cranks(struct scheduler *scheduler)
 {
     if (scheduler->in_run)
@@ -213,13 +208,13 @@ static void run_cranks(struct scheduler *scheduler)
     scheduler->in_run = false;
 }
 
-void scheduler_go(struct scheduler *scheduler)
+void scheduler_run(struct scheduler *scheduler)
 {
     scheduler_handle_event(scheduler, SCHEDULER_EVENT_GO);
     run_cranks(scheduler);
 }
 
-/* After a crank, or after the snapshot behind it. */
+/* After a crank, or after its snapshot. */
 static void continue_after(struct scheduler *scheduler, enum scheduler_event event)
 {
     scheduler_handle_event(scheduler, event);
@@ -232,17 +227,17 @@ static void continue_after(struct scheduler *scheduler, enum scheduler_event eve
 static bool is_snapshot_due(const struct scheduler *scheduler, int64_t vat, int64_t end)
 {
     return policy_snapshot_due(&scheduler->options.snapshots,
-                               warehouse_saved_at(scheduler->warehouse, vat), end);
+                               warehouse_saved_at(scheduler->crank.warehouse, vat), end);
 }
 
-/* Has the vat's snapshot written if it is due. Whether it is. */
+/* Begins the vat's snapshot if it is due, which it returns. */
 static bool write_due_snapshot(struct scheduler *scheduler, int64_t vat)
 {
     struct kernel_vat described;
     struct error error;
     bool lives, due;
 
-    if (kernel_vat_get(scheduler->registrar.kernel, vat, &described, &lives, &error) != 0) {
+    if (kernel_vat_get(scheduler->crank.kernel, vat, &described, &lives, &error) != 0) {
         fail_scheduler(scheduler, &error);
         return true;
     }
@@ -252,22 +247,19 @@ static bool write_due_snapshot(struct scheduler *scheduler, int64_t vat)
     if (due && scheduler->state != SCHEDULER_STARTING)
         scheduler_handle_event(scheduler, SCHEDULER_EVENT_SNAPSHOT);
     if (due)
-        warehouse_save(scheduler->warehouse, vat);
+        warehouse_save(scheduler->crank.warehouse, vat);
     return due;
 }
 
-/* After a snapshot the vat's deliveries are numbered differently. Its worker restarts from the
- * snapshot; nothing goes on before it is ready. */
-static void scheduler_on_saved(void *context, int64_t vat)
+/* After a snapshot the vat's deliveries are numbered differently. The next crank waits until the
+ * vat's worker has restarted from it. */
+static void continue_after_save(struct scheduler *scheduler, int64_t vat)
 {
-    struct scheduler *scheduler = context;
     struct error error;
 
-    if (scheduler_has_stopped(scheduler))
-        return;
     if (scheduler->state != SCHEDULER_STARTING)
         scheduler_handle_event(scheduler, SCHEDULER_EVENT_SAVED);
-    if (vat_registrar_update(&scheduler->registrar, vat, &error) != 0)
+    if (active_crank_update_vat(&scheduler->crank, vat, &error) != 0)
         fail_scheduler(scheduler, &error);
 }
 
@@ -310,9 +302,8 @@ static void vat_arrived(struct scheduler *scheduler, int64_t vat)
     go_when_started(scheduler, result, &error);
 }
 
-static void scheduler_on_ready(void *context, int64_t vat)
+static void scheduler_vat_is_ready(struct scheduler *scheduler, int64_t vat)
 {
-    struct scheduler *scheduler = context;
     const bool starting = scheduler->state == SCHEDULER_STARTING;
 
     if (!starting && scheduler->state != SCHEDULER_SNAPSHOTTING &&
@@ -335,12 +326,12 @@ static void after_crank(struct scheduler *scheduler, bool worker_lives)
 {
     const struct kernel_delivery *delivery = &scheduler->crank.delivery;
 
-    if (worker_lives && warehouse_waits(scheduler->warehouse, delivery->vat) &&
+    if (worker_lives && warehouse_waits(scheduler->crank.warehouse, delivery->vat) &&
         is_snapshot_due(scheduler, delivery->vat, delivery->position + 1)) {
         scheduler_handle_event(scheduler, SCHEDULER_EVENT_SNAPSHOT);
-        warehouse_save(scheduler->warehouse, delivery->vat);
-        if (scheduler->speculation != NULL)
-            speculation_go_on(scheduler->speculation);
+        warehouse_save(scheduler->crank.warehouse, delivery->vat);
+        if (scheduler->crank.speculation != NULL)
+            speculation_continue(scheduler->crank.speculation);
     } else {
         continue_after(scheduler, SCHEDULER_EVENT_CRANK_ENDED);
     }
@@ -381,11 +372,10 @@ static void scheduler_on_pause_over(uv_timer_t *timer)
     run_cranks(scheduler);
 }
 
-/* What was under way, in words. */
 static void describe_work(const struct scheduler *scheduler, enum warehouse_work work, int64_t vat,
                           char *text, size_t size)
 {
-    const char *name = warehouse_name(scheduler->warehouse, vat);
+    const char *name = warehouse_name(scheduler->crank.warehouse, vat);
 
     if (work == WAREHOUSE_SNAPSHOT || work == WAREHOUSE_RESTART)
         snprintf(text, size, "vat %s, its snapshot", name);
@@ -401,13 +391,13 @@ static void give_up(struct scheduler *scheduler, const char *work, const char *r
 {
     struct error error;
 
-    error_set(&error, ERROR_SYSTEM, "%s: %s; given up after %u %s", work, reason, tries,
+    error_set(&error, ERROR_SYSTEM, "%s: %s; failed after %u %s", work, reason, tries,
               tries == 1 ? "try" : "tries");
     if (scheduler->has_new_vats || scheduler_commit(scheduler) == 0)
         fail_scheduler(scheduler, &error);
 }
 
-/* For the store, and for people, who decide what becomes of the vat. */
+/* The reason is for the operator, who decides what becomes of the vat. */
 static int queue_quarantine(struct scheduler *scheduler, int64_t vat,
                             const struct warehouse_loss *loss, struct error *error)
 {
@@ -424,12 +414,12 @@ static int queue_quarantine(struct scheduler *scheduler, int64_t vat,
     if (buf_string(&reason) == NULL)
         error_memory(error, "a reason");
     else if (scheduler_open_transaction(scheduler, error) == 0)
-        result = kernel_quarantine(scheduler->registrar.kernel, vat, reason.data, error);
+        result = kernel_quarantine(scheduler->crank.kernel, vat, reason.data, error);
     buf_free(&reason);
     return result;
 }
 
-/* The quarantine is the next crank. What was waiting for the vat's worker goes on without it. */
+/* The quarantine is the next crank. What waited for the vat's worker continues without it. */
 static void quarantine(struct scheduler *scheduler, int64_t vat, const struct warehouse_loss *loss)
 {
     struct error error;
@@ -460,18 +450,18 @@ static int drop_crank(struct scheduler *scheduler, const struct warehouse_loss *
     return 0;
 }
 
-/* In a row: of the crank or the snapshot, or at the beginning, when many start, of the vat. */
+/* In a row: of the crank or the snapshot; at the start, where many vats start, of the vat. */
 static unsigned count_try(struct scheduler *scheduler, int64_t vat)
 {
     return scheduler->state == SCHEDULER_STARTING ? startup_failed(&scheduler->startup, vat)
                                                   : ++scheduler->tries;
 }
 
-/* Where the vat's last snapshot is of no use, there may be another. */
+/* Restores from the snapshot before, if the vat's last one cannot be used. */
 static bool falls_back(struct scheduler *scheduler, int64_t vat, const struct warehouse_loss *loss,
                        const char *work)
 {
-    if (loss->work != WAREHOUSE_START || !warehouse_fall_back(scheduler->warehouse, vat))
+    if (loss->work != WAREHOUSE_START || !warehouse_fall_back(scheduler->crank.warehouse, vat))
         return false;
     log_line("%s: %s; tried again from the snapshot before", work, loss->reason);
     return true;
@@ -486,7 +476,7 @@ static void try_again(struct scheduler *scheduler, int64_t vat, bool in_crank, u
     }
     if (scheduler->state != SCHEDULER_STARTING)
         scheduler_handle_event(scheduler, SCHEDULER_EVENT_SNAPSHOT_LOST);
-    warehouse_bring(scheduler->warehouse, vat);
+    warehouse_start(scheduler->crank.warehouse, vat);
 }
 
 static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
@@ -511,8 +501,8 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
             try_again(scheduler, vat, given.in_crank, 0);
             return;
         }
-        log_line("%s: %s; given up after %u %s: the vat is in quarantine, and the others go on",
-                 text, loss->reason, given.tries, given.tries == 1 ? "try" : "tries");
+        log_line("%s: %s; failed after %u %s: the vat is in quarantine, the others continue", text,
+                 loss->reason, given.tries, given.tries == 1 ? "try" : "tries");
         quarantine(scheduler, vat, loss);
         return;
     case POLICY_GIVE_UP:
@@ -526,86 +516,27 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
     }
 }
 
-/* ---- the worker's events in a delivery, which is the active crank's ---- */
+/* ---- the warehouse's events ---- */
 
-static void check_crank(struct scheduler *scheduler)
-{
-    struct error error;
-
-    if (active_crank_check(&scheduler->crank, &error) != 0)
-        fail_scheduler(scheduler, &error);
-}
-
-static void scheduler_on_sent(void *context, int64_t vat, struct stamp sent)
-{
-    struct scheduler *scheduler = context;
-
-    (void)vat;
-    active_crank_sent(&scheduler->crank, sent);
-    check_crank(scheduler);
-}
-
-static void scheduler_on_said(void *context, int64_t vat, const struct vat_request *request,
-                              struct stamp come)
-{
-    struct scheduler *scheduler = context;
-
-    (void)vat;
-    active_crank_said(&scheduler->crank, &request->console, come);
-    check_crank(scheduler);
-}
-
-static void scheduler_on_asked(void *context, int64_t vat, const struct vat_request *request,
-                               struct stamp come)
-{
-    struct scheduler *scheduler = context;
-
-    (void)vat;
-    active_crank_asked(&scheduler->crank, &request->syscall, come);
-    check_crank(scheduler);
-}
-
-static int64_t limit_value(const struct kernel_limits *limits, enum worker_limit_kind kind)
-{
-    switch (kind) {
-    case WORKER_LIMIT_COMPUTRONS:
-        return limits->compute;
-    case WORKER_LIMIT_INSTRUCTIONS:
-        return limits->instructions > 0 ? limits->instructions : limits->counted_instructions;
-    case WORKER_LIMIT_COST:
-        return limits->cost > 0 ? limits->cost : limits->metered_cost;
-    case WORKER_LIMIT_HEAP:
-        return limits->heap_bytes;
-    default:
-        return 0;
-    }
-}
-
-/* The one that the vat's worker met; all zeros when it ended for another reason. */
-static struct delivery_limit limit_met(const struct scheduler *scheduler, int64_t vat,
-                                       const char *reason)
-{
-    const struct kernel_limits *limits = warehouse_limits(scheduler->warehouse, vat);
-    const struct worker_limit limit = worker_exit_limit(reason);
-
-    if (limits == NULL || limit.kind == WORKER_LIMIT_NONE)
-        return (struct delivery_limit){0};
-    return (struct delivery_limit){.of = limit, .value = limit_value(limits, limit.kind)};
-}
-
-/* Whatever the worker makes of its own limit: more than that is no success. */
+/* A worker's limit is a guard only: exceeding the vat's limit is never a success. */
 static bool is_over_limit(const struct scheduler *scheduler, int64_t vat,
                           const struct warehouse_answer *answer)
 {
-    const struct kernel_limits *limits = warehouse_limits(scheduler->warehouse, vat);
+    const struct kernel_limits *limits = warehouse_limits(scheduler->crank.warehouse, vat);
 
     return limits != NULL && limits->compute > 0 &&
            answer->meter->compute > (uint64_t)limits->compute;
 }
 
-static void scheduler_on_answered(void *context, int64_t vat, const struct warehouse_answer *answer)
+static struct delivery_limit limit_met(const struct scheduler *scheduler, int64_t vat,
+                                       const char *reason)
 {
-    struct scheduler *scheduler = context;
+    return policy_limit_met(warehouse_limits(scheduler->crank.warehouse, vat), reason);
+}
+
+static void scheduler_on_answered(struct scheduler *scheduler, int64_t vat,
+                                  const struct warehouse_answer *answer)
+{
     struct delivery_end end = {
         .returned = answer->come,
         .problem = answer->problem,
@@ -624,9 +555,9 @@ static void scheduler_on_answered(void *context, int64_t vat, const struct wareh
     finish_delivery(scheduler, &end);
 }
 
-static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
+static void scheduler_on_lost(struct scheduler *scheduler, int64_t vat,
+                              const struct warehouse_loss *loss)
 {
-    struct scheduler *scheduler = context;
     const struct delivery_end end = {
         .returned = loss->come,
         .problem = loss->reason,
@@ -636,8 +567,6 @@ static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse
         .limit = limit_met(scheduler, vat, loss->reason),
     };
 
-    if (scheduler_has_stopped(scheduler))
-        return;
     if (loss->blame == ERROR_SYSTEM)
         retry_after_loss(scheduler, vat, loss);
     else if (scheduler->crank.delivering)
@@ -646,17 +575,67 @@ static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse
         vat_arrived(scheduler, vat); /* its first delivery fails the same way and reports it */
 }
 
-static void scheduler_on_failed(void *context, const struct error *error)
+static void scheduler_on_closed(struct scheduler *scheduler)
 {
-    fail_scheduler(context, error);
+    scheduler_handle_event(scheduler, SCHEDULER_EVENT_CLOSED);
+    scheduler->listener.closed(scheduler->listener.context);
 }
 
-static void scheduler_on_closed(void *context)
+static void take_crank_event(struct scheduler *scheduler, const struct warehouse_event *event)
+{
+    struct error error;
+
+    if (event->kind == WAREHOUSE_EVENT_SENT)
+        active_crank_sent(&scheduler->crank, event->at);
+    else if (event->kind == WAREHOUSE_EVENT_CONSOLE)
+        active_crank_console(&scheduler->crank, &event->request->console, event->at);
+    else
+        active_crank_syscall(&scheduler->crank, &event->request->syscall, event->at);
+    if (active_crank_check(&scheduler->crank, &error) != 0)
+        fail_scheduler(scheduler, &error);
+}
+
+static void take_warehouse_event(void *context, const struct warehouse_event *event)
 {
     struct scheduler *scheduler = context;
 
-    scheduler_handle_event(scheduler, SCHEDULER_EVENT_CLOSED);
-    scheduler->listener.closed(scheduler->listener.context);
+    switch (event->kind) {
+    case WAREHOUSE_EVENT_READY:
+        scheduler_vat_is_ready(scheduler, event->vat);
+        break;
+    case WAREHOUSE_EVENT_SENT:
+    case WAREHOUSE_EVENT_CONSOLE:
+    case WAREHOUSE_EVENT_SYSCALL:
+        take_crank_event(scheduler, event);
+        break;
+    case WAREHOUSE_EVENT_ANSWERED:
+        scheduler_on_answered(scheduler, event->vat, event->answer);
+        break;
+    case WAREHOUSE_EVENT_LOST:
+        if (!scheduler_has_stopped(scheduler))
+            scheduler_on_lost(scheduler, event->vat, event->loss);
+        break;
+    case WAREHOUSE_EVENT_SAVED:
+        if (!scheduler_has_stopped(scheduler))
+            continue_after_save(scheduler, event->vat);
+        break;
+    case WAREHOUSE_EVENT_FAILED:
+        fail_scheduler(scheduler, event->error);
+        break;
+    case WAREHOUSE_EVENT_CLOSED:
+        scheduler_on_closed(scheduler);
+        break;
+    }
+}
+
+static void scheduler_on_warehouse_event(void *context, const struct warehouse_event *event)
+{
+    const struct scheduler *scheduler = context;
+
+    if (scheduler->crank.speculation != NULL &&
+        speculation_takes(scheduler->crank.speculation, event))
+        return;
+    take_warehouse_event(context, event);
 }
 
 /* ---- beginning and end ---- */
@@ -673,12 +652,11 @@ static int open_kernel(struct scheduler *scheduler, struct error *error)
 
     if (store_transaction_begin(options->store, error) != 0)
         return -1;
-    scheduler->registrar.kernel = kernel_open(options->store, &kernel, error);
-    return scheduler->registrar.kernel != NULL ? 0 : -1;
+    scheduler->crank.kernel = kernel_open(options->store, &kernel, error);
+    return scheduler->crank.kernel != NULL ? 0 : -1;
 }
 
-static int open_warehouse(struct scheduler *scheduler, const struct warehouse_listener *listener,
-                          struct error *error)
+static int open_warehouse(struct scheduler *scheduler, struct error *error)
 {
     const struct scheduler_options *options = &scheduler->options;
     const struct warehouse_options warehouse = {
@@ -691,64 +669,39 @@ static int open_warehouse(struct scheduler *scheduler, const struct warehouse_li
         .jobs = options->jobs,
         .max_workers = options->max_workers,
     };
+    const struct warehouse_listener listener = {
+        .context = scheduler,
+        .event = scheduler_on_warehouse_event,
+    };
 
-    scheduler->warehouse = warehouse_new(&warehouse, listener, error);
-    scheduler->registrar.warehouse = scheduler->warehouse;
-    return scheduler->warehouse != NULL ? 0 : -1;
+    scheduler->crank.warehouse = warehouse_new(&warehouse, &listener, error);
+    return scheduler->crank.warehouse != NULL ? 0 : -1;
 }
 
-/* With several jobs, speculation sits between the scheduler and the warehouse. */
-static int open_speculation(struct scheduler *scheduler, const struct warehouse_listener *events,
-                            struct error *error)
+static int open_speculation(struct scheduler *scheduler, struct error *error)
 {
     const struct speculation_options options = {
         .store = scheduler->options.store,
-        .kernel = scheduler->registrar.kernel,
+        .kernel = scheduler->crank.kernel,
+        .warehouse = scheduler->crank.warehouse,
         .jobs = scheduler->options.jobs,
         .source = scheduler->options.upcoming,
-        .events = *events,
+        .context = scheduler,
+        .event = take_warehouse_event,
         .stopped = scheduler_has_stopped,
     };
-    struct warehouse_listener listener;
 
-    scheduler->speculation = speculation_new(&options, error);
-    if (scheduler->speculation == NULL)
-        return -1;
-    listener = speculation_listener(scheduler->speculation);
-    if (open_warehouse(scheduler, &listener, error) != 0)
-        return -1;
-    scheduler->crank.route = speculation_route(scheduler->speculation, scheduler->warehouse);
-    return 0;
-}
-
-static int open_route(struct scheduler *scheduler, struct error *error)
-{
-    const struct warehouse_listener events = {
-        .context = scheduler,
-        .ready = scheduler_on_ready,
-        .sent = scheduler_on_sent,
-        .said = scheduler_on_said,
-        .asked = scheduler_on_asked,
-        .answered = scheduler_on_answered,
-        .lost = scheduler_on_lost,
-        .saved = scheduler_on_saved,
-        .failed = scheduler_on_failed,
-        .closed = scheduler_on_closed,
-    };
-
-    if (scheduler->options.jobs > 1)
-        return open_speculation(scheduler, &events, error);
-    if (open_warehouse(scheduler, &events, error) != 0)
-        return -1;
-    scheduler->crank.route = delivery_route_direct(scheduler->warehouse);
-    return 0;
+    if (scheduler->options.jobs <= 1)
+        return 0;
+    scheduler->crank.speculation = speculation_new(&options, error);
+    return scheduler->crank.speculation != NULL ? 0 : -1;
 }
 
 static int open_parts(struct scheduler *scheduler, struct error *error)
 {
-    if (open_kernel(scheduler, error) != 0 || open_route(scheduler, error) != 0)
+    if (open_kernel(scheduler, error) != 0 || open_warehouse(scheduler, error) != 0 ||
+        open_speculation(scheduler, error) != 0)
         return -1;
-    scheduler->crank.kernel = scheduler->registrar.kernel;
     (void)uv_timer_init(scheduler->options.loop,
                         &scheduler->pause); /* cannot fail in any libuv 1 */
     scheduler->pause.data = scheduler;
@@ -767,14 +720,13 @@ struct scheduler *scheduler_new(const struct scheduler_options *options,
     scheduler->options = *options;
     scheduler->listener = *listener;
     scheduler->has_new_vats = true;
-    scheduler->registrar.counted = options->launcher->counted;
-    scheduler->registrar.metered = options->launcher->metered;
     active_crank_init(&scheduler->crank, options->slog);
-    scheduler->crank.registrar = &scheduler->registrar;
+    scheduler->crank.counted = options->launcher->counted;
+    scheduler->crank.metered = options->launcher->metered;
     scheduler->crank.fingerprint = options->fingerprint;
     scheduler->crank.quiet = true; /* the owner reports vats that cannot be started */
     scheduler->startup = (struct startup){
-        .registrar = &scheduler->registrar,
+        .crank = &scheduler->crank,
         .snapshots = &scheduler->options.snapshots,
         .few_workers = options->max_workers > 0,
         .at_once = options->slog != NULL ? options->jobs : 0,
@@ -794,7 +746,7 @@ struct scheduler *scheduler_new(const struct scheduler_options *options,
 
 struct kernel *scheduler_kernel(const struct scheduler *scheduler)
 {
-    return scheduler->registrar.kernel;
+    return scheduler->crank.kernel;
 }
 
 void scheduler_close(struct scheduler *scheduler, bool drop)
@@ -814,22 +766,22 @@ void scheduler_close(struct scheduler *scheduler, bool drop)
     commit_sync_close(&scheduler->sync);
     if (scheduler->loss.kind != ERROR_NONE)
         scheduler->listener.failed(scheduler->listener.context, &scheduler->loss);
-    warehouse_close(scheduler->warehouse);
+    warehouse_close(scheduler->crank.warehouse);
 }
 
-void scheduler_hurry(struct scheduler *scheduler)
+void scheduler_shorten_timeout(struct scheduler *scheduler)
 {
-    warehouse_hurry(scheduler->warehouse);
+    warehouse_shorten_timeout(scheduler->crank.warehouse);
 }
 
 void scheduler_free(struct scheduler *scheduler)
 {
     if (scheduler == NULL)
         return;
-    speculation_free(scheduler->speculation);
+    speculation_free(scheduler->crank.speculation);
     startup_free(&scheduler->startup);
-    warehouse_free(scheduler->warehouse);
-    kernel_close(scheduler->registrar.kernel);
+    warehouse_free(scheduler->crank.warehouse);
+    kernel_close(scheduler->crank.kernel);
     active_crank_free(&scheduler->crank);
     free(scheduler);
 }

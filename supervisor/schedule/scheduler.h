@@ -16,10 +16,9 @@
 struct speculation_source;
 
 /*
- * Decides what runs next: takes cranks from the kernel one after the other, has their
- * deliveries made by the vats' workers, retries after host failures, has snapshots
- * written when they are due, and commits every so many cranks. Lives on a loop and reports
- * to its owner, who prints what is durable.
+ * Decides what runs next: takes cranks from the kernel one after the other, sends their deliveries
+ * to the vats' workers, retries after host failures, requests snapshots that are due, and commits
+ * every `cranks_per_commit` cranks. Runs on a loop; its owner prints what is durable.
  */
 struct scheduler;
 
@@ -39,9 +38,9 @@ struct scheduler_options {
     uint64_t retries;            /* of one crank, after a host failure */
     uint64_t cranks_per_commit;  /* that are committed together; at least 1; never routing alone */
     uint64_t max_workers;        /* at a time; 0: one for each vat */
-    uint64_t jobs; /* deliveries under way at a time; at least 1. Must be 1 with max_workers and
-                    * a slog: which vats give up their workers would depend on when workers
-                    * finish, and the slog shows it */
+    uint64_t jobs; /* deliveries in progress at a time; at least 1. Must be 1 with max_workers and
+                    * a slog: which workers are evicted would depend on when workers finish, and
+                    * the slog shows it */
     const struct speculation_source *upcoming; /* with several jobs: what the owner will queue */
 };
 
@@ -49,16 +48,16 @@ struct scheduler_listener {
     void *context;
     /* A delivery has ended. It is not durable yet. */
     void (*delivered)(void *context, const struct delivery_report *report);
-    /* The crank under way is undone, to be tried again or not: what was reported of it did not
-     * happen. */
+    /* The crank in progress is undone, to be tried again or not: what was reported of it is void.
+     */
     void (*undone)(void *context);
-    /* The kernel has nothing to do and nothing is under way. Call scheduler_go() when it has. */
+    /* The kernel has nothing to do and nothing is in progress. Call scheduler_run() when it has. */
     void (*idle)(void *context);
     /* All that was reported so far is committed: it outlives this process, not yet a power cut. */
     void (*committed)(void *context);
-    /* What is committed by now is being made durable, while cranks go on; */
+    /* What is committed so far is being made durable while cranks continue. */
     void (*syncing)(void *context);
-    /* ... now it is. */
+    /* What was committed at the last syncing() is durable. */
     void (*durable)(void *context);
     /* The system failed: the scheduler has stopped, and drops what is not committed. */
     void (*failed)(void *context, const struct error *error);
@@ -87,21 +86,20 @@ int scheduler_open_transaction(struct scheduler *scheduler, struct error *error)
 void scheduler_start(struct scheduler *scheduler, bool idle_first);
 
 /* Runs cranks until the kernel has nothing to do: then idle() is called, or failed(). */
-void scheduler_go(struct scheduler *scheduler);
+void scheduler_run(struct scheduler *scheduler);
 
 /* Commits the cranks so far, and durable() will follow; call it before waiting for input. -1 after
  * failed() was called. */
 int scheduler_commit(struct scheduler *scheduler);
 
 /*
- * Ends all workers. Drops the crank under way and commits the whole cranks before it; drops
+ * Ends all workers. Drops the crank in progress and commits the whole cranks before it; drops
  * these too with `drop`, and after a failure. failed() may be called from within.
  */
 void scheduler_close(struct scheduler *scheduler, bool drop);
 
-/* Somebody waits for the end: workers get less time to end by themselves, also those that are
- * ending. */
-void scheduler_hurry(struct scheduler *scheduler);
+/* Gives workers less time to end by themselves, also those that are ending. */
+void scheduler_shorten_timeout(struct scheduler *scheduler);
 
 /* After closed(), when the loop has run to its end. NULL is allowed. */
 void scheduler_free(struct scheduler *scheduler);

@@ -12,12 +12,12 @@ void startup_free(struct startup *startup)
 
 bool startup_is_over(const struct startup *startup)
 {
-    return startup->all_started && startup->under_way == 0;
+    return startup->all_started && startup->starting == 0;
 }
 
 /* ---- the order of the slog ---- */
 
-/* The lines of all but the first vat under way are kept aside. */
+/* The lines of all but the first vat that is starting are deferred. */
 static int note_started(struct startup *startup, int64_t vat, struct error *error)
 {
     struct startup_vat *vats =
@@ -29,7 +29,7 @@ static int note_started(struct startup *startup, int64_t vat, struct error *erro
     vats[startup->count++] = (struct startup_vat){.vat = vat};
     if (startup->count - 1 == startup->logged)
         return 0;
-    return warehouse_log_aside(startup->registrar->warehouse, vat, error);
+    return warehouse_log_defer(startup->crank->warehouse, vat, error);
 }
 
 static struct startup_vat *find_started(struct startup *startup, int64_t vat)
@@ -53,8 +53,7 @@ static int note_arrived(struct startup *startup, int64_t vat, struct error *erro
     find_started(startup, vat)->arrived = true;
     while (startup->logged < startup->count && vats[startup->logged].arrived) {
         if (++startup->logged < startup->count &&
-            warehouse_log_join(startup->registrar->warehouse, vats[startup->logged].vat, error) !=
-                0)
+            warehouse_log_join(startup->crank->warehouse, vats[startup->logged].vat, error) != 0)
             return -1;
     }
     return 0;
@@ -70,30 +69,30 @@ static bool must_start(const struct startup *startup, const struct kernel_vat *v
 {
     return !startup->few_workers ||
            policy_snapshot_due(startup->snapshots,
-                               warehouse_saved_at(startup->registrar->warehouse, vat->id),
+                               warehouse_saved_at(startup->crank->warehouse, vat->id),
                                vat->deliveries);
 }
 
-/* What people decide about a vat is done without its worker, which may not start at all. */
+/* Operators' work on a vat needs no worker, which may not start at all. */
 static int start_vat(struct startup *startup, const struct kernel_vat *vat, struct error *error)
 {
     bool operated;
 
-    if (vat_registrar_provide(startup->registrar, vat, error) != 0 ||
-        kernel_vat_is_operated(startup->registrar->kernel, vat->id, &operated, error) != 0)
+    if (active_crank_register(startup->crank, vat, error) != 0 ||
+        kernel_vat_is_operated(startup->crank->kernel, vat->id, &operated, error) != 0)
         return -1;
     if (operated || !must_start(startup, vat))
         return 0;
     if (note_started(startup, vat->id, error) != 0)
         return -1;
-    startup->under_way++;
-    warehouse_bring(startup->registrar->warehouse, vat->id);
+    startup->starting++;
+    warehouse_start(startup->crank->warehouse, vat->id);
     return 0;
 }
 
 static int start_next(struct startup *startup, struct error *error)
 {
-    struct kernel *kernel = startup->registrar->kernel;
+    struct kernel *kernel = startup->crank->kernel;
     struct kernel_vat vat;
     bool found = false, lives = false;
     int result;
@@ -114,8 +113,7 @@ static int start_next(struct startup *startup, struct error *error)
 
 int startup_go(struct startup *startup, struct error *error)
 {
-    while (!startup->all_started &&
-           (startup->at_once == 0 || startup->under_way < startup->at_once))
+    while (!startup->all_started && (startup->at_once == 0 || startup->starting < startup->at_once))
         if (start_next(startup, error) != 0)
             return -1;
     return 0;
@@ -123,7 +121,7 @@ int startup_go(struct startup *startup, struct error *error)
 
 int startup_arrived(struct startup *startup, int64_t vat, struct error *error)
 {
-    startup->under_way--;
+    startup->starting--;
     if (note_arrived(startup, vat, error) != 0)
         return -1;
     return startup_go(startup, error);

@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "supervisor/schedule/active_crank.h"
 #include "supervisor/schedule/policy.h"
-#include "supervisor/schedule/vat_registrar.h"
 
 /*
- * The start of a run: brings the workers of all vats that live to where their vats stand,
- * side by side. In the slog each vat's start is one piece, and the pieces are in the order
- * of the vats. Functions return -1 with the error.
+ * The start of a run: starts the workers of all living vats at the same time, and restores the
+ * vats. In the slog each vat's start is one piece, in the order of the vats. Functions return -1
+ * with the error.
  */
 
 struct startup_vat {
@@ -23,14 +23,14 @@ struct startup_vat {
 };
 
 struct startup {
-    const struct vat_registrar *registrar;   /* borrowed */
+    const struct active_crank *crank;        /* borrowed */
     const struct snapshot_policy *snapshots; /* borrowed */
     bool few_workers; /* there may be fewer workers than vats: start only those that must work */
     size_t at_once;   /* workers starting at a time; 0: all */
 
     int64_t last; /* the vat that was started last */
     bool all_started;
-    size_t under_way;         /* started, and not there yet */
+    size_t starting;          /* started, and not there yet */
     struct startup_vat *vats; /* that were started, in order */
     size_t count, capacity;
     size_t logged; /* the first of them that is not there yet: its lines go straight to the slog */
@@ -38,7 +38,7 @@ struct startup {
 
 void startup_free(struct startup *startup);
 
-/* Starts as many vats as may be under way. */
+/* Starts as many vats as may start at a time. */
 int startup_go(struct startup *startup, struct error *error);
 
 /* The vat is where it should be, or cannot be started, which its first delivery will report. */

@@ -107,31 +107,28 @@ static struct stamp send_delivery(struct vat *vat)
 
 static enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input)
 {
-    const struct vat_owner *owner = vat->owner;
     struct stamp sent;
 
     (void)input;
-    vat_timer_start(&vat->timer, owner->options->timeout_ms);
+    vat_timer_start(&vat->timer, vat->owner->options->timeout_ms);
     sent = send_delivery(vat);
-    if (!owner->silent)
-        owner->listener->sent(owner->listener->context, vat->identity.id, sent);
+    vat_report(vat, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_SENT, .at = sent});
     return VAT_EVENT_NONE;
 }
 
 static enum vat_event vat_answer(struct vat *vat, const struct vat_input *input)
 {
-    const struct vat_owner *owner = vat->owner;
-    const struct warehouse_listener *listener = owner->listener;
     const struct vat_request *request = &input->frame->request;
+    const bool is_syscall = request->kind == VAT_REQUEST_SYSCALL;
 
-    if (request->kind == VAT_REQUEST_SYSCALL) {
-        listener->asked(listener->context, vat->identity.id, request, input->frame->come);
-        return VAT_EVENT_NONE;
-    }
     /* The worker waits: the answer goes first. */
-    vat_answer_console(vat);
-    if (!owner->silent)
-        listener->said(listener->context, vat->identity.id, request, input->frame->come);
+    if (!is_syscall)
+        vat_answer_console(vat);
+    vat_report(vat, &(struct warehouse_event){
+                        .kind = is_syscall ? WAREHOUSE_EVENT_SYSCALL : WAREHOUSE_EVENT_CONSOLE,
+                        .at = input->frame->come,
+                        .request = request,
+                    });
     return VAT_EVENT_NONE;
 }
 
@@ -235,7 +232,6 @@ static const char *place_in_stack(const char *problem, const char *stack, struct
 
 static enum vat_event vat_finish(struct vat *vat, const struct vat_input *input)
 {
-    const struct warehouse_listener *listener = vat->owner->listener;
     struct warehouse_answer answer = {
         .come = input->frame->come,
         .problem = input->frame->problem,
@@ -253,8 +249,7 @@ static enum vat_event vat_finish(struct vat *vat, const struct vat_input *input)
     answer.source = find_source(vat, answer.stack, &source);
     vat_show_stderr(vat);
     vat->delivery.text = NULL;
-    if (!vat->owner->silent)
-        listener->answered(listener->context, vat->identity.id, &answer);
+    vat_report(vat, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_ANSWERED, .answer = &answer});
     buf_free(&placed);
     buf_free(&stack);
     buf_free(&source);

@@ -19,7 +19,10 @@ struct vat_input {
 
 /* ---- vat_worker.c: the hold on a worker ---- */
 
-/* The system failed what was under way: the owner is told. Returns VAT_EVENT_BAD. */
+/* Reports an event of this vat to the warehouse's owner, unless that is to receive none. */
+void vat_report(const struct vat *vat, const struct warehouse_event *event);
+
+/* The system failed what was in progress: notifies the owner. Returns VAT_EVENT_BAD. */
 enum vat_event vat_fail(struct vat *vat, const struct error *error);
 
 /* What the store has of this vat is damaged, which is no failure of the others: notes the reason.

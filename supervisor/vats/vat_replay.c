@@ -245,16 +245,14 @@ enum vat_event vat_compare(struct vat *vat, const struct vat_input *input)
 
 enum vat_event vat_ready(struct vat *vat, const struct vat_input *input)
 {
-    const struct vat_owner *owner = vat->owner;
-
     (void)input;
     vat_is_wanted_no_more(vat);
     vat->unproven = false;
     vat->log.quiet = false;
-    if (owner->silent)
+    if (vat->owner->silent)
         return VAT_EVENT_NONE;
     if (vat->delivery.text != NULL)
         return VAT_EVENT_DELIVER;
-    owner->listener->ready(owner->listener->context, vat->identity.id);
+    vat_report(vat, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_READY});
     return VAT_EVENT_NONE;
 }

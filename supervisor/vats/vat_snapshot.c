@@ -124,14 +124,11 @@ void vat_close_origin(struct vat *vat)
 
 enum vat_event vat_restart(struct vat *vat, const struct vat_input *input)
 {
-    const struct vat_owner *owner = vat->owner;
-
     (void)input;
     vat->then = VAT_THEN_START;
     vat->unproven = true;
     vat->falls_back = false;
     vat_leave(vat);
-    if (!owner->silent)
-        owner->listener->saved(owner->listener->context, vat->identity.id);
+    vat_report(vat, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_SAVED});
     return VAT_EVENT_NONE;
 }

@@ -7,6 +7,16 @@
 #include "proto/command.h"
 #include "supervisor/vats/vat_actions.h"
 
+void vat_report(const struct vat *vat, const struct warehouse_event *event)
+{
+    const struct warehouse_listener *listener = vat->owner->listener;
+    struct warehouse_event named = *event;
+
+    named.vat = vat->identity.id;
+    if (!vat->owner->silent)
+        listener->event(listener->context, &named);
+}
+
 enum vat_event vat_fail(struct vat *vat, const struct error *error)
 {
     vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error->text);

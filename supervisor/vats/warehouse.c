@@ -99,6 +99,11 @@ static struct vat *room_to_spare(struct vat *const *vats, size_t count, uint64_t
 
 /* ---- what all vats share ---- */
 
+static void report_event(const struct warehouse *warehouse, const struct warehouse_event *event)
+{
+    warehouse->listener.event(warehouse->listener.context, event);
+}
+
 static void fail_warehouse(void *context, const struct error *error)
 {
     struct warehouse *warehouse = context;
@@ -106,7 +111,7 @@ static void fail_warehouse(void *context, const struct error *error)
     if (warehouse->failed || warehouse->closing)
         return;
     warehouse->failed = warehouse->owner.silent = true;
-    warehouse->listener.failed(warehouse->listener.context, error);
+    report_event(warehouse, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_FAILED, .error = error});
 }
 
 /*
@@ -219,7 +224,7 @@ static int renew_vat(struct vat *vat, const struct warehouse_vat *described, str
     return 0;
 }
 
-int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *vat,
+int warehouse_set_vat(struct warehouse *warehouse, const struct warehouse_vat *vat,
                       struct error *error)
 {
     struct vat *known = warehouse_find_vat(warehouse, vat->id);
@@ -236,7 +241,7 @@ static void want_worker(struct warehouse *warehouse, struct vat *vat)
     share_out(warehouse);
 }
 
-void warehouse_bring(struct warehouse *warehouse, int64_t vat)
+void warehouse_start(struct warehouse *warehouse, int64_t vat)
 {
     want_worker(warehouse, warehouse_find_vat(warehouse, vat));
 }
@@ -257,7 +262,7 @@ bool warehouse_fall_back(struct warehouse *warehouse, int64_t id)
     return found;
 }
 
-int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *error)
+int warehouse_log_defer(struct warehouse *warehouse, int64_t vat, struct error *error)
 {
     struct slog_writer *slog = warehouse->options.slog;
     struct vat *known = warehouse_find_vat(warehouse, vat);
@@ -328,14 +333,14 @@ void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id)
     struct vat *vat = warehouse_find_vat(warehouse, id);
     const bool was_speculative = vat != NULL && vat->delivery.turn == VAT_TURN_EARLY;
 
-    warehouse_put_away(warehouse, id);
+    warehouse_evict(warehouse, id);
     if (was_speculative)
         vat->log.quiet = true;
 }
 
 void warehouse_redeliver(struct warehouse *warehouse, int64_t id, const char *vd)
 {
-    warehouse_put_away(warehouse, id);
+    warehouse_evict(warehouse, id);
     warehouse_find_vat(warehouse, id)->log.quiet = true;
     warehouse_deliver(warehouse, id, vd);
 }
@@ -345,17 +350,17 @@ struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct io
     return vat_reply(warehouse_find_vat(warehouse, vat), answer);
 }
 
-void warehouse_hold(struct warehouse *warehouse, int64_t vat)
+void warehouse_stop_timer(struct warehouse *warehouse, int64_t vat)
 {
     vat_timer_stop(&warehouse_find_vat(warehouse, vat)->timer);
 }
 
-void warehouse_let_go(struct warehouse *warehouse, int64_t vat)
+void warehouse_restart_timer(struct warehouse *warehouse, int64_t vat)
 {
     vat_timer_start(&warehouse_find_vat(warehouse, vat)->timer, warehouse->options.timeout_ms);
 }
 
-void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason)
+void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, const char *reason)
 {
     vat_refuse(warehouse_find_vat(warehouse, vat), reason);
 }
@@ -394,7 +399,7 @@ void warehouse_save(struct warehouse *warehouse, int64_t vat)
     vat_handle_event(warehouse_find_vat(warehouse, vat), VAT_EVENT_SNAPSHOT);
 }
 
-void warehouse_put_away(struct warehouse *warehouse, int64_t id)
+void warehouse_evict(struct warehouse *warehouse, int64_t id)
 {
     struct vat *vat = warehouse_find_vat(warehouse, id);
 
@@ -412,7 +417,7 @@ void warehouse_remove(struct warehouse *warehouse, int64_t id)
     if (vat == NULL)
         return;
     vat->then = VAT_THEN_FREE;
-    warehouse_put_away(warehouse, id);
+    warehouse_evict(warehouse, id);
     if (vat->state == VAT_NO_WORKER)
         discard_vat(warehouse, vat);
 }
@@ -477,7 +482,9 @@ static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum vat_sta
     if (loss.work == WAREHOUSE_RESTART && drop_unproven(warehouse, vat, &error) != 0)
         fail_warehouse(warehouse, &error);
     else
-        warehouse->listener.lost(warehouse->listener.context, vat->identity.id, &loss);
+        report_event(warehouse, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_LOST,
+                                                          .vat = vat->identity.id,
+                                                          .loss = &loss});
 }
 
 static bool was_taken_back(const struct vat *vat, enum vat_state before)
@@ -528,7 +535,7 @@ static void tell_when_closed(struct warehouse *warehouse)
         if (warehouse->vats[i] != NULL)
             discard_vat(warehouse, warehouse->vats[i]);
     warehouse->closed = true;
-    warehouse->listener.closed(warehouse->listener.context);
+    report_event(warehouse, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_CLOSED});
 }
 
 static void on_vat_away(void *context, struct vat *vat)
@@ -604,11 +611,11 @@ void warehouse_close(struct warehouse *warehouse)
     warehouse->closing = warehouse->owner.silent = true;
     warm_starts_cancel(&warehouse->owner.warm);
     for (size_t i = 0; i < warehouse->vat_count; i++)
-        warehouse_put_away(warehouse, (int64_t)i);
+        warehouse_evict(warehouse, (int64_t)i);
     tell_when_closed(warehouse);
 }
 
-void warehouse_hurry(struct warehouse *warehouse)
+void warehouse_shorten_timeout(struct warehouse *warehouse)
 {
     struct vat *vat;
 

@@ -89,27 +89,34 @@ struct warehouse_loss {
     const struct meter *used; /* up to where the delivery was stopped; NULL: not known */
 };
 
+enum warehouse_event_kind {
+    WAREHOUSE_EVENT_READY,    /* the vat's worker stands where the vat stands and waits */
+    WAREHOUSE_EVENT_SENT,     /* the delivery was sent */
+    WAREHOUSE_EVENT_CONSOLE,  /* in the delivery it called the console, and has been answered */
+    WAREHOUSE_EVENT_SYSCALL,  /* in the delivery it made a syscall; the owner calls
+                               * warehouse_reply() or warehouse_abort_delivery() */
+    WAREHOUSE_EVENT_ANSWERED, /* the delivery has ended; the worker waits for the next one */
+    WAREHOUSE_EVENT_LOST,     /* the worker has ended, and what was wanted of it (to start, a
+                               * delivery, a snapshot) with it */
+    WAREHOUSE_EVENT_SAVED,    /* the snapshot is in the store; a worker starts from it next */
+    WAREHOUSE_EVENT_FAILED,   /* the system failed the warehouse; no other event follows */
+    WAREHOUSE_EVENT_CLOSED,   /* after warehouse_close(): all workers have ended */
+};
+
+/* Everything is borrowed for the call. */
+struct warehouse_event {
+    enum warehouse_event_kind kind;
+    int64_t vat;                           /* not of FAILED and CLOSED */
+    struct stamp at;                       /* of SENT, CONSOLE and SYSCALL */
+    const struct vat_request *request;     /* of CONSOLE and SYSCALL */
+    const struct warehouse_answer *answer; /* of ANSWERED */
+    const struct warehouse_loss *loss;     /* of LOST */
+    const struct error *error;             /* of FAILED */
+};
+
 struct warehouse_listener {
     void *context;
-    /* The vat's worker stands where the vat stands and waits. */
-    void (*ready)(void *context, int64_t vat);
-    /* The delivery was sent. */
-    void (*sent)(void *context, int64_t vat, struct stamp sent);
-    /* In the delivery it says something, and has been answered. */
-    void (*said)(void *context, int64_t vat, const struct vat_request *request, struct stamp come);
-    /* In the delivery it makes a syscall; the owner calls warehouse_reply() or warehouse_condemn().
-     */
-    void (*asked)(void *context, int64_t vat, const struct vat_request *request, struct stamp come);
-    /* The delivery has ended; the worker waits for the next one. */
-    void (*answered)(void *context, int64_t vat, const struct warehouse_answer *answer);
-    /* The worker has ended, and what was wanted of it (to come, a delivery, a snapshot) with it. */
-    void (*lost)(void *context, int64_t vat, const struct warehouse_loss *loss);
-    /* The snapshot is in the store; a worker that starts from it is on its way. */
-    void (*saved)(void *context, int64_t vat);
-    /* The system failed the warehouse. Nothing more is told. */
-    void (*failed)(void *context, const struct error *error);
-    /* After warehouse_close(): all workers are gone. */
-    void (*closed)(void *context);
+    void (*event)(void *context, const struct warehouse_event *event);
 };
 
 /* Everything in the options is borrowed for the warehouse's life. NULL when memory ran out. */
@@ -120,11 +127,11 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
  * Makes a vat known, or what changed of it: a new incarnation ends the worker of
  * the one before. -1 when memory ran out.
  */
-int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *vat,
+int warehouse_set_vat(struct warehouse *warehouse, const struct warehouse_vat *vat,
                       struct error *error);
 
 /* Starts the vat's worker if there is none, when there is room; ready() follows, or failed(). */
-void warehouse_bring(struct warehouse *warehouse, int64_t vat);
+void warehouse_start(struct warehouse *warehouse, int64_t vat);
 
 /* The vat is restored from the snapshot before its last one, until it gets another. False: it has
  * none, or that was tried. */
@@ -134,7 +141,7 @@ bool warehouse_fall_back(struct warehouse *warehouse, int64_t vat);
  * Keeps the vat's lines in the slog aside, how it comes and what is delivered to it once more,
  * until warehouse_log_join() gives them their place. Nothing where no slog is written.
  */
-int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *error);
+int warehouse_log_defer(struct warehouse *warehouse, int64_t vat, struct error *error);
 int warehouse_log_join(struct warehouse *warehouse, int64_t vat, struct error *error);
 
 /*
@@ -157,7 +164,7 @@ bool warehouse_is_speculative(const struct warehouse *warehouse, int64_t id);
 void warehouse_confirm(struct warehouse *warehouse, int64_t id);
 
 /*
- * It was mispredicted: the worker is discarded, as by warehouse_put_away(). The slog does not tell
+ * It was mispredicted: the worker is discarded, as by warehouse_evict(). The slog does not tell
  * how the worker comes back, unless room was needed.
  */
 void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id);
@@ -172,14 +179,14 @@ void warehouse_redeliver(struct warehouse *warehouse, int64_t id, const char *vd
 struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer);
 
 /* What the vat asks is answered much later: until it is let go its time does not count. */
-void warehouse_hold(struct warehouse *warehouse, int64_t vat);
-void warehouse_let_go(struct warehouse *warehouse, int64_t vat);
+void warehouse_stop_timer(struct warehouse *warehouse, int64_t vat);
+void warehouse_restart_timer(struct warehouse *warehouse, int64_t vat);
 
 /*
  * Ends the delivery, and the worker, of a vat that asks for what cannot be: lost() follows, with
  * what the delivery used up to there. The reason is copied.
  */
-void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason);
+void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, const char *reason);
 
 /* How many deliveries of this incarnation the vat's last snapshot has; -1: there is none. */
 int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat);
@@ -201,7 +208,7 @@ const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, 
 void warehouse_save(struct warehouse *warehouse, int64_t vat);
 
 /* Ends the vat's worker, now. It comes back when it is wanted. What it was to do is not told of. */
-void warehouse_put_away(struct warehouse *warehouse, int64_t id);
+void warehouse_evict(struct warehouse *warehouse, int64_t id);
 
 /* The vat is no more: its worker is ended, and it is forgotten. */
 void warehouse_remove(struct warehouse *warehouse, int64_t id);
@@ -211,7 +218,7 @@ void warehouse_close(struct warehouse *warehouse);
 
 /* From now on a worker that is to end by itself is killed after half a second, and not after two;
  * also those that are ending. */
-void warehouse_hurry(struct warehouse *warehouse);
+void warehouse_shorten_timeout(struct warehouse *warehouse);
 
 /* After closed(), when the loop has run to its end. NULL is allowed. */
 void warehouse_free(struct warehouse *warehouse);

@@ -76,7 +76,7 @@ lasts() {
     assert_status 5
     assert_equal "$(wc -c < tally)" 2 "what is left of the tally"
     assert_equal "$(results)" "$(head -n 1 <<< "$undisturbed")"
-    said keeper "crank 5" 'given up after 3 tries' 'in quarantine'
+    said keeper "crank 5" 'failed after 3 tries' 'in quarantine'
     true > tally
     keeper again --release keeper --resume "$@"
     assert_status 0
@@ -112,7 +112,7 @@ trouble() {
     assert_status 4
     assert_equal "$(wc -c < tally)" 2 "what is left of the tally"
     assert_equal "$(results)" "$(head -n 1 <<< "$undisturbed")"
-    said keeper "crank 5" "$words" 'given up after 3 tries'
+    said keeper "crank 5" "$words" 'failed after 3 tries'
     true > tally
     keeper again "$@"
     assert_status 0
@@ -188,7 +188,7 @@ END
     printf 1234567 > tally
     keeper often "${options[@]}"
     assert_status 5
-    said 'vat keeper, its snapshot' 'cannot read snapshot' 'given up after 2 tries'
+    said 'vat keeper, its snapshot' 'cannot read snapshot' 'failed after 2 tries'
     said 'vat keeper is in quarantine: its snapshot cannot be restored' '--release' '--upgrade' '--terminate'
     # It stands at the snapshot before, from which it goes on.
     : > tally
@@ -254,7 +254,7 @@ END
     keeper again --retries 2
     assert_status 4
     assert_equal "$(wc -c < tally)" 2 "what is left of the tally"
-    said keeper "crank 5" 'result cannot be read' 'given up after 3 tries'
+    said keeper "crank 5" 'result cannot be read' 'failed after 3 tries'
 }
 
 @test "a frame of millions of values" {
@@ -424,7 +424,7 @@ END
     mv hoarded deliveries
     NATIVE=$BUILD plain store --max-memory 100M --retries 1
     assert_status 5
-    said keeper 'the system gave it no memory' 'given up after 2 tries' 'in quarantine'
+    said keeper 'the system gave it no memory' 'failed after 2 tries' 'in quarantine'
     NATIVE=$BUILD plain store --release keeper --resume
     assert_status 0
     assert_equal "$(outcomes)" '["ok",300]'

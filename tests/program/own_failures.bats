@@ -119,7 +119,7 @@ poison() {
         head -c 100 /dev/zero > tally
         runs store --sandbox off --worker ./worker "${vats[@]}" "${options[@]}" lines
         assert_status 5
-        said 'vat bad, its snapshot: ' 'given up after 2 tries: the vat is in quarantine' \
+        said 'vat bad, its snapshot: ' 'failed after 2 tries: the vat is in quarantine' \
             'vat bad is in quarantine: its snapshot cannot be ' '--release' '--upgrade' '--terminate'
         assert_equal "$(deliveries | grep -c bad)" 3 "$kind: deliveries to bad"
         assert_equal "$(deliveries | grep -c good)" 4 "$kind: deliveries to good"

@@ -76,7 +76,7 @@ replays() {
     quarantine
     assert_equal "$(deliveries)" $'["bad","ok","kept"]\n["good","ok","on"]'
     assert_equal "$(summary)" '[4,0,2,1]'
-    [[ $stderr == *'vat bad, crank '*'it took longer than 1 s; given up after 2 tries: the vat is in quarantine'* ]] ||
+    [[ $stderr == *'vat bad, crank '*'it took longer than 1 s; failed after 2 tries: the vat is in quarantine'* ]] ||
         fail "$stderr"
     [[ $stderr == *'vat bad is in quarantine: it took longer than 1 s; run with --release'* ]] || fail "$stderr"
     # A later run holds what comes for it, and tries nothing.
@@ -107,7 +107,7 @@ replays() {
     quarantine
     runs --release bad
     assert_status 5
-    [[ $stderr == *'given up after 2 tries'* ]] || fail "$stderr"
+    [[ $stderr == *'failed after 2 tries'* ]] || fail "$stderr"
     runs --set-limit bad=compute:100000,syscalls:50
     assert_status 1
     assert_equal "$(deliveries)" '["bad","error",null]'

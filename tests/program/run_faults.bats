@@ -118,7 +118,7 @@ over_memory() {
     assert_status 5
     assert_equal "$(complaints <<< "$stderr")" \
         'gaspipe: vat spin, crank 5: it took longer than 1 s; tried again, 1 of 1
-gaspipe: vat spin, crank 5: it took longer than 1 s; given up after 2 tries: the vat is in quarantine, and the others go on
+gaspipe: vat spin, crank 5: it took longer than 1 s; failed after 2 tries: the vat is in quarantine, the others continue
 gaspipe: vat spin is in quarantine: it took longer than 1 s; run with --release, --upgrade or --terminate, or with --set-limit or --skip-delivery'
 }
 
@@ -182,7 +182,7 @@ spinning() {
     status=0
     wait "$gaspipe" || status=$?
     assert_status 4
-    grep -q 'vat spin, crank 5: .* signal 9 (Killed); given up after 2 tries' err || fail "$(cat err)"
+    grep -q 'vat spin, crank 5: .* signal 9 (Killed); failed after 2 tries' err || fail "$(cat err)"
     assert_equal "$(sqlite3 store/gaspipe.sqlite 'SELECT value FROM vatstore')" before
 }
 
@@ -240,7 +240,7 @@ interrupted() {
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --compute-limit 1000000 \
         --delivery-timeout 1 --retries 0 --store "$store" --vat spin=spin.js "$input"
     assert_status 5
-    [[ $stderr == *'vat spin, crank 5: it took longer than 1 s; given up after 1 try'* ]] ||
+    [[ $stderr == *'vat spin, crank 5: it took longer than 1 s; failed after 1 try'* ]] ||
         fail "$stderr"
 }
 

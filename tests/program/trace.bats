@@ -339,7 +339,7 @@ counts() {
         "$NATIVE/gaspipe" run --json --counter none --vat v=v.js deliveries |
         jq -c '[.result, .compute]' > printed
     diff expected printed
-    [ "$(calls scheduler_go)" -gt 0 ]
+    [ "$(calls scheduler_run)" -gt 0 ]
 }
 
 @test "trace: a trace that is kept says the same later" {

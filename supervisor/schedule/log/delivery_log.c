@@ -289,7 +289,7 @@ static void tell_console_cut(struct delivery_log *log)
     end_log_line(log, stamp_now());
 }
 
-void delivery_log_trouble(struct delivery_log *log, const char *problem, unsigned tries)
+void delivery_log_host_failure(struct delivery_log *log, const char *problem, unsigned tries)
 {
     struct slog_writer *slog = log->slog;
 

@@ -87,7 +87,7 @@ bool delivery_log_console(struct delivery_log *log, const struct vat_console *co
                           struct stamp come);
 
 /* A host failure interrupted the delivery, which is dropped; the `tries`th time. */
-void delivery_log_trouble(struct delivery_log *log, const char *problem, unsigned tries);
+void delivery_log_host_failure(struct delivery_log *log, const char *problem, unsigned tries);
 
 /* The delivery has ended. Fills the report, which is valid until the next begin. */
 int delivery_log_end(struct delivery_log *log, const struct delivery_end *end,

@@ -55,15 +55,21 @@ static inline void fake_expect(const char *calls)
 
 /* ---- the test plays a worker ---- */
 
+static inline void fake_event(const struct warehouse_event *event)
+{
+    fake->listener.event(fake->listener.context, event);
+}
+
 static inline void fake_ready(int64_t vat)
 {
     fake->vats[vat].waits = true;
-    fake->listener.ready(fake->listener.context, vat);
+    fake_event(&(struct warehouse_event){.kind = WAREHOUSE_EVENT_READY, .vat = vat});
 }
 
 static inline void fake_sent(int64_t vat)
 {
-    fake->listener.sent(fake->listener.context, vat, fake_now());
+    fake_event(
+        &(struct warehouse_event){.kind = WAREHOUSE_EVENT_SENT, .vat = vat, .at = fake_now()});
 }
 
 static inline void fake_asks(int64_t vat, const char *vsc)
@@ -75,7 +81,8 @@ static inline void fake_asks(int64_t vat, const char *vsc)
     buf_printf(&message, "[\"syscall\",%s]", vsc);
     if (vat_request_parse(&request, message.data, message.length, &error) != 0)
         fail_msg("%s", error.text);
-    fake->listener.asked(fake->listener.context, vat, &request, fake_now());
+    fake_event(&(struct warehouse_event){
+        .kind = WAREHOUSE_EVENT_SYSCALL, .vat = vat, .at = fake_now(), .request = &request});
     vat_request_free(&request);
     buf_free(&message);
 }
@@ -91,14 +98,15 @@ static inline void fake_answers(int64_t vat)
 
     fake->vats[vat].waits = true;
     fake->vats[vat].vd = NULL;
-    fake->listener.answered(fake->listener.context, vat, &answer);
+    fake_event(
+        &(struct warehouse_event){.kind = WAREHOUSE_EVENT_ANSWERED, .vat = vat, .answer = &answer});
 }
 
 static inline void fake_lose(int64_t vat, const struct warehouse_loss *loss)
 {
     fake->vats[vat].waits = false;
     fake->vats[vat].vd = NULL;
-    fake->listener.lost(fake->listener.context, vat, loss);
+    fake_event(&(struct warehouse_event){.kind = WAREHOUSE_EVENT_LOST, .vat = vat, .loss = loss});
 }
 
 static inline void fake_dies_of(int64_t vat, enum error_kind blame, const char *reason)
@@ -114,7 +122,7 @@ static inline void fake_dies(int64_t vat, enum error_kind blame)
 static inline void fake_saved(int64_t vat, int64_t position)
 {
     fake->vats[vat].saved_at = position;
-    fake->listener.saved(fake->listener.context, vat);
+    fake_event(&(struct warehouse_event){.kind = WAREHOUSE_EVENT_SAVED, .vat = vat});
 }
 
 /* ---- the warehouse's functions ---- */
@@ -131,7 +139,7 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
     return fake;
 }
 
-int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *vat,
+int warehouse_set_vat(struct warehouse *warehouse, const struct warehouse_vat *vat,
                       struct error *error)
 {
     (void)error;
@@ -140,10 +148,10 @@ int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *v
     return 0;
 }
 
-void warehouse_bring(struct warehouse *warehouse, int64_t vat)
+void warehouse_start(struct warehouse *warehouse, int64_t vat)
 {
     (void)warehouse;
-    fake_note("bring", vat);
+    fake_note("start", vat);
 }
 
 bool warehouse_fall_back(struct warehouse *warehouse, int64_t vat)
@@ -156,11 +164,11 @@ bool warehouse_fall_back(struct warehouse *warehouse, int64_t vat)
     return has;
 }
 
-int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *error)
+int warehouse_log_defer(struct warehouse *warehouse, int64_t vat, struct error *error)
 {
     (void)warehouse;
     (void)error;
-    fake_note("log aside", vat);
+    fake_note("log defer", vat);
     return 0;
 }
 
@@ -190,7 +198,7 @@ void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
 void warehouse_deliver_speculatively(struct warehouse *warehouse, int64_t id, const char *vd)
 {
     warehouse->vats[id].ahead = true;
-    fake_deliver("deliver ahead", id, vd);
+    fake_deliver("deliver early", id, vd);
 }
 
 bool warehouse_is_speculative(const struct warehouse *warehouse, int64_t id)
@@ -224,10 +232,10 @@ void warehouse_redeliver(struct warehouse *warehouse, int64_t id, const char *vd
     fake_deliver("deliver again", id, vd);
 }
 
-void warehouse_put_away(struct warehouse *warehouse, int64_t id)
+void warehouse_evict(struct warehouse *warehouse, int64_t id)
 {
     (void)warehouse;
-    fake_end_worker("put away", id);
+    fake_end_worker("evict", id);
 }
 
 void warehouse_remove(struct warehouse *warehouse, int64_t id)
@@ -243,20 +251,20 @@ struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct io
     return fake_now();
 }
 
-void warehouse_hold(struct warehouse *warehouse, int64_t vat)
+void warehouse_stop_timer(struct warehouse *warehouse, int64_t vat)
 {
     (void)warehouse;
-    fake_note("hold", vat);
+    fake_note("stop timer", vat);
 }
 
-void warehouse_let_go(struct warehouse *warehouse, int64_t vat)
+void warehouse_restart_timer(struct warehouse *warehouse, int64_t vat)
 {
     (void)warehouse;
-    fake_note("let go", vat);
+    fake_note("restart timer", vat);
 }
 
 /* It reports the loss at once, which the real one does when the worker has ended. */
-void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason)
+void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, const char *reason)
 {
     struct stamp stamps[2] = {fake_now(), fake_now()};
     const struct meter used = {.compute = 50, .stamps = stamps, .stamp_count = 2};
@@ -264,7 +272,7 @@ void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *rea
 
     (void)warehouse;
     snprintf(kept, sizeof kept, "%s", reason);
-    fake_note("condemn", vat);
+    fake_note("abort", vat);
     fake_lose(vat, &(struct warehouse_loss){
                        .come = fake_now(), .reason = kept, .blame = ERROR_DELIVERY, .used = &used});
 }
@@ -309,10 +317,11 @@ void warehouse_save(struct warehouse *warehouse, int64_t vat)
 
 void warehouse_close(struct warehouse *warehouse)
 {
-    warehouse->listener.closed(warehouse->listener.context);
+    (void)warehouse;
+    fake_event(&(struct warehouse_event){.kind = WAREHOUSE_EVENT_CLOSED});
 }
 
-void warehouse_hurry(struct warehouse *warehouse)
+void warehouse_shorten_timeout(struct warehouse *warehouse)
 {
     (void)warehouse;
 }

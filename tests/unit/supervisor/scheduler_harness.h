@@ -8,7 +8,7 @@
 #include "kernel/kernel.h"
 #include "store/store.h"
 #include "supervisor/schedule/scheduler.h"
-#include "supervisor/schedule/speculation/speculation.h"
+#include "supervisor/schedule/speculation.h"
 #include "tests/unit/supervisor/fake_warehouse.h"
 
 /*
@@ -196,7 +196,7 @@ static inline void world_start(struct world *world)
     scheduler_start(world->scheduler, false);
     fake_ready(1);
     world_play(1);
-    fake_expect("bring v1\ndeliver v1 startVat\n");
+    fake_expect("start v1\ndeliver v1 startVat\n");
     world_expect(world, "v1 startVat\ncommitted\nidle\n");
 }
 

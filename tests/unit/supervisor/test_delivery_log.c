@@ -294,7 +294,7 @@ static void trouble_names_the_delivery_and_its_tries(void **state)
     (void)state;
     open_world(&world);
     begin_delivery(&world, "bringOutYourDead", "[\"bringOutYourDead\"]", "[\"bringOutYourDead\"]");
-    delivery_log_trouble(&world.log, "its worker was killed", 2);
+    delivery_log_host_failure(&world.log, "its worker was killed", 2);
     expect_lines(&world, "{\"type\":\"deliver\",\"crankNum\":7,\"vatID\":\"v3\",\"deliveryNum\":2,"
                          "\"replay\":false,\"dispatch\":\"bringOutYourDead\","
                          "\"kd\":[\"bringOutYourDead\"],\"vd\":[\"bringOutYourDead\"]}\n"
@@ -315,7 +315,7 @@ static void the_first_error_sticks(void **state)
                    "[\"bringOutYourDead\"]");
     assert_int_equal(delivery_log_check(&world.log, &first), -1);
     log_syscall(&world, "[\"vatstoreGet\",\"x\"]", "null");
-    delivery_log_trouble(&world.log, "its worker was killed", 1);
+    delivery_log_host_failure(&world.log, "its worker was killed", 1);
     assert_int_equal(end_delivery(&world, NULL), -1);
     assert_string_equal(world.error.text, first.text);
     expect_lines(&world, "");

@@ -92,37 +92,37 @@ static void without_an_interval_no_snapshot_is_due(void **state)
     assert_false(policy_snapshot_due(&policy, -1, 1000));
 }
 
-static const struct snapshot_policy usual = {.interval = 200, .initial = 3};
-
-static void a_vats_first_snapshot_is_due_after_the_initial_deliveries(void **state)
+static void a_limit_that_a_worker_met_has_the_vats_value(void **state)
 {
+    const struct kernel_limits own = {.compute = 7, .instructions = 8, .cost = 9, .heap_bytes = 10};
+    const struct kernel_limits guards = {.counted_instructions = 80, .metered_cost = 90};
+    struct delivery_limit met;
+
     (void)state;
-    assert_false(policy_snapshot_due(&usual, -1, 1));
-    assert_true(policy_snapshot_due(&usual, -1, 2));
+    met = policy_limit_met(&own, worker_over_compute);
+    assert_int_equal(met.of.kind, WORKER_LIMIT_COMPUTRONS);
+    assert_int_equal(met.value, 7);
+    assert_int_equal(policy_limit_met(&own, "Instruction limit exceeded").value, 8);
+    assert_int_equal(policy_limit_met(&guards, "Instruction limit exceeded").value, 80);
+    assert_int_equal(policy_limit_met(&own, "Cost limit exceeded").value, 9);
+    assert_int_equal(policy_limit_met(&guards, "Cost limit exceeded").value, 90);
+    met = policy_limit_met(&own, "Stack meter exceeded"); /* the engine's own */
+    assert_int_equal(met.of.kind, WORKER_LIMIT_STACK);
+    assert_int_equal(met.value, 0);
 }
 
-static void others_are_due_after_an_interval(void **state)
+static void another_end_met_no_limit(void **state)
 {
-    (void)state;
-    assert_false(policy_snapshot_due(&usual, 2, 200));
-    assert_true(policy_snapshot_due(&usual, 2, 201));
-}
-
-static void without_an_interval_none_is_due(void **state)
-{
-    const struct snapshot_policy never = {.interval = 0, .initial = 3};
+    const struct kernel_limits own = {.compute = 7};
 
     (void)state;
-    for (int64_t end = 0; end < 1000; end++)
-        assert_false(policy_snapshot_due(&never, -1, end));
+    assert_null(policy_limit_met(&own, "its worker was killed").of.name);
+    assert_null(policy_limit_met(NULL, worker_over_compute).of.name);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_vats_first_snapshot_is_due_after_the_initial_deliveries),
-        cmocka_unit_test(others_are_due_after_an_interval),
-        cmocka_unit_test(without_an_interval_none_is_due),
         cmocka_unit_test(a_crank_is_tried_again_after_growing_pauses),
         cmocka_unit_test(a_worker_is_started_again_at_once),
         cmocka_unit_test(without_retries_the_first_trouble_is_the_last),
@@ -130,6 +130,8 @@ int main(void)
         cmocka_unit_test(a_vat_that_is_suspect_goes_into_quarantine),
         cmocka_unit_test(snapshots_are_due_as_in_swingset),
         cmocka_unit_test(without_an_interval_no_snapshot_is_due),
+        cmocka_unit_test(a_limit_that_a_worker_met_has_the_vats_value),
+        cmocka_unit_test(another_end_met_no_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

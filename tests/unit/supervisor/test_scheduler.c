@@ -19,7 +19,7 @@ static void a_vat_starts_and_is_committed_before_anything_else(void **state)
     world_open(&world, (struct scheduler_options){.cranks_per_commit = 1});
     world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
     scheduler_start(world.scheduler, false);
-    fake_expect("bring v1\n");
+    fake_expect("start v1\n");
     world_expect(&world, "");
     fake_ready(1);
     fake_expect("deliver v1 startVat\n");
@@ -36,7 +36,7 @@ static void a_message_is_delivered_with_its_syscalls(void **state)
     (void)state;
     world_open_started(&world, (struct scheduler_options){0});
     world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     fake_expect("deliver v1 message\n");
     fake_sent(1);
     fake_asks(1, "[\"vatstoreSet\",\"key\",\"value\"]");
@@ -57,7 +57,7 @@ static void several_vats_start_side_by_side(void **state)
     world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
     world_add_vat(&world, "v2", KERNEL_VAT_PLAIN);
     scheduler_start(world.scheduler, false);
-    fake_expect("bring v1\nlog aside v2\nbring v2\n");
+    fake_expect("start v1\nlog defer v2\nstart v2\n");
     fake_ready(2);
     fake_expect("");
     fake_ready(1);
@@ -92,7 +92,7 @@ static void cranks_are_committed_every_so_many(void **state)
     /* A message is two cranks: it is routed, and then delivered. Routing is not committed alone. */
     for (int i = 0; i < 3; i++)
         world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     world_expect(&world, "");
     world_play(1);
     world_expect(&world, "v1 (o+0).hello -> null\ncommitted\n");
@@ -131,7 +131,7 @@ static void cranks_go_on_while_a_commit_is_synced(void **state)
     assert_int_equal(world.syncing, 1);
     for (int i = 0; i < 2; i++) {
         world_queue(&world, "v1");
-        scheduler_go(world.scheduler);
+        scheduler_run(world.scheduler);
         world_play(1);
     }
     assert_int_equal(world.committed, 3);
@@ -151,7 +151,7 @@ static void closing_commits_whole_cranks_alone(void **state)
     (void)state;
     world_open_started(&world, (struct scheduler_options){0});
     world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     fake_sent(1);
     fake_asks(1, "[\"vatstoreSet\",\"key\",\"value\"]");
     scheduler_close(world.scheduler, false);
@@ -168,12 +168,12 @@ static void trouble_is_retried_up_to_the_limit(void **state)
     (void)state;
     world_open_started(&world, (struct scheduler_options){.retries = 2});
     world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     for (int i = 0; i < 2; i++) {
         fake_expect("deliver v1 message\n");
         fake_sent(1);
         fake_dies(1, ERROR_SYSTEM);
-        fake_expect("put away v1\n");
+        fake_expect("evict v1\n");
         world_expect(&world, "undone\n");
         world_wait(&world);
     }
@@ -181,7 +181,7 @@ static void trouble_is_retried_up_to_the_limit(void **state)
     fake_sent(1);
     fake_dies(1, ERROR_SYSTEM);
     world_expect(&world,
-                 "undone\ncommitted\nfailed: vat v1, crank 3: its worker was killed; given up "
+                 "undone\ncommitted\nfailed: vat v1, crank 3: its worker was killed; failed "
                  "after 3 tries\n");
     world_close(&world);
 }
@@ -194,7 +194,7 @@ static void a_crank_that_ends_forgives_the_trouble_before(void **state)
     world_open_started(&world, (struct scheduler_options){.retries = 1});
     for (int i = 0; i < 3; i++) {
         world_queue(&world, "v1");
-        scheduler_go(world.scheduler);
+        scheduler_run(world.scheduler);
         fake_sent(1);
         fake_dies(1, ERROR_SYSTEM);
         world_wait(&world);
@@ -211,12 +211,12 @@ static void nothing_of_a_dropped_crank_stays(void **state)
     (void)state;
     world_open_started(&world, (struct scheduler_options){.retries = 1});
     world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     fake_sent(1);
     fake_asks(1, "[\"vatstoreSet\",\"key\",\"value\"]");
     fake_dies(1, ERROR_SYSTEM);
     world_wait(&world);
-    fake_expect("deliver v1 message\nreply v1 [\"ok\",null]\nput away v1\ndeliver v1 message\n");
+    fake_expect("deliver v1 message\nreply v1 [\"ok\",null]\nevict v1\ndeliver v1 message\n");
     fake_sent(1);
     fake_asks(1, "[\"vatstoreGet\",\"key\"]");
     fake_expect("reply v1 [\"ok\",null]\n");
@@ -232,13 +232,13 @@ static void a_start_that_meets_trouble_is_retried(void **state)
     world_open(&world, (struct scheduler_options){.retries = 1});
     world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
     scheduler_start(world.scheduler, false);
-    fake_expect("bring v1\n");
+    fake_expect("start v1\n");
     fake_dies(1, ERROR_SYSTEM);
-    fake_expect("bring v1\n");
+    fake_expect("start v1\n");
     fake_dies(1, ERROR_SYSTEM);
     /* The new vats have not all started: nothing is committed. */
     world_expect(&world,
-                 "failed: vat v1, its start: its worker was killed; given up after 2 tries\n");
+                 "failed: vat v1, its start: its worker was killed; failed after 2 tries\n");
     world_close(&world);
 }
 
@@ -251,7 +251,7 @@ static void a_worker_that_dies_by_its_vats_doing_ends_the_vat(void **state)
     (void)state;
     world_open_started(&world, (struct scheduler_options){.retries = 5});
     world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     fake_sent(1);
     fake_dies(1, ERROR_DELIVERY);
     fake_expect("deliver v1 message\nremove v1\n");
@@ -266,10 +266,10 @@ static void an_illegal_syscall_ends_the_vat(void **state)
     (void)state;
     world_open_started(&world, (struct scheduler_options){0});
     world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     fake_sent(1);
     fake_asks(1, "[\"dropImports\",[\"o-99\"]]");
-    fake_expect("deliver v1 message\ncondemn v1\nremove v1\n");
+    fake_expect("deliver v1 message\nabort v1\nremove v1\n");
     world_expect(&world, "v1 (o+0).hello -> null: o-99 is not in its c-list; vat ended, "
                          "after 50 computrons\nidle\n");
     world_close(&world);
@@ -290,7 +290,7 @@ static void a_snapshot_is_written_when_it_is_due(void **state)
     world_open_started(&world, snapshot_at_second);
     world_queue(&world, "v1");
     world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     world_play(1);
     fake_expect("deliver v1 message\nsave v1\n");
     /* Nothing goes on before the worker is back from its snapshot. */
@@ -321,11 +321,11 @@ static void a_snapshot_that_is_lost_is_written_again(void **state)
     (void)state;
     world_open_started(&world, snapshot_at_second);
     world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     world_play(1);
     fake_expect("deliver v1 message\nsave v1\n");
     lose(WAREHOUSE_SNAPSHOT, WAREHOUSE_HOPE, 1);
-    fake_expect("bring v1\n");
+    fake_expect("start v1\n");
     fake_ready(1);
     fake_expect("save v1\n");
     fake_saved(1, 2);
@@ -342,13 +342,13 @@ static void a_snapshot_that_no_worker_starts_from_is_written_again(void **state)
     (void)state;
     world_open_started(&world, snapshot_at_second);
     world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     world_play(1);
     fake_saved(1, 2);
     fake->vats[1].saved_at = -1;
     lose(WAREHOUSE_RESTART, WAREHOUSE_HOPE, 1);
     fake_ready(1);
-    fake_expect("deliver v1 message\nsave v1\nbring v1\nsave v1\n");
+    fake_expect("deliver v1 message\nsave v1\nstart v1\nsave v1\n");
     fake_saved(1, 2);
     fake_ready(1);
     world_expect(&world, "v1 (o+0).hello -> null\nidle\n");
@@ -376,7 +376,7 @@ static void open_two(struct world *world, struct scheduler_options options)
 {
     world_open_started(world, options);
     world_add_vat(world, "v2", KERNEL_VAT_PLAIN);
-    scheduler_go(world->scheduler);
+    scheduler_run(world->scheduler);
     world_play(2);
     fake_expect("deliver v2 startVat\n");
     world_expect(world, "v2 startVat\nidle\n");
@@ -391,12 +391,12 @@ static void a_vat_whose_snapshot_cannot_be_written_stops_no_other(void **state)
     world_queue(&world, "v1");
     world_queue(&world, "v1");
     world_queue(&world, "v2");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     world_play(1);
     lose(WAREHOUSE_SNAPSHOT, WAREHOUSE_HOPE, 1);
     fake_ready(1);
     lose(WAREHOUSE_SNAPSHOT, WAREHOUSE_HOPE, 1);
-    fake_expect("deliver v1 message\nsave v1\nbring v1\nsave v1\n"
+    fake_expect("deliver v1 message\nsave v1\nstart v1\nsave v1\n"
                 "deliver v2 message\n");
     world_play(2);
     fake_expect("save v2\n");
@@ -415,9 +415,9 @@ static void a_worker_that_cannot_be_restored_drops_its_crank(void **state)
     open_two(&world, (struct scheduler_options){.retries = 3});
     world_queue(&world, "v1");
     world_queue(&world, "v2");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     lose(WAREHOUSE_START, WAREHOUSE_NO_HOPE, 1);
-    fake_expect("deliver v1 message\nput away v1\ndeliver v2 message\n");
+    fake_expect("deliver v1 message\nevict v1\ndeliver v2 message\n");
     world_play(2);
     world_expect(&world, "undone\nv2 (o+0).hello -> null\nidle\n");
     expect_quarantine(&world, 1, "it cannot be restored: it is broken");
@@ -432,10 +432,10 @@ static void a_worker_that_cannot_be_restored_is_tried_from_an_older_snapshot(voi
     world_open_started(&world, (struct scheduler_options){.retries = 3});
     fake->vats[1].has_older = true;
     world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     lose(WAREHOUSE_START, WAREHOUSE_NO_HOPE, 1);
     world_wait(&world);
-    fake_expect("deliver v1 message\nput away v1\nfall back v1\ndeliver v1 message\n");
+    fake_expect("deliver v1 message\nevict v1\nfall back v1\ndeliver v1 message\n");
     world_play(1);
     world_expect(&world, "undone\nv1 (o+0).hello -> null\nidle\n");
     world_close(&world);
@@ -448,7 +448,7 @@ static void a_crash_is_tried_again_once(void **state)
     (void)state;
     open_two(&world, (struct scheduler_options){.retries = 3});
     world_queue(&world, "v1");
-    scheduler_go(world.scheduler);
+    scheduler_run(world.scheduler);
     fake_sent(1);
     lose(WAREHOUSE_DELIVERY, WAREHOUSE_HOPE_ONCE, 1);
     world_wait(&world);
@@ -488,7 +488,7 @@ static void a_vat_that_cannot_be_restored_stops_no_other(void **state)
     /* Each has its own tries. */
     lose(WAREHOUSE_START, WAREHOUSE_HOPE, 1);
     lose(WAREHOUSE_START, WAREHOUSE_HOPE, 2);
-    fake_expect("bring v1\nlog aside v2\nbring v2\nbring v1\nbring v2\n");
+    fake_expect("start v1\nlog defer v2\nstart v2\nstart v1\nstart v2\n");
     fake_ready(2);
     lose(WAREHOUSE_START, WAREHOUSE_HOPE, 1);
     fake_expect("log join v2\n");
@@ -506,7 +506,7 @@ static void a_vat_that_cannot_be_restored_stops_no_other(void **state)
                              0);
         world_queue(&world, "v1");
         scheduler_start(world.scheduler, false);
-        fake_expect("bring v2\n");
+        fake_expect("start v2\n");
         fake_ready(2);
         fake_expect(round == 1 ? "deliver v1 message\n" : "");
         if (round == 1)
@@ -528,7 +528,7 @@ static void open_before_snapshot(struct world *world)
     scheduler_start(world->scheduler, false);
     fake_ready(1);
     world_play(1);
-    fake_expect("bring v1\ndeliver v1 startVat\n"
+    fake_expect("start v1\ndeliver v1 startVat\n"
                 "deliver v1 bringOutYourDead\n");
 }
 
@@ -553,7 +553,7 @@ static void a_crank_tried_again_collects_garbage_again(void **state)
     fake_dies(1, ERROR_SYSTEM);
     world_wait(&world);
     world_play(1);
-    fake_expect("put away v1\ndeliver v1 startVat\n"
+    fake_expect("evict v1\ndeliver v1 startVat\n"
                 "deliver v1 bringOutYourDead\n");
     world_play(1);
     fake_expect("save v1\n");

@@ -218,7 +218,7 @@ struct hall {
     struct launch_config launcher;
     struct store *store;
     struct warehouse *warehouse;
-    char told[1024]; /* a word for each call of the listener, with the vat */
+    char told[1024]; /* a word for each event, with the vat */
     enum error_kind blame;
     enum warehouse_hope hope;
     int used; /* computrons, of the last loss; 0: not known */
@@ -236,93 +236,59 @@ static void tell(struct hall *hall, const char *what, int64_t vat)
     uv_stop(&hall->loop);
 }
 
-static void on_ready(void *context, int64_t vat)
+static void answer_syscall(struct hall *hall, const struct warehouse_event *event)
 {
-    struct hall *hall = context;
-
-    tell(hall, "ready", vat);
-    if (hall->save_when_ready)
-        warehouse_save(hall->warehouse, vat);
-    hall->save_when_ready = false;
-}
-
-static void on_sent(void *context, int64_t vat, struct stamp sent)
-{
-    assert_true(sent.mono > 0);
-    tell(context, "sent", vat);
-}
-
-static void on_said(void *context, int64_t vat, const struct vat_request *request,
-                    struct stamp come)
-{
-    (void)request;
-    (void)come;
-    tell(context, "said", vat);
-}
-
-static void on_asked(void *context, int64_t vat, const struct vat_request *request,
-                     struct stamp come)
-{
-    struct hall *hall = context;
     static char answer[] = "[\"ok\",null]";
 
-    (void)come;
-    assert_int_equal(request->kind, VAT_REQUEST_SYSCALL);
-    tell(hall, "asked", vat);
-    warehouse_reply(hall->warehouse, vat, (struct iovec){answer, sizeof answer - 1});
+    assert_int_equal(event->request->kind, VAT_REQUEST_SYSCALL);
+    warehouse_reply(hall->warehouse, event->vat, (struct iovec){answer, sizeof answer - 1});
 }
 
-static void on_answered(void *context, int64_t vat, const struct warehouse_answer *answer)
+static void note_loss(struct hall *hall, const struct warehouse_loss *loss)
 {
-    assert_null(answer->problem);
-    assert_int_equal(answer->meter->compute, 1);
-    tell(context, "answered", vat);
-}
-
-static void on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
-{
-    struct hall *hall = context;
-
-    tell(hall, "lost", vat);
     hall->blame = loss->blame;
     hall->hope = loss->hope;
     hall->used = loss->used != NULL ? (int)loss->used->compute : 0;
     snprintf(hall->reason, sizeof hall->reason, "%s", loss->reason);
 }
 
-static void on_saved(void *context, int64_t vat)
+static void take_event(void *context, const struct warehouse_event *event)
 {
-    tell(context, "saved", vat);
-}
-
-static void on_failed(void *context, const struct error *error)
-{
+    static const char *const names[] = {
+        [WAREHOUSE_EVENT_READY] = "ready",       [WAREHOUSE_EVENT_SENT] = "sent",
+        [WAREHOUSE_EVENT_CONSOLE] = "said",      [WAREHOUSE_EVENT_SYSCALL] = "asked",
+        [WAREHOUSE_EVENT_ANSWERED] = "answered", [WAREHOUSE_EVENT_LOST] = "lost",
+        [WAREHOUSE_EVENT_SAVED] = "saved",       [WAREHOUSE_EVENT_FAILED] = "failed",
+    };
     struct hall *hall = context;
 
-    tell(hall, "failed", 0);
-    snprintf(hall->reason, sizeof hall->reason, "%s", error->text);
-}
-
-static void on_closed(void *context)
-{
-    struct hall *hall = context;
-
-    hall->closed = true;
+    if (event->kind == WAREHOUSE_EVENT_CLOSED) {
+        hall->closed = true;
+        return;
+    }
+    tell(hall, names[event->kind], event->vat);
+    if (event->kind == WAREHOUSE_EVENT_READY && hall->save_when_ready) {
+        hall->save_when_ready = false;
+        warehouse_save(hall->warehouse, event->vat);
+    } else if (event->kind == WAREHOUSE_EVENT_SENT) {
+        assert_true(event->at.mono > 0);
+    } else if (event->kind == WAREHOUSE_EVENT_SYSCALL) {
+        answer_syscall(hall, event);
+    } else if (event->kind == WAREHOUSE_EVENT_ANSWERED) {
+        assert_null(event->answer->problem);
+        assert_int_equal(event->answer->meter->compute, 1);
+    } else if (event->kind == WAREHOUSE_EVENT_LOST) {
+        note_loss(hall, event->loss);
+    } else if (event->kind == WAREHOUSE_EVENT_FAILED) {
+        snprintf(hall->reason, sizeof hall->reason, "%s", event->error->text);
+    }
 }
 
 static void open_hall(struct hall *hall, uint64_t max_workers)
 {
     const struct warehouse_listener listener = {
         .context = hall,
-        .ready = on_ready,
-        .sent = on_sent,
-        .said = on_said,
-        .asked = on_asked,
-        .answered = on_answered,
-        .lost = on_lost,
-        .saved = on_saved,
-        .failed = on_failed,
-        .closed = on_closed,
+        .event = take_event,
     };
     const struct warehouse_options options = {
         .loop = &hall->loop,
@@ -387,7 +353,7 @@ static void add_vat(struct hall *hall, int64_t id, const char *name)
     const struct warehouse_vat vat = {.id = id, .name = name, .bundle_id = "b"};
     struct error error;
 
-    assert_int_equal(warehouse_provide(hall->warehouse, &vat, &error), 0);
+    assert_int_equal(warehouse_set_vat(hall->warehouse, &vat, &error), 0);
 }
 
 /* What the vat was sent before, and answered without a syscall. */
@@ -421,14 +387,14 @@ static void a_vat_is_brought_delivered_to_and_put_away(void **state)
     set_up(&hall, 0);
     add_vat(&hall, 1, "one");
     assert_false(warehouse_waits(hall.warehouse, 1));
-    warehouse_bring(hall.warehouse, 1);
+    warehouse_start(hall.warehouse, 1);
     expect(&hall, "ready1");
     assert_true(warehouse_waits(hall.warehouse, 1));
     warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
     expect(&hall, "sent1 answered1");
     warehouse_deliver(hall.warehouse, 1, "[\"message\",\"ask\"]");
     expect(&hall, "sent1 asked1 answered1");
-    warehouse_put_away(hall.warehouse, 1);
+    warehouse_evict(hall.warehouse, 1);
     assert_false(warehouse_waits(hall.warehouse, 1));
     warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
     expect(&hall, "sent1 answered1");
@@ -446,20 +412,20 @@ static void its_past_is_delivered_again_and_a_snapshot_ends_that(void **state)
     set_up(&hall, 0);
     add_past(&hall, 1);
     add_vat(&hall, 1, "replay-exit");
-    warehouse_bring(hall.warehouse, 1);
+    warehouse_start(hall.warehouse, 1);
     expect(&hall, "lost1"); /* it exits when it meets the past */
     warehouse_remove(hall.warehouse, 1);
     assert_int_equal(uv_run(&hall.loop, UV_RUN_DEFAULT), 0);
     add_vat(&hall, 1, "one");
     assert_int_equal(warehouse_saved_at(hall.warehouse, 1), -1);
     hall.save_when_ready = true;
-    warehouse_bring(hall.warehouse, 1);
+    warehouse_start(hall.warehouse, 1);
     expect(&hall, "ready1 saved1 ready1");
     assert_int_equal(warehouse_saved_at(hall.warehouse, 1), 1);
     warehouse_remove(hall.warehouse, 1);
     assert_int_equal(uv_run(&hall.loop, UV_RUN_DEFAULT), 0);
     add_vat(&hall, 1, "replay-exit");
-    warehouse_bring(hall.warehouse, 1);
+    warehouse_start(hall.warehouse, 1);
     expect(&hall, "ready1"); /* it starts behind its past */
     tear_down(&hall);
 }
@@ -522,7 +488,7 @@ static void after_a_snapshot_another_worker_starts_when_the_last_one_has_ended(v
     add_past(&hall, 1);
     add_vat(&hall, 1, "large");
     hall.save_when_ready = true;
-    warehouse_bring(hall.warehouse, 1);
+    warehouse_start(hall.warehouse, 1);
     expect(&hall, "ready1 saved1 ready1");
     children = count_children();
     assert_true(children == 1 || children == -1);
@@ -557,12 +523,12 @@ static void workers_that_take_long_to_end_can_be_hurried(void **state)
     (void)state;
     set_up(&hall, 0);
     add_vat(&hall, 1, "stays");
-    warehouse_bring(hall.warehouse, 1);
+    warehouse_start(hall.warehouse, 1);
     expect(&hall, "ready1");
     uv_update_time(&hall.loop);
     warehouse_close(hall.warehouse);
     assert_in_range(longest_timer(&hall), 1001, 2000);
-    warehouse_hurry(hall.warehouse);
+    warehouse_shorten_timeout(hall.warehouse);
     assert_in_range(longest_timer(&hall), 1, 500);
     tear_down(&hall);
 }
@@ -575,17 +541,17 @@ static void the_longest_idle_worker_makes_room(void **state)
     set_up(&hall, 2);
     for (int64_t id = 1; id <= 3; id++)
         add_vat(&hall, id, "one");
-    warehouse_bring(hall.warehouse, 1);
+    warehouse_start(hall.warehouse, 1);
     expect(&hall, "ready1");
-    warehouse_bring(hall.warehouse, 2);
+    warehouse_start(hall.warehouse, 2);
     expect(&hall, "ready2");
     warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
     expect(&hall, "sent1 answered1");
-    warehouse_bring(hall.warehouse, 3);
+    warehouse_start(hall.warehouse, 3);
     assert_false(warehouse_waits(hall.warehouse, 2));
     assert_true(warehouse_waits(hall.warehouse, 1));
     expect(&hall, "ready3");
-    warehouse_bring(hall.warehouse, 2);
+    warehouse_start(hall.warehouse, 2);
     assert_false(warehouse_waits(hall.warehouse, 1));
     expect(&hall, "ready2");
     tear_down(&hall);
@@ -598,7 +564,7 @@ static void a_warehouse_closes_while_the_first_snapshot_is_made(void **state)
     (void)state;
     set_up(&hall, 0);
     add_vat(&hall, 1, "one");
-    warehouse_bring(hall.warehouse, 1);
+    warehouse_start(hall.warehouse, 1);
     tear_down(&hall);
     assert_string_equal(hall.told, "");
 }
@@ -612,7 +578,7 @@ static void a_snapshot_that_was_not_written_is_a_loss(void **state)
     add_past(&hall, 1);
     add_vat(&hall, 1, "lie");
     hall.save_when_ready = true;
-    warehouse_bring(hall.warehouse, 1);
+    warehouse_start(hall.warehouse, 1);
     expect(&hall, "ready1 lost1");
     assert_int_equal(hall.blame, ERROR_SYSTEM);
     assert_non_null(strstr(hall.reason, "wrote none"));
@@ -667,7 +633,7 @@ static void go_wrong(struct hall *hall, int64_t id, const struct place *place,
     if (place->delivers)
         warehouse_deliver(hall->warehouse, id, "[\"message\"]");
     else
-        warehouse_bring(hall->warehouse, id);
+        warehouse_start(hall->warehouse, id);
     snprintf(told, sizeof told, "%s%s",
              place->saves      ? "ready# "
              : place->delivers ? "sent# "
@@ -737,7 +703,7 @@ static void whatever_an_idle_worker_does_its_vat_comes_back(void **state)
     for (size_t i = 0; i < FAULTS; i++) {
         snprintf(name, sizeof name, "idle-%s", faults[i].name);
         add_vat(&hall, 1, name);
-        warehouse_bring(hall.warehouse, 1);
+        warehouse_start(hall.warehouse, 1);
         expect(&hall, "ready1");
         if (only_child() == 0)
             skip();
@@ -764,7 +730,7 @@ static void whatever_a_leaving_worker_does_it_is_gone(void **state)
     for (size_t i = 0; i < FAULTS; i++) {
         snprintf(name, sizeof name, "leave-%s", faults[i].name);
         add_vat(&hall, 1, name);
-        warehouse_bring(hall.warehouse, 1);
+        warehouse_start(hall.warehouse, 1);
         expect(&hall, "ready1");
         warehouse_remove(hall.warehouse, 1);
         assert_int_equal(uv_run(&hall.loop, UV_RUN_DEFAULT), 0);

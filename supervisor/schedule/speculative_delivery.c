@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/schedule/speculation/speculative_delivery.h"
+#include "supervisor/schedule/speculative_delivery.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,9 +85,9 @@ static struct recorded_request *record_request(struct speculative_delivery *spec
     return requests;
 }
 
-int speculative_delivery_said(struct speculative_delivery *speculative,
-                              const struct vat_request *request, struct stamp come,
-                              struct error *error)
+int speculative_delivery_console(struct speculative_delivery *speculative,
+                                 const struct vat_request *request, struct stamp come,
+                                 struct error *error)
 {
     return record_request(speculative, request, come, error) != NULL ? 0 : -1;
 }
@@ -97,9 +97,9 @@ bool speculative_delivery_is_full(const struct speculative_delivery *speculative
     return speculative->count >= REQUESTS_MAX || speculative->bytes >= BYTES_MAX;
 }
 
-int speculative_delivery_asked(struct speculative_delivery *speculative,
-                               const struct vat_request *request, struct stamp come,
-                               const char **answer, struct error *error)
+int speculative_delivery_syscall(struct speculative_delivery *speculative,
+                                 const struct vat_request *request, struct stamp come,
+                                 const char **answer, struct error *error)
 {
     struct recorded_request *kept = record_request(speculative, request, come, error);
     struct buf text = {0};
@@ -155,4 +155,38 @@ int speculative_delivery_lost(struct speculative_delivery *speculative,
     if (loss->used != NULL && meter_copy(&speculative->meter, loss->used) != 0)
         return record_memory_error(error);
     return copy_text(&speculative->problem, loss->reason, error);
+}
+
+/* ---- run again up to a refused syscall ---- */
+
+int refused_delivery_init(struct refused_delivery *delivery,
+                          const struct speculative_delivery *record, size_t refused,
+                          const char *reason, struct error *error)
+{
+    *delivery = (struct refused_delivery){.reason = strdup(reason)};
+    if (delivery->reason == NULL)
+        return record_memory_error(error);
+    delivery->record = record;
+    delivery->refused = refused;
+    return 0;
+}
+
+void refused_delivery_free(struct refused_delivery *delivery)
+{
+    free(delivery->reason);
+    *delivery = (struct refused_delivery){0};
+}
+
+const struct recorded_request *refused_delivery_next(struct refused_delivery *delivery,
+                                                     const struct vat_request *request)
+{
+    const struct recorded_request *recorded;
+
+    if (delivery->next > delivery->refused)
+        return NULL;
+    recorded = &delivery->record->requests[delivery->next++];
+    if (!vat_request_same(&recorded->request, request))
+        return NULL;
+    delivery->reached = delivery->next > delivery->refused;
+    return recorded;
 }

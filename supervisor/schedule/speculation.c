@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/schedule/speculation/speculation.h"
+#include "supervisor/schedule/speculation.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/log.h"
-#include "supervisor/schedule/speculation/refused_delivery.h"
-#include "supervisor/schedule/speculation/speculative_delivery.h"
+#include "supervisor/schedule/speculative_delivery.h"
 
 /* How many queued items, and upcoming messages, are looked at for each job. */
 enum { ITEMS_PER_JOB = 16 };
 
 /*
- * A prediction, a record and frames that wake another CPU take longer than a short delivery. So a
- * vat is delivered to ahead only if its last delivery computed that many nanoseconds. A
- * mispredicted vat comes back by replay, so it rests for that many deliveries of its own.
+ * A prediction, a record and frames that wake another CPU take longer than a short delivery: only
+ * vats whose last delivery computed LONG_NS are speculated on. A mispredicted vat restarts by
+ * replay, so its next REST_DELIVERIES are not predicted.
  */
-enum { LONG = 2000000, REST = 16 };
+enum { LONG_NS = 2000000, REST_DELIVERIES = 16 };
 
 struct vat_pace {
     bool is_long; /* its last delivery was */
@@ -26,7 +25,6 @@ struct vat_pace {
 
 struct speculation {
     struct speculation_options options;
-    struct warehouse *warehouse;
     bool always;            /* also short deliveries: GASPIPE_SPECULATE_ALWAYS, for tests */
     struct vat_pace *paces; /* by vat; owned */
     size_t pace_count, pace_capacity;
@@ -34,11 +32,11 @@ struct speculation {
     struct speculative_delivery *list;  /* one a vat at most, the newest first; owned */
     struct speculative_delivery *taken; /* the one that has its turn; owned, or NULL */
     int64_t current;                    /* the vat whose delivery has its turn; 0: none has */
-    bool between;                       /* deliveries' turns, but worth being used */
+    bool in_snapshot;                   /* no delivery has its turn: a snapshot is being written */
 
     const struct recorded_request *replayed; /* the request that is being replayed, or NULL */
     bool differs;                            /* the kernel's answer to it, from the recorded one */
-    struct refused_delivery refused;         /* the taken one, while it is measured */
+    struct refused_delivery refused;         /* the taken one, while it is run again */
 
     /* While looking for deliveries to predict: */
     bool current_runs; /* a worker is busy with the current delivery */
@@ -49,15 +47,21 @@ struct speculation {
 
 static bool is_stopped(const struct speculation *speculation)
 {
-    return speculation->options.stopped(speculation->options.events.context);
+    return speculation->options.stopped(speculation->options.context);
 }
 
-static void fail_speculation(struct speculation *speculation, const struct error *error)
+static void pass_event(const struct speculation *speculation, const struct warehouse_event *event)
 {
-    speculation->options.events.failed(speculation->options.events.context, error);
+    speculation->options.event(speculation->options.context, event);
 }
 
-/* ---- speculative deliveries under way ---- */
+static void fail_speculation(const struct speculation *speculation, const struct error *error)
+{
+    pass_event(speculation,
+               &(struct warehouse_event){.kind = WAREHOUSE_EVENT_FAILED, .error = error});
+}
+
+/* ---- speculative deliveries in progress ---- */
 
 /* NULL: the vat has none. */
 static struct speculative_delivery *find_speculative(const struct speculation *speculation,
@@ -80,16 +84,14 @@ static void unlink_speculative(struct speculation *speculation,
     *link = speculative->next;
 }
 
-/* Drops the vat's speculative delivery, with its worker. */
-static void withdraw(void *context, int64_t vat)
+void speculation_withdraw(struct speculation *speculation, int64_t vat)
 {
-    struct speculation *speculation = context;
     struct speculative_delivery *speculative = find_speculative(speculation, vat);
 
     if (speculative == NULL)
         return;
     unlink_speculative(speculation, speculative);
-    warehouse_discard_speculation(speculation->warehouse, vat);
+    warehouse_discard_speculation(speculation->options.warehouse, vat);
     speculative_delivery_free(speculative);
 }
 
@@ -97,7 +99,7 @@ static bool is_running(const struct speculation *speculation,
                        const struct speculative_delivery *speculative)
 {
     return !speculative->ended && !speculative->waits &&
-           warehouse_is_speculative(speculation->warehouse, speculative->vat);
+           warehouse_is_speculative(speculation->options.warehouse, speculative->vat);
 }
 
 static bool has_enough(const struct speculation *speculation)
@@ -112,7 +114,7 @@ static bool has_enough(const struct speculation *speculation)
 
 /* ---- which vats are worth it ---- */
 
-/* NULL when memory ran out: the vat is not delivered to ahead, then. */
+/* NULL if out of memory: the vat is not speculated on, then. */
 static struct vat_pace *pace_of(struct speculation *speculation, int64_t vat)
 {
     const size_t needed = (size_t)vat + 1;
@@ -146,7 +148,7 @@ static void note_pace(struct speculation *speculation, int64_t vat, const struct
     if (pace == NULL)
         return;
     speculation->long_vats -= pace->is_long;
-    pace->is_long = computed(meter) >= LONG;
+    pace->is_long = computed(meter) >= LONG_NS;
     speculation->long_vats += pace->is_long;
     if (pace->rest > 0)
         pace->rest--;
@@ -157,13 +159,13 @@ static void note_misprediction(struct speculation *speculation, int64_t vat)
     struct vat_pace *pace = pace_of(speculation, vat);
 
     if (pace != NULL)
-        pace->rest = REST;
+        pace->rest = REST_DELIVERIES;
 }
 
 /* While a snapshot is written there is nothing to lose. */
 static bool short_ones_are_worth_it(const struct speculation *speculation)
 {
-    return speculation->between || speculation->always;
+    return speculation->in_snapshot || speculation->always;
 }
 
 static bool is_worth_it(struct speculation *speculation, int64_t vat)
@@ -176,7 +178,7 @@ static bool is_worth_it(struct speculation *speculation, int64_t vat)
 
 /* ---- predictions ---- */
 
-/* Whether the vat had an item before. True also if memory ran out: the vat is skipped. */
+/* Returns true if the vat had an item before, or if out of memory: the vat is skipped. */
 static bool has_met(struct speculation *speculation, int64_t vat)
 {
     int64_t *met;
@@ -202,7 +204,7 @@ static enum kernel_interest interest_in(void *context, int64_t vat)
         return KERNEL_ENOUGH;
     if (has_met(speculation, vat) || vat == speculation->current ||
         find_speculative(speculation, vat) != NULL ||
-        !warehouse_waits(speculation->warehouse, vat) || !is_worth_it(speculation, vat))
+        !warehouse_waits(speculation->options.warehouse, vat) || !is_worth_it(speculation, vat))
         return KERNEL_PASS;
     return KERNEL_PREDICT;
 }
@@ -217,7 +219,8 @@ static void begin_speculative(void *context, const struct kernel_delivery *deliv
         return; /* no memory: the delivery waits for its turn */
     speculative->next = speculation->list;
     speculation->list = speculative;
-    warehouse_deliver_speculatively(speculation->warehouse, speculative->vat, speculative->vd);
+    warehouse_deliver_speculatively(speculation->options.warehouse, speculative->vat,
+                                    speculative->vd);
 }
 
 static int queue_upcoming(void *context, struct kernel *kernel, struct error *error)
@@ -268,10 +271,10 @@ static void speculate(struct speculation *speculation, bool current_runs)
         fail_speculation(speculation, &error);
 }
 
-/* A speculative delivery ended or waits, so its processor is free for another. */
+/* A speculative delivery ended or waits, so its CPU is free for another. */
 static void speculate_further(struct speculation *speculation)
 {
-    if ((speculation->current != 0 || speculation->between) && !is_stopped(speculation))
+    if ((speculation->current != 0 || speculation->in_snapshot) && !is_stopped(speculation))
         speculate(speculation, true);
 }
 
@@ -291,12 +294,12 @@ static void end_current(struct speculation *speculation)
         speculative_delivery_free(taken);
 }
 
-static void report_answered(struct speculation *speculation, int64_t vat,
-                            const struct warehouse_answer *answer)
+/* Ends the delivery, which the scheduler is notified of next. */
+static void end_answered(struct speculation *speculation, int64_t vat,
+                         const struct warehouse_answer *answer)
 {
     note_pace(speculation, vat, answer->meter);
     end_current(speculation);
-    speculation->options.events.answered(speculation->options.events.context, vat, answer);
 }
 
 static void report_lost(struct speculation *speculation, int64_t vat,
@@ -304,10 +307,11 @@ static void report_lost(struct speculation *speculation, int64_t vat,
 {
     if (vat == speculation->current)
         end_current(speculation);
-    speculation->options.events.lost(speculation->options.events.context, vat, loss);
+    pass_event(speculation,
+               &(struct warehouse_event){.kind = WAREHOUSE_EVENT_LOST, .vat = vat, .loss = loss});
 }
 
-/* ---- measuring a delivery whose worker has gone on past a syscall that the kernel refuses ---- */
+/* ---- a delivery that runs again up to the syscall that the kernel refuses ---- */
 
 static bool is_measured(const struct speculation *speculation, int64_t vat)
 {
@@ -319,37 +323,33 @@ static void report_deviation(struct speculation *speculation, int64_t vat)
 {
     const struct warehouse_loss loss = {
         .come = stamp_now(),
-        .reason = "it came out differently when it was measured",
+        .reason = "the delivery differed when it was run again",
         .blame = ERROR_SYSTEM,
     };
 
-    warehouse_put_away(speculation->warehouse, vat);
+    warehouse_evict(speculation->options.warehouse, vat);
     report_lost(speculation, vat, &loss);
 }
 
 static void answer_measured(struct speculation *speculation, int64_t vat,
                             const struct vat_request *request)
 {
-    const char *answer = NULL;
+    const struct recorded_request *recorded = refused_delivery_next(&speculation->refused, request);
 
-    switch (refused_delivery_asked(&speculation->refused, request, &answer)) {
-    case REFUSED_ANSWER:
-        (void)warehouse_reply(speculation->warehouse, vat,
-                              (struct iovec){(char *)answer, strlen(answer)});
-        break;
-    case REFUSED_HERE:
-        warehouse_condemn(speculation->warehouse, vat, speculation->refused.reason);
-        break;
-    case REFUSED_DEVIATES:
+    if (recorded == NULL)
         report_deviation(speculation, vat);
-        break;
-    }
+    else if (speculation->refused.reached)
+        warehouse_abort_delivery(speculation->options.warehouse, vat, speculation->refused.reason);
+    else if (request->kind == VAT_REQUEST_SYSCALL)
+        (void)warehouse_reply(speculation->options.warehouse, vat,
+                              (struct iovec){recorded->answer, strlen(recorded->answer)});
 }
 
+/* The meter loses its stamps: they belong to another time than the recorded requests'. */
 static void lose_measured(struct speculation *speculation, int64_t vat,
                           const struct warehouse_loss *loss)
 {
-    struct warehouse_loss told = *loss;
+    struct warehouse_loss reported = *loss;
     struct meter used;
 
     if (loss->blame == ERROR_DELIVERY && !speculation->refused.reached) {
@@ -357,120 +357,73 @@ static void lose_measured(struct speculation *speculation, int64_t vat,
         return;
     }
     if (loss->used != NULL) {
-        used = refused_delivery_used(loss->used);
-        told.used = &used;
+        used = *loss->used;
+        used.stamps = NULL;
+        used.stamp_count = 0;
+        used.text = (struct iovec){0}; /* has the stamps, too */
+        reported.used = &used;
     }
-    report_lost(speculation, vat, &told);
+    report_lost(speculation, vat, &reported);
 }
 
-/* ---- the warehouse's events: recorded, or passed on to the scheduler ---- */
-
-static void speculation_on_ready(void *context, int64_t vat)
+static void take_measured(struct speculation *speculation, const struct warehouse_event *event)
 {
-    struct speculation *speculation = context;
-
-    speculation->options.events.ready(speculation->options.events.context, vat);
+    switch (event->kind) {
+    case WAREHOUSE_EVENT_CONSOLE:
+    case WAREHOUSE_EVENT_SYSCALL:
+        answer_measured(speculation, event->vat, event->request);
+        break;
+    case WAREHOUSE_EVENT_ANSWERED:
+        report_deviation(speculation, event->vat);
+        break;
+    case WAREHOUSE_EVENT_LOST:
+        lose_measured(speculation, event->vat, event->loss);
+        break;
+    default: /* sent again */
+        break;
+    }
 }
 
-static void speculation_on_saved(void *context, int64_t vat)
+/* ---- the warehouse's events ---- */
+
+static void record_console(struct speculation *speculation,
+                           struct speculative_delivery *speculative,
+                           const struct warehouse_event *event)
 {
-    struct speculation *speculation = context;
-
-    speculation->options.events.saved(speculation->options.events.context, vat);
-}
-
-static void speculation_on_failed(void *context, const struct error *error)
-{
-    fail_speculation(context, error);
-}
-
-static void speculation_on_closed(void *context)
-{
-    struct speculation *speculation = context;
-
-    speculation->options.events.closed(speculation->options.events.context);
-}
-
-static void speculation_on_sent(void *context, int64_t vat, struct stamp sent)
-{
-    struct speculation *speculation = context;
-    const struct warehouse_listener *events = &speculation->options.events;
-    struct speculative_delivery *speculative = find_speculative(speculation, vat);
-
-    if (speculative != NULL)
-        speculative->sent = sent;
-    else if (!is_measured(speculation, vat))
-        events->sent(events->context, vat, sent);
-}
-
-static void speculation_on_said(void *context, int64_t vat, const struct vat_request *request,
-                                struct stamp come)
-{
-    struct speculation *speculation = context;
-    const struct warehouse_listener *events = &speculation->options.events;
-    struct speculative_delivery *speculative = find_speculative(speculation, vat);
     struct error error;
 
-    if (is_measured(speculation, vat)) {
-        if (!refused_delivery_said(&speculation->refused, request))
-            report_deviation(speculation, vat);
-    } else if (speculative == NULL)
-        events->said(events->context, vat, request, come);
-    else if (speculative_delivery_said(speculative, request, come, &error) != 0)
+    if (speculative_delivery_console(speculative, event->request, event->at, &error) != 0)
         fail_speculation(speculation, &error);
     else if (speculative_delivery_is_full(speculative))
-        withdraw(speculation, vat);
+        speculation_withdraw(speculation, event->vat);
 }
 
 static void answer_speculative(struct speculation *speculation,
                                struct speculative_delivery *speculative,
-                               const struct vat_request *request, struct stamp come)
+                               const struct warehouse_event *event)
 {
     const char *answer;
     struct error error;
 
-    if (speculative_delivery_asked(speculative, request, come, &answer, &error) != 0) {
+    if (speculative_delivery_syscall(speculative, event->request, event->at, &answer, &error) !=
+        0) {
         fail_speculation(speculation, &error);
     } else if (answer != NULL) {
         speculative_delivery_answered(
-            speculative, warehouse_reply(speculation->warehouse, speculative->vat,
+            speculative, warehouse_reply(speculation->options.warehouse, speculative->vat,
                                          (struct iovec){(char *)answer, strlen(answer)}));
     } else {
-        warehouse_hold(speculation->warehouse, speculative->vat);
+        warehouse_stop_timer(speculation->options.warehouse, speculative->vat);
         speculate_further(speculation);
     }
 }
 
-static void speculation_on_asked(void *context, int64_t vat, const struct vat_request *request,
-                                 struct stamp come)
+static void end_speculative(struct speculation *speculation,
+                            struct speculative_delivery *speculative,
+                            const struct warehouse_answer *answer)
 {
-    struct speculation *speculation = context;
-    const struct warehouse_listener *events = &speculation->options.events;
-    struct speculative_delivery *speculative = find_speculative(speculation, vat);
-
-    if (speculative != NULL)
-        answer_speculative(speculation, speculative, request, come);
-    else if (is_measured(speculation, vat))
-        answer_measured(speculation, vat, request);
-    else
-        events->asked(events->context, vat, request, come);
-}
-
-static void speculation_on_answered(void *context, int64_t vat,
-                                    const struct warehouse_answer *answer)
-{
-    struct speculation *speculation = context;
-    struct speculative_delivery *speculative = find_speculative(speculation, vat);
     struct error error;
 
-    if (is_measured(speculation, vat)) {
-        report_deviation(speculation, vat);
-        return;
-    }
-    if (speculative == NULL) {
-        report_answered(speculation, vat, answer);
-        return;
-    }
     if (speculative_delivery_ended(speculative, answer, &error) != 0)
         fail_speculation(speculation, &error);
     speculate_further(speculation);
@@ -488,45 +441,64 @@ static void lose_speculative(struct speculation *speculation,
             fail_speculation(speculation, &error);
     } else {
         log_line("vat %s: %s; it is delivered to again at its turn",
-                 warehouse_name(speculation->warehouse, speculative->vat), loss->reason);
+                 warehouse_name(speculation->options.warehouse, speculative->vat), loss->reason);
         unlink_speculative(speculation, speculative);
         speculative_delivery_free(speculative);
     }
     speculate_further(speculation);
 }
 
-static void speculation_on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
+static void take_speculative_event(struct speculation *speculation,
+                                   struct speculative_delivery *speculative,
+                                   const struct warehouse_event *event)
 {
-    struct speculation *speculation = context;
-    struct speculative_delivery *speculative = find_speculative(speculation, vat);
-
-    if (speculative != NULL)
-        lose_speculative(speculation, speculative, loss);
-    else if (is_measured(speculation, vat))
-        lose_measured(speculation, vat, loss);
-    else
-        report_lost(speculation, vat, loss);
+    switch (event->kind) {
+    case WAREHOUSE_EVENT_SENT:
+        speculative->sent = event->at;
+        break;
+    case WAREHOUSE_EVENT_CONSOLE:
+        record_console(speculation, speculative, event);
+        break;
+    case WAREHOUSE_EVENT_SYSCALL:
+        answer_speculative(speculation, speculative, event);
+        break;
+    case WAREHOUSE_EVENT_ANSWERED:
+        end_speculative(speculation, speculative, event->answer);
+        break;
+    case WAREHOUSE_EVENT_LOST:
+        lose_speculative(speculation, speculative, event->loss);
+        break;
+    default: /* not in a delivery */
+        break;
+    }
 }
 
-struct warehouse_listener speculation_listener(struct speculation *speculation)
+bool speculation_takes(struct speculation *speculation, const struct warehouse_event *event)
 {
-    return (struct warehouse_listener){
-        .context = speculation,
-        .ready = speculation_on_ready,
-        .sent = speculation_on_sent,
-        .said = speculation_on_said,
-        .asked = speculation_on_asked,
-        .answered = speculation_on_answered,
-        .lost = speculation_on_lost,
-        .saved = speculation_on_saved,
-        .failed = speculation_on_failed,
-        .closed = speculation_on_closed,
-    };
+    struct speculative_delivery *speculative;
+
+    if (event->kind < WAREHOUSE_EVENT_SENT || event->kind > WAREHOUSE_EVENT_LOST)
+        return false;
+    speculative = find_speculative(speculation, event->vat);
+    if (speculative != NULL) {
+        take_speculative_event(speculation, speculative, event);
+        return true;
+    }
+    if (is_measured(speculation, event->vat)) {
+        take_measured(speculation, event);
+        return true;
+    }
+    if (event->kind == WAREHOUSE_EVENT_ANSWERED)
+        end_answered(speculation, event->vat, event->answer);
+    else if (event->kind == WAREHOUSE_EVENT_LOST && event->vat == speculation->current)
+        end_current(speculation);
+    return false;
 }
 
 /* ---- a speculative delivery's turn: its record is replayed to the scheduler ---- */
 
-static bool goes_on(const struct speculation *speculation, const struct speculative_delivery *taken)
+static bool replay_continues(const struct speculation *speculation,
+                             const struct speculative_delivery *taken)
 {
     return !taken->over && !is_measured(speculation, taken->vat) && !is_stopped(speculation);
 }
@@ -546,17 +518,19 @@ static void report_difference(struct speculation *speculation, int64_t vat)
 static void replay_request(struct speculation *speculation, struct speculative_delivery *taken,
                            const struct recorded_request *recorded)
 {
-    const struct warehouse_listener *events = &speculation->options.events;
+    const bool is_syscall = recorded->request.kind == VAT_REQUEST_SYSCALL;
 
-    if (recorded->request.kind == VAT_REQUEST_CONSOLE) {
-        events->said(events->context, taken->vat, &recorded->request, recorded->come);
-        return;
-    }
-    speculation->replayed = recorded;
+    speculation->replayed = is_syscall ? recorded : NULL;
     speculation->differs = false;
-    events->asked(events->context, taken->vat, &recorded->request, recorded->come);
+    pass_event(speculation,
+               &(struct warehouse_event){
+                   .kind = is_syscall ? WAREHOUSE_EVENT_SYSCALL : WAREHOUSE_EVENT_CONSOLE,
+                   .vat = taken->vat,
+                   .at = recorded->come,
+                   .request = &recorded->request,
+               });
     speculation->replayed = NULL;
-    if (goes_on(speculation, taken) && speculation->differs)
+    if (replay_continues(speculation, taken) && speculation->differs)
         report_difference(speculation, taken->vat);
 }
 
@@ -577,35 +551,41 @@ static void replay_end(struct speculation *speculation, const struct speculative
         .meter = &taken->meter,
     };
 
-    if (taken->lost)
+    if (taken->lost) {
         report_lost(speculation, taken->vat, &loss);
-    else
-        report_answered(speculation, taken->vat, &answer);
+        return;
+    }
+    end_answered(speculation, taken->vat, &answer);
+    pass_event(speculation, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_ANSWERED,
+                                                      .vat = taken->vat,
+                                                      .answer = &answer});
 }
 
 /* If the delivery has not ended, its worker continues it after the replay. */
 static void replay_taken(struct speculation *speculation, struct speculative_delivery *taken)
 {
-    const struct warehouse_listener *events = &speculation->options.events;
     const size_t count = taken->count;
 
     taken->replaying = true;
     if (!is_stopped(speculation))
-        events->sent(events->context, taken->vat, taken->sent);
-    for (size_t i = 0; i < count && goes_on(speculation, taken); i++)
+        pass_event(speculation, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_SENT,
+                                                          .vat = taken->vat,
+                                                          .at = taken->sent});
+    for (size_t i = 0; i < count && replay_continues(speculation, taken); i++)
         replay_request(speculation, taken, &taken->requests[i]);
-    if (taken->ended && goes_on(speculation, taken))
+    if (taken->ended && replay_continues(speculation, taken))
         replay_end(speculation, taken);
     taken->replaying = false;
     if (taken->over)
         speculative_delivery_free(taken);
 }
 
-/* Whether the worker is in the state after the delivery, or was lost by it. */
+/* Returns true if the worker is in the state after the delivery, or was lost by it. */
 static bool is_whole(const struct speculation *speculation,
                      const struct speculative_delivery *speculative)
 {
-    return speculative->lost || warehouse_is_speculative(speculation->warehouse, speculative->vat);
+    return speculative->lost ||
+           warehouse_is_speculative(speculation->options.warehouse, speculative->vat);
 }
 
 /* The vat's speculative delivery if it is this delivery; if not, it is dropped. */
@@ -621,34 +601,32 @@ static struct speculative_delivery *take_speculative(struct speculation *specula
     if (!right)
         note_misprediction(speculation, delivery->vat);
     if (!right || !is_whole(speculation, speculative)) {
-        withdraw(speculation, delivery->vat);
+        speculation_withdraw(speculation, delivery->vat);
         return NULL;
     }
     unlink_speculative(speculation, speculative);
-    warehouse_confirm(speculation->warehouse, delivery->vat);
+    warehouse_confirm(speculation->options.warehouse, delivery->vat);
     return speculative;
 }
 
-/* ---- the scheduler's route ---- */
+/* ---- what the scheduler's crank does ---- */
 
-static void deliver_or_replay(void *context, const struct kernel_delivery *delivery)
+void speculation_begin(struct speculation *speculation, const struct kernel_delivery *delivery)
 {
-    struct speculation *speculation = context;
     struct speculative_delivery *taken = take_speculative(speculation, delivery);
 
-    speculation->between = false;
+    speculation->in_snapshot = false;
     speculation->current = delivery->vat;
     speculation->taken = taken;
     if (taken == NULL)
-        warehouse_deliver(speculation->warehouse, delivery->vat, delivery->vd);
+        warehouse_deliver(speculation->options.warehouse, delivery->vat, delivery->vd);
     speculate(speculation, taken == NULL || !taken->ended);
     if (taken != NULL)
         replay_taken(speculation, taken);
 }
 
-static struct stamp reply_or_compare(void *context, int64_t vat, struct iovec answer)
+struct stamp speculation_reply(struct speculation *speculation, int64_t vat, struct iovec answer)
 {
-    struct speculation *speculation = context;
     const struct recorded_request *replayed = speculation->replayed;
 
     if (replayed != NULL && replayed->answer != NULL) {
@@ -657,44 +635,28 @@ static struct stamp reply_or_compare(void *context, int64_t vat, struct iovec an
         return replayed->answered;
     }
     if (replayed != NULL)
-        warehouse_let_go(speculation->warehouse, vat);
-    return warehouse_reply(speculation->warehouse, vat, answer);
+        warehouse_restart_timer(speculation->options.warehouse, vat);
+    return warehouse_reply(speculation->options.warehouse, vat, answer);
 }
 
-/* What the delivery used up to the syscall is not known of a worker that has gone on past it. */
-static void condemn_or_measure(void *context, int64_t vat, const char *reason)
+void speculation_abort_delivery(struct speculation *speculation, int64_t vat, const char *reason)
 {
-    struct speculation *speculation = context;
     const struct speculative_delivery *taken = speculation->taken;
     const struct recorded_request *replayed = speculation->replayed;
     struct error error;
 
     if (replayed == NULL || replayed->answer == NULL)
-        warehouse_condemn(speculation->warehouse, vat, reason);
+        warehouse_abort_delivery(speculation->options.warehouse, vat, reason);
     else if (refused_delivery_init(&speculation->refused, taken,
                                    (size_t)(replayed - taken->requests), reason, &error) != 0)
         fail_speculation(speculation, &error);
     else
-        warehouse_redeliver(speculation->warehouse, vat, taken->vd);
+        warehouse_redeliver(speculation->options.warehouse, vat, taken->vd);
 }
 
-struct delivery_route speculation_route(struct speculation *speculation,
-                                        struct warehouse *warehouse)
+void speculation_continue(struct speculation *speculation)
 {
-    speculation->warehouse = warehouse;
-    return (struct delivery_route){
-        .context = speculation,
-        .deliver = deliver_or_replay,
-        .reply = reply_or_compare,
-        .condemn = condemn_or_measure,
-        .withdraw = withdraw,
-    };
-}
-
-/* A worker is busy with the snapshot. */
-void speculation_go_on(struct speculation *speculation)
-{
-    speculation->between = true;
+    speculation->in_snapshot = true;
     speculate_further(speculation);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_SCHEDULE_SPECULATION_SPECULATIVE_DELIVERY_H
-#define GASPIPE_SUPERVISOR_SCHEDULE_SPECULATION_SPECULATIVE_DELIVERY_H
+#ifndef GASPIPE_SUPERVISOR_SCHEDULE_SPECULATIVE_DELIVERY_H
+#define GASPIPE_SUPERVISOR_SCHEDULE_SPECULATIVE_DELIVERY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ struct speculative_delivery {
     char *vd; /* owned */
     struct stamp sent;
 
-    struct overlay overlay; /* what it wrote into the vat's store */
+    struct overlay overlay; /* what it wrote into its vatstore */
     struct recorded_request *requests;
     size_t count, capacity;
     size_t bytes; /* of requests and answers, approximately */
@@ -48,19 +48,19 @@ struct speculative_delivery {
     bool over;      /* its turn has passed */
 };
 
-/* Copies what it needs of the delivery; the store is borrowed. NULL when memory ran out. */
+/* Copies what it needs of the delivery; the store is borrowed. NULL if out of memory. */
 struct speculative_delivery *speculative_delivery_new(struct store *store,
                                                       const struct kernel_delivery *delivery);
 void speculative_delivery_free(struct speculative_delivery *speculative); /* NULL is allowed */
 
-/* Whether this delivery is the one that was predicted. */
+/* Returns true if this delivery is the one that was predicted. */
 bool speculative_delivery_is(const struct speculative_delivery *speculative,
                              const struct kernel_delivery *delivery);
 
-/* Records a console call. -1 when memory ran out. */
-int speculative_delivery_said(struct speculative_delivery *speculative,
-                              const struct vat_request *request, struct stamp come,
-                              struct error *error);
+/* Records a console call. -1 if out of memory. */
+int speculative_delivery_console(struct speculative_delivery *speculative,
+                                 const struct vat_request *request, struct stamp come,
+                                 struct error *error);
 
 /* The record has reached its size limit. */
 bool speculative_delivery_is_full(const struct speculative_delivery *speculative);
@@ -69,17 +69,42 @@ bool speculative_delivery_is_full(const struct speculative_delivery *speculative
  * Records a syscall. *answer is what to answer with, the record's; NULL: the worker must wait
  * for the delivery's turn, since the answer is not known or the record is full.
  */
-int speculative_delivery_asked(struct speculative_delivery *speculative,
-                               const struct vat_request *request, struct stamp come,
-                               const char **answer, struct error *error);
+int speculative_delivery_syscall(struct speculative_delivery *speculative,
+                                 const struct vat_request *request, struct stamp come,
+                                 const char **answer, struct error *error);
 
 /* The last answer was sent at that moment. */
 void speculative_delivery_answered(struct speculative_delivery *speculative, struct stamp answered);
 
-/* Records the end. -1 when memory ran out. */
+/* Records the end. -1 if out of memory. */
 int speculative_delivery_ended(struct speculative_delivery *speculative,
                                const struct warehouse_answer *answer, struct error *error);
 int speculative_delivery_lost(struct speculative_delivery *speculative,
                               const struct warehouse_loss *loss, struct error *error);
+
+/*
+ * A speculative delivery of which the kernel refuses a syscall that the worker has an answer to. To
+ * measure what it used up to there, it runs again, is answered from the record, and is stopped.
+ */
+struct refused_delivery {
+    const struct speculative_delivery *record; /* borrowed; NULL: none runs again */
+    size_t refused;                            /* index of the request that is refused */
+    size_t next;                               /* index of the request that comes next */
+    char *reason;                              /* why it is refused, owned */
+    bool reached;                              /* the worker has made it, and waits */
+};
+
+/* Sets all of *delivery; the record is borrowed until refused_delivery_free(). -1 if out of
+ * memory. */
+int refused_delivery_init(struct refused_delivery *delivery,
+                          const struct speculative_delivery *record, size_t refused,
+                          const char *reason, struct error *error);
+
+/* Leaves all zeros, of which nothing has to be freed. */
+void refused_delivery_free(struct refused_delivery *delivery);
+
+/* The recorded request that the worker made again; NULL: it made another one. */
+const struct recorded_request *refused_delivery_next(struct refused_delivery *delivery,
+                                                     const struct vat_request *request);
 
 #endif
