@@ -11,7 +11,7 @@
 #include "supervisor/run/delivery_line.h"
 #include "supervisor/run/run_stream.h"
 #include "supervisor/run/run_vats.h"
-#include "supervisor/schedule/log/plain_value.h"
+#include "supervisor/schedule/log/smallcaps.h"
 
 static void make_place(const char *input, int64_t number, char place[RUN_LINES_PLACE_SIZE])
 {
@@ -427,7 +427,7 @@ static void print_settled(struct run_lines *lines, const struct line_outcome *ou
     };
     struct error error;
 
-    if (plain_value_write(&value, capdata, &error) == 0)
+    if (smallcaps_write_plain(&value, capdata, &error) == 0)
         result.value = buf_string(&value);
     if (result.value == NULL) {
         error_memory(&error, "a result");

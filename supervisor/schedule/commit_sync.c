@@ -3,17 +3,14 @@
 
 #include <stdlib.h>
 
-/* SQLite has a few KiB on it. */
+/* Bytes; SQLite needs a few KiB. */
 enum { SYNC_STACK_SIZE = 256 * 1024 };
 
-/*
- * The loop's own threads will not do: libuv aborts where they cannot be started, which limits of
- * memory or of processes may forbid.
- */
+/* Not one of libuv's pool: libuv aborts if it cannot start those. */
 struct sync_thread {
     uv_thread_t thread;
     uv_sem_t wanted, ended;
-    uv_async_t call; /* tells the loop that a sync has ended; keeps it running while one is due */
+    uv_async_t call; /* wakes the loop when a sync has ended; keeps it running while one is due */
     struct commit_sync *owner;
     struct store *store;
     bool stopping;
@@ -59,7 +56,7 @@ static bool init_semaphores(struct sync_thread *thread)
 
 static void on_sync_ended(uv_async_t *call);
 
-/* NULL: there can be none. */
+/* NULL if it cannot be started. */
 static struct sync_thread *start_thread(struct commit_sync *sync)
 {
     const uv_thread_options_t options = {.flags = UV_THREAD_HAS_STACK_SIZE,
@@ -117,7 +114,7 @@ static void report_sync(struct commit_sync *sync)
     sync->over(sync->context, result, &error);
 }
 
-/* Whether one has ended that was not reported. */
+/* Reports the sync that has ended; false: none has. */
 static bool report_ended(struct commit_sync *sync)
 {
     if (!sync->busy || uv_sem_trywait(&sync->thread->ended) != 0)

@@ -9,9 +9,9 @@
 #include "store/store.h"
 
 /*
- * Has another thread wait for the disk (store_sync()), so that cranks continue meanwhile. One call
- * covers all commits that were made while the one before was in progress. Where there is nothing to
- * wait for, or no thread to be had, it is over at once.
+ * Waits for the disk (store_sync()) in another thread while cranks continue. One sync covers all
+ * commits made during the one before. Without a thread, or if nothing has to be synced, it ends at
+ * once.
  */
 struct commit_sync {
     uv_loop_t *loop;     /* borrowed, like the store */
@@ -23,7 +23,7 @@ struct commit_sync {
 
     struct sync_thread *thread; /* from the first request on */
     bool alone;                 /* there can be no thread */
-    bool busy;                  /* one is under way */
+    bool busy;                  /* one is in progress */
     bool again;                 /* for a commit that came after its beginning */
 };
 

@@ -55,9 +55,9 @@ struct scheduler_listener {
     void (*idle)(void *context);
     /* All that was reported so far is committed: it outlives this process, not yet a power cut. */
     void (*committed)(void *context);
-    /* What is committed so far is being made durable while cranks continue. */
+    /* A thread makes durable what is committed so far, while cranks continue. */
     void (*syncing)(void *context);
-    /* What was committed at the last syncing() is durable. */
+    /* Everything that was committed at the last syncing() is durable. */
     void (*durable)(void *context);
     /* The system failed: the scheduler has stopped, and drops what is not committed. */
     void (*failed)(void *context, const struct error *error);

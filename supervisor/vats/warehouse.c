@@ -111,7 +111,8 @@ static void fail_warehouse(void *context, const struct error *error)
     if (warehouse->failed || warehouse->closing)
         return;
     warehouse->failed = warehouse->owner.silent = true;
-    report_event(warehouse, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_FAILED, .error = error});
+    report_event(warehouse,
+                 &(struct warehouse_event){.kind = WAREHOUSE_EVENT_FAILED, .error = error});
 }
 
 /*

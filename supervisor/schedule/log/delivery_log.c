@@ -3,13 +3,393 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json/json_value.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "proto/delivery_result.h"
+#include "slog/model/describe.h"
+#include "supervisor/schedule/log/smallcaps.h"
 
 enum { VAT_ID_SIZE = 24 };
+
+/* ---- the times ---- */
+
+/*
+ * A stamp reads its two clocks one after the other, so they differ by less than a time slice
+ * of the system's scheduler; NTP steps a clock by 128 ms or more. Nanoseconds.
+ */
+enum { CLOCK_STEP = 10 * 1000 * 1000 };
+
+/* Nanoseconds on the clock that the delivery is split by. */
+static int64_t moment_of(struct stamp stamp, bool precise)
+{
+    return precise ? stamp.mono : stamp.real * 1000;
+}
+
+/* Returns true if the worker stamped with this host's CLOCK_MONOTONIC; xsnap-worker does not. */
+static bool has_monotonic_stamps(const struct delivery_times *times, const struct delivery_end *end)
+{
+    const struct meter *meter = end->meter;
+
+    return meter == NULL || meter->stamp_count == 0 ||
+           (meter->stamps[0].mono >= times->sent.mono &&
+            meter->stamps[meter->stamp_count - 1].mono <= end->returned.mono);
+}
+
+static bool host_clock_was_set(const struct delivery_times *times, const struct delivery_end *end)
+{
+    int64_t step =
+        (end->returned.real - times->sent.real) * 1000 - (end->returned.mono - times->sent.mono);
+
+    return step > CLOCK_STEP || step < -CLOCK_STEP;
+}
+
+static int reserve_scratch(struct delivery_times *times, size_t event_count, size_t stamp_count,
+                           struct error *error)
+{
+    struct model_event *events =
+        array_reserve(times->events, &times->event_capacity, event_count + 1, sizeof *events);
+    int64_t *stamps;
+
+    if (events == NULL)
+        return error_memory(error, "a delivery's times");
+    times->events = events;
+    stamps = array_reserve(times->stamps, &times->stamp_capacity, stamp_count + 1, sizeof *stamps);
+    if (stamps == NULL)
+        return error_memory(error, "a delivery's times");
+    times->stamps = stamps;
+    return 0;
+}
+
+/* Splits the delivery by one of its clocks. */
+static int split_delivery(struct delivery_times *times, const struct delivery_end *end,
+                          bool precise, struct model_delivery *delivery, struct error *error)
+{
+    size_t stamp_count = end->meter != NULL ? end->meter->stamp_count : 0;
+    struct moments moments = {.sent = moment_of(times->sent, precise),
+                              .returned = moment_of(end->returned, precise),
+                              .stamp_count = stamp_count,
+                              .event_count = times->request_count,
+                              .steady = true};
+
+    if (reserve_scratch(times, times->request_count, stamp_count, error) != 0)
+        return -1;
+    for (size_t i = 0; i < stamp_count; i++)
+        times->stamps[i] = moment_of(end->meter->stamps[i], precise);
+    for (size_t i = 0; i < times->request_count; i++)
+        times->events[i] =
+            (struct model_event){.arrived = moment_of(times->requests[i].come, precise),
+                                 .answered = moment_of(times->requests[i].answered, precise)};
+    moments.frame_sent = moments.sent;
+    moments.frame_returned = moments.returned;
+    moments.stamps = times->stamps;
+    moments.events = times->events;
+    return spans_build(&times->spans, &moments, delivery, error);
+}
+
+/* The supervisor's own times, without the worker's stamps. */
+static void fill_without_worker(const struct delivery_times *times, const struct delivery_end *end,
+                                struct delivery_report *report)
+{
+    report->total = end->returned.mono - times->sent.mono;
+    report->pipe = report->worker = REPORT_NONE;
+    report->kernel = times->more_kernel;
+    for (size_t i = 0; i < times->request_count; i++)
+        report->kernel += times->requests[i].answered.mono - times->requests[i].come.mono;
+}
+
+int delivery_times_fill(struct delivery_times *times, const struct delivery_end *end,
+                        struct delivery_report *report, struct error *error)
+{
+    bool precise = has_monotonic_stamps(times, end);
+    struct model_delivery delivery = {0};
+
+    if (times->more > 0 && end->meter != NULL && end->meter->stamp_count > 0) {
+        fill_without_worker(times, end, report);
+        return 0;
+    }
+    if (split_delivery(times, end, precise, &delivery, error) != 0)
+        return -1;
+    report->total = delivery.total;
+    report->pipe = delivery.pipe;
+    report->worker = delivery.worker;
+    report->kernel = delivery.kernel;
+    if (delivery.coverage == MODEL_BARE)
+        return 0;
+    if (delivery.coverage != MODEL_FULL || delivery.clock_changed ||
+        (!precise && host_clock_was_set(times, end)))
+        fill_without_worker(times, end, report);
+    return 0;
+}
+
+void delivery_times_clear(struct delivery_times *times)
+{
+    times->sent = (struct stamp){0};
+    times->request_count = times->more = 0;
+    times->more_kernel = 0;
+}
+
+int delivery_times_add(struct delivery_times *times, struct stamp come, struct stamp answered,
+                       struct error *error)
+{
+    struct request_times *requests;
+
+    if (times->request_count == DELIVERY_TIMES_MAX) {
+        times->more++;
+        times->more_kernel += answered.mono - come.mono;
+        return 0;
+    }
+    requests = array_reserve(times->requests, &times->request_capacity, times->request_count + 1,
+                             sizeof *requests);
+    if (requests == NULL)
+        return error_memory(error, "a request");
+    times->requests = requests;
+    requests[times->request_count++] = (struct request_times){come, answered};
+    return 0;
+}
+
+void delivery_times_free(struct delivery_times *times)
+{
+    free(times->requests);
+    free(times->events);
+    free(times->stamps);
+    spans_free(&times->spans);
+}
+
+static void clear_builder(struct report_builder *builder)
+{
+    builder->syscalls = 0;
+    buf_clear(&builder->description);
+    buf_clear(&builder->method);
+    builder->vat_promise = NULL;
+    builder->kernel_promise[0] = '\0';
+    json_decref(builder->result);
+    builder->result = NULL;
+    builder->rejected = false;
+    delivery_times_clear(&builder->times);
+}
+
+static void free_report(struct report_builder *builder)
+{
+    clear_builder(builder);
+    buf_free(&builder->description);
+    buf_free(&builder->method);
+    buf_free(&builder->shown);
+    buf_free(&builder->words);
+    delivery_times_free(&builder->times);
+}
+
+/* ---- the report: what the delivery is ---- */
+
+/* The last of ["message",TARGET,{"methargs":CAPDATA,"result":PROMISE or null}]. */
+static const json_t *delivered_message(const json_t *delivery)
+{
+    return json_array_get(delivery, 2);
+}
+
+static const char *promise_of(const json_t *delivery)
+{
+    return json_string_value(json_object_get(delivered_message(delivery), "result"));
+}
+
+static void describe_message(struct report_builder *builder)
+{
+    const struct kernel_delivery *delivery = &builder->delivery;
+    const json_t *methargs = json_object_get(delivered_message(delivery->vd_value), "methargs");
+    const json_t *body = json_object_get(methargs, "body");
+    const char *method, *promise = promise_of(delivery->kd_value);
+
+    builder->vat_promise = promise_of(delivery->vd_value);
+    format_text(builder->kernel_promise, KERNEL_REF_SIZE, "%s", promise != NULL ? promise : "");
+    describe_method_in_body(json_string_value(body), json_string_length(body), &builder->method);
+    method = buf_string(&builder->method);
+    if (method == NULL)
+        return;
+    buf_printf(&builder->description, "(%s)%s%s -> %s",
+               json_string_value(json_array_get(delivery->vd_value, 1)),
+               method[0] != '\0' ? "." : "()", method,
+               builder->vat_promise != NULL ? builder->vat_promise : "null");
+}
+
+static void describe_notify(struct report_builder *builder)
+{
+    const json_t *resolution;
+    size_t i;
+
+    buf_append_string(&builder->description, "notify ");
+    json_array_foreach(json_array_get(builder->delivery.vd_value, 1), i, resolution)
+    {
+        buf_printf(&builder->description, "%s%s%s", i > 0 ? "," : "",
+                   json_is_true(json_array_get(resolution, 1)) ? "!" : "",
+                   json_string_value(json_array_get(resolution, 0)));
+    }
+}
+
+static int begin_report(struct report_builder *builder, const struct kernel_delivery *delivery,
+                        const char *vat_name, struct error *error)
+{
+    clear_builder(builder);
+    builder->delivery = *delivery;
+    builder->vat_name = vat_name;
+    format_text(builder->vat_id, sizeof builder->vat_id, "v%" PRId64, delivery->vat);
+    if (strcmp(delivery->dispatch, "message") == 0) {
+        describe_message(builder);
+    } else {
+        buf_append_string(&builder->method, delivery->dispatch);
+        if (strcmp(delivery->dispatch, "notify") == 0)
+            describe_notify(builder);
+        else
+            buf_append_string(&builder->description, delivery->dispatch);
+    }
+    if (buf_string(&builder->description) == NULL || buf_string(&builder->method) == NULL)
+        return error_memory(error, "a delivery");
+    return 0;
+}
+
+/* ---- the report: its result ---- */
+
+static void note_resolution(struct report_builder *builder, const struct vat_syscall *syscall)
+{
+    const json_t *resolution;
+    size_t i;
+
+    builder->syscalls++;
+    if (syscall->resolutions == NULL || builder->vat_promise == NULL)
+        return;
+    json_array_foreach(syscall->resolutions, i, resolution)
+    {
+        if (strcmp(json_string_value(json_array_get(resolution, 0)), builder->vat_promise) != 0)
+            continue;
+        json_decref(builder->result);
+        builder->result = json_incref(json_array_get(resolution, 2));
+        builder->rejected = json_is_true(json_array_get(resolution, 1));
+        return;
+    }
+}
+
+static int show_result(struct report_builder *builder, struct delivery_report *report,
+                       struct error *error)
+{
+    if (!report->ok || builder->rejected || builder->result == NULL)
+        return 0;
+    if (smallcaps_write_plain(&builder->shown, builder->result, error) != 0)
+        return -1;
+    report->result = buf_string(&builder->shown);
+    return report->result != NULL ? 0 : error_memory(error, "a result");
+}
+
+static void fill_meter(struct delivery_report *report, const struct meter *meter)
+{
+    if (meter == NULL)
+        return;
+    report->compute = (int64_t)meter->compute;
+    if (meter->counted) {
+        report->instructions = (int64_t)meter->instructions;
+        report->bytes_read = (int64_t)meter->bytes_read;
+        report->bytes_written = (int64_t)meter->bytes_written;
+    }
+    if (meter->cost_known)
+        report->block_cost = (int64_t)meter->block_cost;
+    if (meter->gas_known)
+        report->gas_burnt = (int64_t)meter->gas_burnt;
+    if (meter->refund_known)
+        report->gas_refunded = (int64_t)meter->gas_refunded;
+    report->gas_profile = meter->gas_profile;
+    report->profile = meter->profile;
+    if (meter->stamp_count > 0) {
+        report->worker_began = meter->stamps[0].mono;
+        report->worker_ended = meter->stamps[meter->stamp_count - 1].mono;
+    }
+}
+
+static int64_t *used_of(struct delivery_report *report, enum worker_limit_kind kind)
+{
+    switch (kind) {
+    case WORKER_LIMIT_COMPUTRONS:
+        return &report->compute;
+    case WORKER_LIMIT_INSTRUCTIONS:
+        return &report->instructions;
+    case WORKER_LIMIT_COST:
+        return &report->block_cost;
+    default:
+        return NULL;
+    }
+}
+
+/* The worker did not report what it used: at least as much as its limit. */
+static void fill_least(const struct delivery_limit *limit, struct delivery_report *report)
+{
+    int64_t *used = used_of(report, limit->of.kind);
+
+    if (used == NULL || limit->value <= 0)
+        return;
+    *used = limit->value;
+    report->at_least = true;
+}
+
+static int fill_limit(struct report_builder *builder, const struct delivery_end *end,
+                      struct delivery_report *report, struct error *error)
+{
+    const struct delivery_limit *limit = &end->limit;
+
+    if (!end->died || end->problem == NULL || limit->of.name == NULL ||
+        (limit->value <= 0 && limit->of.fixed == NULL))
+        return 0;
+    report->limited = limit->of.name;
+    if (end->meter == NULL)
+        fill_least(limit, report);
+    buf_clear(&builder->words);
+    buf_printf(&builder->words, "%s: more than ", end->problem);
+    if (limit->value > 0)
+        buf_printf(&builder->words, "the %" PRId64 " %s", limit->value, limit->of.what);
+    else
+        buf_append_string(&builder->words, limit->of.fixed);
+    report->error = buf_string(&builder->words);
+    return report->error != NULL ? 0 : error_memory(error, "a delivery's error");
+}
+
+static int finish_report(struct report_builder *builder, const struct delivery_end *end,
+                         struct delivery_report *report, struct error *error)
+{
+    const struct kernel_delivery *delivery = &builder->delivery;
+
+    *report = (struct delivery_report){
+        .vat_number = delivery->vat,
+        .vat_id = builder->vat_id,
+        .vat = builder->vat_name,
+        .crank_num = delivery->crank_num,
+        .delivery_num = delivery->delivery_num,
+        .dispatch = delivery->dispatch,
+        .promise = builder->kernel_promise,
+        .description = buf_string(&builder->description),
+        .method = buf_string(&builder->method),
+        .ok = end->problem == NULL,
+        .error = end->problem,
+        .stack = end->stack,
+        .source = end->source,
+        .blame = end->blame,
+        .compute = REPORT_NONE,
+        .instructions = REPORT_NONE,
+        .block_cost = REPORT_NONE,
+        .gas_burnt = REPORT_NONE,
+        .gas_refunded = REPORT_NONE,
+        .bytes_read = REPORT_NONE,
+        .bytes_written = REPORT_NONE,
+        .syscalls = builder->syscalls,
+    };
+    fill_meter(report, end->meter);
+    if (fill_limit(builder, end, report, error) != 0)
+        return -1;
+    if (delivery_times_fill(&builder->times, end, report, error) != 0)
+        return -1;
+    return show_result(builder, report, error);
+}
+
+/* ---- the log ---- */
 
 void delivery_log_init(struct delivery_log *log, struct slog_writer *slog)
 {
@@ -19,7 +399,7 @@ void delivery_log_init(struct delivery_log *log, struct slog_writer *slog)
 
 void delivery_log_free(struct delivery_log *log)
 {
-    report_builder_free(&log->report);
+    free_report(&log->report);
     buf_free(&log->dr);
     buf_free(&log->refused);
 }
@@ -150,7 +530,7 @@ void delivery_log_vat_terminated(struct delivery_log *log,
 void delivery_log_begin(struct delivery_log *log, const struct kernel_delivery *delivery,
                         const char *vat_name)
 {
-    if (has_failed(log) || report_builder_begin(&log->report, delivery, vat_name, &log->error) != 0)
+    if (has_failed(log) || begin_report(&log->report, delivery, vat_name, &log->error) != 0)
         return;
     log->syscall_num = 0;
     log->console = (struct console_bound){0};
@@ -197,7 +577,7 @@ void delivery_log_answered(struct delivery_log *log, const struct vat_syscall *s
 
     if (has_failed(log) || delivery_times_add(&log->report.times, come, answered, &log->error) != 0)
         return;
-    report_builder_take_syscall(&log->report, syscall);
+    note_resolution(&log->report, syscall);
     if (slog != NULL) {
         slog_line_syscall(slog, "syscall-result", &log->common, log->syscall_num, syscall->name);
         put_json_field(slog, "ksr", texts->ksr);
@@ -233,7 +613,7 @@ static bool fits_console(struct console_bound *bound, size_t bytes)
     return false;
 }
 
-/* The line stays where its arguments do not: the worker has stamped the call. */
+/* Writes the line also without its arguments: the worker has stamped the call. */
 static void write_console(struct delivery_log *log, const struct vat_console *console,
                           const char *arguments, struct stamp come)
 {
@@ -268,7 +648,7 @@ bool delivery_log_console(struct delivery_log *log, const struct vat_console *co
 }
 
 /* Once the delivery has ended. */
-static void tell_console_cut(struct delivery_log *log)
+static void report_console_cut(struct delivery_log *log)
 {
     const struct console_bound *bound = &log->console;
     struct slog_writer *slog = log->slog;
@@ -304,7 +684,7 @@ void delivery_log_host_failure(struct delivery_log *log, const char *problem, un
     end_log_line(log, stamp_now());
 }
 
-/* Of a worker that met a limit and could not tell what it used: the limit, and that it is one. */
+/* For a worker that met a limit and did not report what it used: the limit instead. */
 static void put_limited(struct buf *dr, const struct delivery_end *end)
 {
     const char *member = "compute";
@@ -344,8 +724,8 @@ static void write_result(struct delivery_log *log, const struct delivery_end *en
 int delivery_log_end(struct delivery_log *log, const struct delivery_end *end,
                      struct delivery_report *report, struct error *error)
 {
-    if (!has_failed(log) && report_builder_finish(&log->report, end, report, &log->error) == 0) {
-        tell_console_cut(log);
+    if (!has_failed(log) && finish_report(&log->report, end, report, &log->error) == 0) {
+        report_console_cut(log);
         write_result(log, end, report);
     }
     return delivery_log_check(log, error);

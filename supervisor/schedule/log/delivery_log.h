@@ -2,6 +2,9 @@
 #ifndef GASPIPE_SUPERVISOR_SCHEDULE_LOG_DELIVERY_LOG_H
 #define GASPIPE_SUPERVISOR_SCHEDULE_LOG_DELIVERY_LOG_H
 
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -9,9 +12,70 @@
 #include "base/stamp.h"
 #include "kernel/kernel.h"
 #include "proto/vat_message.h"
+#include "slog/model/spans.h"
 #include "slog/write/writer.h"
 #include "supervisor/schedule/log/delivery_report.h"
-#include "supervisor/schedule/log/report_builder.h"
+
+/* ---- a delivery's times ---- */
+
+/* When a request arrived, and when it was answered. */
+struct request_times {
+    struct stamp come, answered;
+};
+
+/* The moments of one delivery as the supervisor saw them, and scratch memory for the next ones. All
+ * zeros is empty. */
+struct delivery_times {
+    struct stamp sent;
+    struct request_times *requests; /* the first ones, owned */
+    size_t request_count, request_capacity;
+    size_t more;         /* requests after these */
+    int64_t more_kernel; /* nanoseconds that they took */
+
+    struct model_event *events;
+    int64_t *stamps;
+    size_t event_capacity, stamp_capacity;
+    struct spans spans;
+};
+
+/* As many as a worker has stamps for (worker/pipe/stamps.h). */
+enum { DELIVERY_TIMES_MAX = 32767 };
+
+/* Forgets the moments and keeps the memory. */
+void delivery_times_clear(struct delivery_times *times);
+void delivery_times_free(struct delivery_times *times);
+
+/* Adds a request. -1 if out of memory. */
+int delivery_times_add(struct delivery_times *times, struct stamp come, struct stamp answered,
+                       struct error *error);
+
+/*
+ * Fills the report's total, pipe, worker and kernel: in nanoseconds if the worker stamps with
+ * CLOCK_MONOTONIC, and by CLOCK_REALTIME in microseconds if it does not, like xsnap-worker. pipe
+ * and worker are REPORT_NONE if stamps are missing (of requests after DELIVERY_TIMES_MAX), or if
+ * the worker's clock is not this host's or was set meanwhile; without any stamps kernel is, too. -1
+ * if out of memory.
+ */
+int delivery_times_fill(struct delivery_times *times, const struct delivery_end *end,
+                        struct delivery_report *report, struct error *error);
+
+/* ---- the log ---- */
+
+/* The report of the delivery in progress. All zeros is empty. */
+struct report_builder {
+    struct kernel_delivery delivery; /* its texts are the kernel's */
+    char vat_id[24];
+    const char *vat_name; /* borrowed */
+    struct buf description, method;
+    const char *vat_promise; /* for the message's result, in the vat's reference; NULL: none */
+    char kernel_promise[KERNEL_REF_SIZE]; /* the same in the kernel's reference; "": none */
+    json_t *result;   /* the capdata that the promise was resolved to, owned; NULL: it was not */
+    bool rejected;    /* and that is a rejection */
+    struct buf shown; /* the result, for the report */
+    struct buf words; /* the error, the same, where the limit is named that was met */
+    int64_t syscalls; /* so far */
+    struct delivery_times times;
+};
 
 /*
  * The log of cranks and their deliveries: writes the slog's lines, where there is a slog,
@@ -43,7 +107,7 @@ void delivery_log_free(struct delivery_log *log);
 /* -1 with the first error since delivery_log_init(). */
 int delivery_log_check(const struct delivery_log *log, struct error *error);
 
-/* What the log is about has failed: as an error of the log's own. */
+/* Notes an error of the caller, as one of the log. */
 void delivery_log_fail(struct delivery_log *log, const struct error *error);
 
 /* ---- a crank: as the kernel's listener reports it ---- */

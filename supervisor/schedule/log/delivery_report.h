@@ -45,10 +45,10 @@ struct delivery_report {
     const char *method;      /* of a message; otherwise the dispatch */
     bool ok;
     bool vat_ended;     /* this delivery terminated its vat */
-    bool crank_ended;   /* false: the crank goes on and may still be undone */
+    bool crank_ended;   /* false: the crank continues and may still be undone */
     const char *result; /* JSON; NULL: none */
     const char *error;  /* NULL when ok */
-    const char *stack;  /* of the error, lines of text, as the worker tells it; NULL: not known */
+    const char *stack;  /* of the error, lines of text, as the worker reports it; NULL: not known */
     const char *source; /* the line of the contract that it leads to; NULL: to none */
     const char *file;   /* the vat's contract as this run was given it; NULL: it was not */
     const char *place;  /* "FILE:LINE" of the line that caused it; NULL: none did */

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/json/json_nodes.h"
+#include "base/json/json_value.h"
 
 /* How to change the strings of a value, and the objects that stand for something else. */
 struct change {
@@ -90,7 +91,7 @@ static json_t *make_slot(const struct change *change, const char *kind, const ch
     return result == 0 ? json_string(text) : NULL;
 }
 
-/* Whether an object has one member whose name begins with '@', and its value is text. */
+/* Returns true if an object has one member whose name begins with '@', and its value is text. */
 static bool is_reference(const struct change *change, const json_t *object, const char **kind,
                          const char **name)
 {
@@ -201,4 +202,33 @@ json_t *smallcaps_decode(const json_t *value)
     const struct change change = {.text = unescape_text};
 
     return change_value(&change, value);
+}
+
+/* Returns a new reference; NULL if it is not smallcaps, or takes too much memory. */
+static json_t *decode_body(const json_t *body)
+{
+    const char *bytes = json_string_value(body);
+    json_t *value, *decoded = NULL;
+
+    if (bytes == NULL || bytes[0] != '#' ||
+        json_nodes_exceed(bytes, json_string_length(body),
+                          json_nodes_affordable(json_string_length(body))))
+        return NULL;
+    value = json_value_read_inner(bytes + 1, json_string_length(body) - 1,
+                                  JSON_DECODE_ANY | JSON_ALLOW_NUL);
+    if (value != NULL)
+        decoded = smallcaps_decode(value);
+    json_decref(value);
+    return decoded;
+}
+
+int smallcaps_write_plain(struct buf *json, const json_t *capdata, struct error *error)
+{
+    json_t *decoded = decode_body(json_object_get(capdata, "body"));
+    int result;
+
+    buf_clear(json);
+    result = json_value_write(json, decoded != NULL ? decoded : capdata);
+    json_decref(decoded);
+    return result == 0 ? 0 : error_memory(error, "a result");
 }

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 
 /*
@@ -27,17 +28,22 @@ struct smallcaps_names {
  * Encodes the arguments of an input line for a body, as a new reference. An object with the
  * one member "@vat", "@device" or "@result" becomes a slot, whose reference is appended to
  * the array `slots`; {"@bigint":"-12"} becomes a big integer. NULL with ERROR_INPUT, or
- * ERROR_SYSTEM when memory ran out.
+ * ERROR_SYSTEM if out of memory.
  */
 json_t *smallcaps_encode(const json_t *value, const struct smallcaps_names *names, json_t *slots,
                          struct error *error);
 
 /*
- * Decodes a body's value for people and programs that know only JSON: escapes are removed,
- * #undefined becomes null, a big integer the string of its digits; other values that JSON
- * lacks (NaN, slots) stay the strings that they are in the body. A new reference; NULL when
- * memory ran out.
+ * Decodes a body's value for users and programs that know only JSON: escapes are removed,
+ * #undefined becomes null, a big integer the string of its digits. Other values that JSON lacks
+ * (NaN, slots) stay as in the body. A new reference; NULL if out of memory.
  */
 json_t *smallcaps_decode(const json_t *value);
+
+/*
+ * Replaces `json` by the decoded value of `capdata`, {"body":"#SMALLCAPS","slots":[...]}; capdata
+ * in another encoding is written as it is. -1 if out of memory.
+ */
+int smallcaps_write_plain(struct buf *json, const json_t *capdata, struct error *error);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/schedule/log/delivery_times.h"
+#include "supervisor/schedule/log/delivery_log.h"
 
 /*
  * A delivery of 100 µs with one request: 10 µs to the worker, which works 20 µs, asks,
