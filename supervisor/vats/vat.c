@@ -11,11 +11,10 @@
 #include "supervisor/process/worker_exit.h"
 #include "supervisor/process/worker_process.h"
 #include "supervisor/runtime/contract_file.h"
-#include "supervisor/vats/vat_actions.h"
 
 static void take_event(struct vat *vat, const struct vat_input *input);
 
-/* ---- what its worker and the clock tell, as events ---- */
+/* ---- events of its worker and its timer ---- */
 
 static void on_vat_frame(void *context, struct iovec bytes, struct stamp come)
 {
@@ -39,7 +38,7 @@ static void on_vat_bad_frame(void *context, const struct error *error)
     vat_handle_event(vat, VAT_EVENT_BAD);
 }
 
-/* The last line waits: if the worker ends now, it says why. */
+/* Keeps the last line: it is the reason if the worker ends now. */
 static void on_vat_stderr(void *context, const char *line)
 {
     struct vat *vat = context;
@@ -71,7 +70,7 @@ static void on_vat_timeout(void *context)
 
 /* ---- a delivery ---- */
 
-/* Its worker wakes on a CPU of its own, and may go where Linux likes after that. */
+/* Its worker wakes on a CPU of its own; Linux may move it afterwards. */
 static struct stamp send_at_reserved_cpu(struct vat *vat, struct iovec vd)
 {
     const struct placement *placement = vat->owner->options->launcher->placement;
@@ -134,7 +133,7 @@ static enum vat_event vat_answer(struct vat *vat, const struct vat_input *input)
 
 /* ---- how it ends ---- */
 
-enum { STOPPING_MS = 10000 }; /* for a worker to tell what the delivery used, and to end */
+enum { STOPPING_MS = 10000 }; /* for a worker to report what the delivery used, and to end */
 
 static enum vat_event vat_stop(struct vat *vat, const struct vat_input *input)
 {
@@ -157,7 +156,7 @@ static enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *inp
     return vat_fail(vat, &error);
 }
 
-/* Its bundle; false: the store has none, or cannot be read, which its next use reports. */
+/* False if the store has no bundle, or cannot be read, which its next use reports. */
 static bool get_bundle(const struct vat *vat, struct buf *bundle)
 {
     struct error error;
@@ -168,7 +167,7 @@ static bool get_bundle(const struct vat *vat, struct buf *bundle)
            found;
 }
 
-/* How many lines the source of its contract has; 0: that is not known. */
+/* The number of lines of its contract's source; 0 if not known. */
 static long count_lines(const struct vat *vat)
 {
     struct buf bundle = {0};
@@ -205,7 +204,7 @@ static const char *place_syntax_error(struct vat *vat, const char *problem, stru
         return problem;
     line = strtol(vat->stderr_line + strlen(mark), NULL, 10);
     lines = count_lines(vat);
-    /* What is missing at the end is missed in a line that the runtime appended. */
+    /* XS reports what is missing at the end in a line that the runtime appended. */
     if (lines > 0 && line > lines)
         line = lines;
     buf_printf(placed, "contract.js:%ld: SyntaxError%s", line,
@@ -275,17 +274,17 @@ static enum vat_event start_worker(struct vat *vat, const struct vat_input *inpu
 static enum vat_event kill_worker(struct vat *vat, const struct vat_input *input)
 {
     if (input->event == VAT_EVENT_FAILED)
-        vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker threw out of a command: %.*s",
+        vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker threw an exception: %.*s",
                        (int)input->frame->payload.iov_len,
                        (const char *)input->frame->payload.iov_base);
     else
-        vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker spoke out of turn");
+        vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker sent a frame out of turn");
     vat_timer_stop(&vat->timer);
     worker_process_kill(vat->process);
     return VAT_EVENT_NONE;
 }
 
-/* It may be busy, or hang: it would not hear of the pipe's end. */
+/* It may be busy or hang, and would not notice the end of its pipe. */
 static enum vat_event dismiss(struct vat *vat, const struct vat_input *input)
 {
     (void)input;
@@ -339,7 +338,7 @@ static enum vat_event do_nothing(struct vat *vat, const struct vat_input *input)
 
 static enum vat_event forbidden(struct vat *vat, const struct vat_input *input)
 {
-    log_line("%s: event %d cannot happen now", vat->log.vat_id, input->event);
+    log_line("%s: unexpected event %d", vat->log.vat_id, input->event);
     abort();
 }
 
@@ -376,8 +375,8 @@ static enum vat_event act(struct vat *vat, enum vat_action action, const struct 
     return actions[action](vat, input);
 }
 
-/* Tells the owner what the step came to, when nothing follows. */
-static void tell_owner(struct vat *vat, enum vat_state before, enum vat_action action)
+/* Reports the outcome of a step, if no event follows. */
+static void notify_owner(struct vat *vat, enum vat_state before, enum vat_action action)
 {
     struct vat_owner *owner = vat->owner;
     const bool ended = action == VAT_ACT_REAP || action == VAT_ACT_LOSE;
@@ -405,7 +404,7 @@ static void take_event(struct vat *vat, const struct vat_input *input)
             vat_release_cpu(vat);
         follows = act(vat, step.action, &next);
         if (follows == VAT_EVENT_NONE)
-            tell_owner(vat, before, step.action);
+            notify_owner(vat, before, step.action);
         next = (struct vat_input){.event = follows};
     }
 }
@@ -477,7 +476,7 @@ static void free_vat(uv_handle_t *timer)
     struct vat *vat = ((struct vat_timer *)timer->data)->context;
     struct error ignored;
 
-    (void)slog_writer_join(NULL, vat->log.aside, &ignored); /* of a vat that is no more */
+    (void)slog_writer_join(NULL, vat->log.deferred, &ignored); /* of a vat that was removed */
     vat_close_origin(vat);
     buf_free(&vat->bundle);
     meter_free(&vat->delivery.used);

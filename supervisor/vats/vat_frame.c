@@ -76,7 +76,7 @@ static int read_ending(struct vat_frame *frame, struct error *error)
     return taken;
 }
 
-/* ---- whether a contract was taken ---- */
+/* ---- how loading a contract ended ---- */
 
 static int read_loaded(struct vat_frame *frame, struct vat_reason *reason, struct error *error)
 {
@@ -107,12 +107,11 @@ static int read_done(struct vat_frame *frame, enum vat_state state, struct vat_r
         return read_ending(frame, error);
     case VAT_LOADING:
         return read_loaded(frame, reason, error);
-    default: /* it says no more than that */
+    default: /* it has nothing else to read */
         return 0;
     }
 }
 
-/* What it used up to where it was stopped. */
 static int read_stopped(struct vat_frame *frame, enum vat_state state, struct error *error)
 {
     const struct iovec payload = frame->payload;
@@ -122,9 +121,9 @@ static int read_stopped(struct vat_frame *frame, enum vat_state state, struct er
     return meter_decode(&frame->meter, payload.iov_base, payload.iov_len, error);
 }
 
-/* ---- what it asks ---- */
+/* ---- requests ---- */
 
-/* In a replay it is compared, byte for byte as JSON goes, and not understood. */
+/* In a replay it is compared as JSON, without being parsed. */
 static int read_request(struct vat_frame *frame, enum vat_state state, struct vat_reason *reason)
 {
     struct error error;

@@ -10,7 +10,7 @@ static struct slog_writer *log_writer(const struct vat_log *log)
 {
     if (log->quiet)
         return NULL;
-    return log->aside != NULL ? log->aside : log->slog;
+    return log->deferred != NULL ? log->deferred : log->slog;
 }
 
 static struct slog_writer *begin_vat_line(const struct vat_log *log, const char *type)
@@ -102,54 +102,55 @@ int vat_log_snapshot_save(struct vat_log *log, int64_t position,
 /* Its writing and its loading. */
 _Static_assert(2 * STORE_LATE_MAX <= SLOG_GAPS_MAX, "each late snapshot may leave two gaps");
 
-void vat_late_lines_save(struct vat_late_lines *late, const struct vat_log *log, int64_t position)
+void vat_pending_lines_save(struct vat_pending_lines *late, const struct vat_log *log,
+                            int64_t position)
 {
-    struct vat_late_line *line;
+    struct vat_pending_line *line;
 
     if (late->count == STORE_LATE_MAX)
         return; /* one of them could not be packed, which the run does not survive */
     line = &late->lines[late->count++];
-    *line = (struct vat_late_line){.log = *log, .position = position, .saved = stamp_now()};
+    *line = (struct vat_pending_line){.log = *log, .position = position, .saved = stamp_now()};
     if (!log->quiet && log->slog != NULL && slog_gap_leave(log->slog))
         line->slog = log->slog;
 }
 
-bool vat_late_lines_load(struct vat_late_lines *late, const struct vat_log *log)
+bool vat_pending_lines_load(struct vat_pending_lines *late, const struct vat_log *log)
 {
-    struct vat_late_line *last;
+    struct vat_pending_line *last;
 
     if (late->count == 0)
         return false;
     last = &late->lines[late->count - 1];
-    if (last->slog == NULL || log->aside != NULL || log->quiet ||
+    if (last->slog == NULL || log->deferred != NULL || log->quiet ||
         strcmp(last->log.vat_id, log->vat_id) != 0 || !slog_gap_leave(last->slog))
         return false;
     last->loaded = stamp_now();
     return true;
 }
 
-/* Fills one gap with the line that write() writes aside. */
-static int fill(struct vat_late_line *line, const struct store_snapshot *snapshot, bool loads,
+/* Fills one gap with the line that write() writes deferred. */
+static int fill(struct vat_pending_line *line, const struct store_snapshot *snapshot, bool loads,
                 struct error *error)
 {
-    struct slog_writer *aside = slog_writer_aside(line->slog);
+    struct slog_writer *deferred = slog_writer_aside(line->slog);
     struct error ignored;
     int result;
 
-    if (aside == NULL)
+    if (deferred == NULL)
         return error_memory(error, "a line of the slogfile");
-    line->log.aside = aside;
+    line->log.deferred = deferred;
     result = loads ? write_load(&line->log, line->position, snapshot->hash, line->loaded, error)
                    : write_save(&line->log, line->position, snapshot, line->saved, error);
-    if (slog_gap_fill(line->slog, aside, result == 0 ? error : &ignored) != 0)
+    if (slog_gap_fill(line->slog, deferred, result == 0 ? error : &ignored) != 0)
         result = -1;
     return result;
 }
 
-int vat_late_lines_write(struct vat_late_lines *late, const struct store_snapshot *snapshot,
-                         struct error *error)
+int vat_pending_lines_write(struct vat_pending_lines *late, const struct store_snapshot *snapshot,
+                            struct error *error)
 {
-    struct vat_late_line line;
+    struct vat_pending_line line;
     int result = 0;
 
     if (late->count == 0)

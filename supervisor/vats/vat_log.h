@@ -17,26 +17,26 @@
 enum { VAT_ID_SIZE = 24 };
 
 struct vat_log {
-    struct slog_writer *slog;  /* borrowed; NULL: none is written */
-    struct slog_writer *aside; /* takes the lines for the time being, owned; or NULL */
-    bool quiet;                /* nothing is written for the time being */
-    bool created;              /* the slog has the vat's bundle */
-    char vat_id[VAT_ID_SIZE];  /* "v1" */
-    struct stamp starting;     /* when its worker's start began */
-    struct stamp replaying;    /* when its replay began */
+    struct slog_writer *slog;     /* borrowed; NULL: none is written */
+    struct slog_writer *deferred; /* takes the lines for the time being, owned; or NULL */
+    bool quiet;                   /* nothing is written for the time being */
+    bool created;                 /* the slog has the vat's bundle */
+    char vat_id[VAT_ID_SIZE];     /* "v1" */
+    struct stamp starting;        /* when its worker's start began */
+    struct stamp replaying;       /* when its replay began */
 };
 
 /* The lines of a snapshot whose hash is not known yet, and where they go. */
-struct vat_late_line {
-    struct slog_writer *slog; /* borrowed; NULL: there are none */
+struct vat_pending_line {
+    struct slog_writer *slog; /* borrowed; NULL: no slog */
     struct vat_log log;       /* of the vat, which may be gone */
     int64_t position;
     struct stamp saved, loaded; /* loaded.mono 0: not loaded yet */
 };
 
-/* Those of all snapshots that are late, in the order in which they were saved. All zeros: none. */
-struct vat_late_lines {
-    struct vat_late_line lines[STORE_LATE_MAX];
+/* All such lines, in the order of the snapshots. All zeros is empty. */
+struct vat_pending_lines {
+    struct vat_pending_line lines[STORE_LATE_MAX];
     int count;
 };
 
@@ -59,15 +59,15 @@ int vat_log_snapshot_save(struct vat_log *log, int64_t position,
                           const struct store_snapshot *snapshot, struct error *error);
 
 /*
- * The line of a snapshot that was saved now, and the one of its being loaded, have the place and
- * the time of these calls; vat_late_lines_write() writes those of the first snapshot that is late,
- * once its hash is known. The vat's lines may not be kept aside. _load() is false when they are, or
- * the last snapshot that is late is another vat's: the hash is to be found in the store.
+ * The lines of a snapshot whose hash is not known yet keep the place and time of _save() and
+ * _load(); _write() completes those of the first such snapshot. _load() is false if the vat's lines
+ * are deferred, or another vat's snapshot is the last one: the store has the hash then.
  */
-void vat_late_lines_save(struct vat_late_lines *late, const struct vat_log *log, int64_t position);
-bool vat_late_lines_load(struct vat_late_lines *late, const struct vat_log *log);
-int vat_late_lines_write(struct vat_late_lines *late, const struct store_snapshot *snapshot,
-                         struct error *error);
+void vat_pending_lines_save(struct vat_pending_lines *late, const struct vat_log *log,
+                            int64_t position);
+bool vat_pending_lines_load(struct vat_pending_lines *late, const struct vat_log *log);
+int vat_pending_lines_write(struct vat_pending_lines *late, const struct store_snapshot *snapshot,
+                            struct error *error);
 
 /* `deliveries` without the worker's start, which SwingSet counts as one. */
 int vat_log_replay_start(struct vat_log *log, int64_t deliveries, struct error *error);

@@ -5,7 +5,7 @@
 
 #include "proto/command.h"
 #include "supervisor/runtime/heap_file.h"
-#include "supervisor/vats/vat_actions.h"
+#include "supervisor/vats/vat.h"
 
 #define BAD_SNAPSHOT "its worker's snapshot is bad: %s"
 
@@ -22,7 +22,7 @@ enum vat_event vat_snapshot(struct vat *vat, const struct vat_input *input)
     return VAT_EVENT_NONE;
 }
 
-/* At once: its line is kept aside with others, which cannot wait for it. */
+/* At once: its line is deferred with others, which cannot wait for it. */
 static int put_now(struct vat *vat, int64_t end, int fd, struct error *error)
 {
     struct store_snapshot snapshot;
@@ -35,7 +35,7 @@ static int put_now(struct vat *vat, int64_t end, int fd, struct error *error)
 
 static int on_kept(void *context, const struct store_snapshot *snapshot, struct error *error)
 {
-    return vat_late_lines_write(context, snapshot, error);
+    return vat_pending_lines_write(context, snapshot, error);
 }
 
 /* While the next worker reads the same file. */
@@ -43,7 +43,7 @@ static int put_late(struct vat *vat, int64_t end, int fd, struct error *error)
 {
     struct vat_owner *owner = vat->owner;
     struct store *store = owner->options->store;
-    const struct store_late_listener listener = {.context = &owner->late, .kept = on_kept};
+    const struct store_late_listener listener = {.context = &owner->pending, .kept = on_kept};
     const int packed = heap_file_reopen(fd, error);
 
     if (packed < 0)
@@ -56,7 +56,7 @@ static int put_late(struct vat *vat, int64_t end, int fd, struct error *error)
     if (store_snapshot_put_late(store, vat->identity.id, vat->identity.incarnation, end, packed,
                                 &listener, error) != 0)
         return -1;
-    vat_late_lines_save(&owner->late, &vat->log, end);
+    vat_pending_lines_save(&owner->pending, &vat->log, end);
     return 0;
 }
 
@@ -66,14 +66,14 @@ static int put_in_store(struct vat *vat, int fd, struct error *error)
 
     if (store_transcript_bounds(vat->owner->options->store, vat->identity.id,
                                 vat->identity.incarnation, &first, &end, error) != 0 ||
-        (vat->log.aside != NULL ? put_now(vat, end, fd, error) : put_late(vat, end, fd, error)) !=
-            0)
+        (vat->log.deferred != NULL ? put_now(vat, end, fd, error)
+                                   : put_late(vat, end, fd, error)) != 0)
         return -1;
     vat->saved_at = end;
     return 0;
 }
 
-/* Whether the worker wrote what it says it wrote. */
+/* Compares the snapshot with the size that the worker reports. */
 static int check_written(int fd, struct iovec payload, struct error *error)
 {
     struct meter meter;

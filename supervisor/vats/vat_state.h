@@ -23,7 +23,7 @@ enum vat_state {
     VAT_DELIVERING,   /* its worker was sent a delivery */
     VAT_STOPPING,     /* its worker is to report what the delivery used, and to end */
     VAT_SNAPSHOTTING, /* its worker writes a snapshot */
-    VAT_RESTARTING,   /* its worker wrote one and is to end by itself; another starts from that */
+    VAT_RESTARTING,   /* its worker wrote one and is to end by itself; another starts from it */
     VAT_LEAVING,      /* its worker is to end by itself */
     VAT_ENDING,       /* its worker was killed and has not exited yet */
     VAT_STATES,
@@ -36,24 +36,24 @@ enum vat_event {
     VAT_EVENT_REQUEST,   /* a `?` frame */
     VAT_EVENT_STOPPED,   /* an `x` frame: what it used up to its stop; its end follows */
     VAT_EVENT_BAD,       /* the worker is of no use: no frame, none that belongs here, or a lie;
-                          * or the system failed what was under way */
+                          * or the system failed */
     VAT_EVENT_TIMEOUT,   /* the worker took too long */
     VAT_EVENT_GONE,      /* the worker's process is reaped and its pipe read to the end */
     VAT_EVENT_PREPARED,  /* the snapshot to start from is there */
     VAT_EVENT_UNSTARTED, /* no worker can be started */
     VAT_EVENT_FRESH,     /* the runtime is there, the contract is not */
-    VAT_EVENT_RESTORED,  /* it goes on from the vat's own snapshot: the contract is there */
+    VAT_EVENT_RESTORED,  /* it started from the vat's own snapshot: the contract is there */
     VAT_EVENT_CAUGHT_UP, /* nothing is left to replay */
     VAT_EVENT_DELIVER,   /* there is a delivery for it */
     VAT_EVENT_REFUSED,   /* what its worker asks for in the delivery cannot be, or makes no sense */
     VAT_EVENT_SNAPSHOT,  /* a snapshot is due */
-    VAT_EVENT_EVICT,     /* its worker is not wanted any more */
+    VAT_EVENT_EVICT,     /* its worker is to end */
     VAT_EVENTS,
     VAT_EVENT_NONE = VAT_EVENTS, /* no event at all */
 };
 
 enum vat_action {
-    VAT_ACT_FORBIDDEN, /* our own mistake: this never happens */
+    VAT_ACT_FORBIDDEN, /* a bug in gaspipe */
     VAT_ACT_NOTHING,
     VAT_ACT_PREPARE,         /* look for the snapshot: PREPARED, UNSTARTED, or later one of them */
     VAT_ACT_START,           /* start a worker; UNSTARTED where that fails */
@@ -62,21 +62,21 @@ enum vat_action {
     VAT_ACT_ANSWER_LOADING,  /* answer a console call of the contract's loading; else BAD */
     VAT_ACT_CATCH_UP,        /* begin with the transcript's deliveries: send one, or CAUGHT_UP */
     VAT_ACT_ANSWER_RECORDED, /* compare what is asked, and answer as recorded; else BAD */
-    VAT_ACT_COMPARE,         /* compare how the replayed delivery ended, and go on; else BAD */
+    VAT_ACT_COMPARE,         /* compare how the replayed delivery ended, and continue; else BAD */
     VAT_ACT_READY,           /* its next delivery can come */
     VAT_ACT_DELIVER,         /* send the delivery */
-    VAT_ACT_ANSWER,          /* have done what is asked, and answer */
-    VAT_ACT_STOP,            /* have its worker say what the delivery used, and end */
+    VAT_ACT_ANSWER,          /* report the request; the owner answers */
+    VAT_ACT_STOP,            /* have its worker report what the delivery used, and end */
     VAT_ACT_NOTE_STOP,       /* keep what the delivery used up to where it was stopped */
     VAT_ACT_FINISH,          /* the delivery has its result */
     VAT_ACT_SNAPSHOT,        /* ask for a snapshot */
     VAT_ACT_RESTART, /* it is in the store: close the pipe, on which the worker ends by itself */
     VAT_ACT_AGAIN,   /* that has ended: look for the snapshot, which is at hand */
-    VAT_ACT_KILL,    /* note why, kill the worker, tell the loss */
+    VAT_ACT_KILL,    /* note why, kill the worker, report the loss */
     VAT_ACT_DISMISS, /* kill the worker, which has done nothing yet */
     VAT_ACT_HANG_UP, /* close the pipe, on which a worker ends by itself */
-    VAT_ACT_REAP,    /* the worker ended by itself: note how, tell the loss */
-    VAT_ACT_LOSE,    /* there was no worker: tell the loss */
+    VAT_ACT_REAP,    /* the worker ended by itself: note how, report the loss */
+    VAT_ACT_LOSE,    /* there was no worker: report the loss */
     VAT_ACT_FORGET,  /* no worker is left, as was expected */
     VAT_ACTIONS,
 };
@@ -114,22 +114,22 @@ void vat_reason_set(struct vat_reason *reason, enum error_kind blame, const char
 
 /* ---- what the loss of a worker means ---- */
 
-/* What it means that a vat's worker ended before its time: the one place where that is decided. */
+/* Decides what an unexpected end of a vat's worker means. */
 enum vat_loss {
-    VAT_LOSS_NONE,     /* nothing: it was to end */
-    VAT_LOSS_IDLE,     /* nothing was under way: it comes back when it is wanted */
-    VAT_LOSS_ENDS_VAT, /* its vat's own doing, which would come out the same again */
-    VAT_LOSS_HOST,     /* the host's doing: it is tried again */
-    VAT_LOSS_SUSPECT,  /* the same, but where it does not end, the vat is to blame */
-    VAT_LOSS_ONCE,     /* the second time in a row it is the vat's */
-    VAT_LOSS_HOPELESS, /* trying again is in vain: the vat cannot be what it was before */
+    VAT_LOSS_NONE,     /* it was to end */
+    VAT_LOSS_IDLE,     /* it was idle: it restarts at the next delivery */
+    VAT_LOSS_ENDS_VAT, /* the vat's fault, reproducibly */
+    VAT_LOSS_HOST,     /* a host failure: it is tried again */
+    VAT_LOSS_SUSPECT,  /* the same; if it persists, the vat is to blame */
+    VAT_LOSS_ONCE,     /* the same; the second time in a row, the vat is to blame */
+    VAT_LOSS_HOPELESS, /* the vat cannot be restored: never tried again */
     VAT_LOSSES,
 };
 
 /*
- * The state it was in, why it ended (blame is ERROR_DELIVERY: the vat's; ERROR_SYSTEM: the host's;
- * ERROR_INPUT: what the vat is restored from is damaged, or a replay differs), and whether its vat
- * has a past to be restored from. Pure.
+ * `state` is the state it was in; reason->blame is ERROR_DELIVERY for the vat's fault, ERROR_SYSTEM
+ * for the host's, and ERROR_INPUT if the data to restore from is damaged or a replay differs.
+ * `has_past`: the vat has deliveries to be restored from. Pure.
  */
 enum vat_loss vat_loss(enum vat_state state, const struct vat_reason *reason, bool has_past);
 

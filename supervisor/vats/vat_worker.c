@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "proto/command.h"
-#include "supervisor/vats/vat_actions.h"
+#include "supervisor/vats/vat.h"
 
 void vat_report(const struct vat *vat, const struct warehouse_event *event)
 {
@@ -114,7 +114,7 @@ void vat_show_last_words(struct vat *vat)
 void vat_leave(struct vat *vat)
 {
     vat_show_last_words(vat);
-    vat_timer_start(&vat->timer, vat->owner->patience_ms);
+    vat_timer_start(&vat->timer, vat->owner->exit_timeout_ms);
     worker_process_hang_up(vat->process);
 }
 
@@ -141,11 +141,8 @@ void vat_show_stderr(struct vat *vat)
 
 static void ring_in(struct vat_timer *timer, uint64_t milliseconds);
 
-/*
- * A loop that was held up, by a slow disk or by whoever reads its output, runs timers before it
- * reads: what has come meanwhile is read first, and the worker gets as long again as the loop
- * was late.
- */
+/* After a pause of the loop (a slow disk, a full pipe) timers run before frames are read. So the
+ * first ring only extends the timer by as much as the loop was late. */
 static void timer_rang(uv_timer_t *handle)
 {
     struct vat_timer *timer = handle->data;
@@ -180,8 +177,7 @@ void vat_timer_start(struct vat_timer *timer, uint64_t milliseconds)
     timer->overdue = false;
     if (milliseconds == 0)
         return;
-    /* What was done since the loop looked at the clock, a commit for one, is not the
-     * worker's time. */
+    /* Time since the loop read the clock, such as a commit's, is not the worker's. */
     uv_update_time(timer->handle.loop);
     ring_in(timer, milliseconds);
 }

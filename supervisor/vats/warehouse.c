@@ -9,8 +9,8 @@
 #include "supervisor/vats/vat.h"
 #include "supervisor/vats/vat_state.h"
 
-/* For a worker to end by itself; and when somebody waits for it. */
-enum { PATIENCE_MS = 2000, HURRY_MS = 500 };
+/* For a worker to end by itself; and after warehouse_shorten_timeout(). */
+enum { EXIT_MS = 2000, SHORT_EXIT_MS = 500 };
 
 struct warehouse {
     struct warehouse_options options;
@@ -22,7 +22,7 @@ struct warehouse {
     bool failed, closing, closed;
 };
 
-/* ---- which vats have a worker, where there may be fewer workers than vats ---- */
+/* ---- which vats have a worker, with --max-workers ---- */
 
 static bool is_going(const struct vat *vat)
 {
@@ -34,13 +34,13 @@ static bool waits_for_worker(const struct vat *vat)
     return vat->state == VAT_NO_WORKER && vat->then == VAT_THEN_START;
 }
 
-/* What is done before its turn can be done at its turn. */
+/* A speculative delivery can run again at its turn. */
 static bool can_be_spared(const struct vat *vat)
 {
     return vat->then != VAT_THEN_START && (vat->state == VAT_IDLE || vat_is_speculative(vat));
 }
 
-/* Of those that are so, the one that was wanted longest ago; or NULL. */
+/* Returns the matching vat with the oldest request, or NULL. */
 static struct vat *oldest(struct vat *const *vats, size_t count,
                           bool (*is_so)(const struct vat *vat))
 {
@@ -53,7 +53,7 @@ static struct vat *oldest(struct vat *const *vats, size_t count,
     return found;
 }
 
-/* Workers that are there or about to be, and those that end, until they are reaped. */
+/* Counts workers that run, start or end, until they have exited. */
 static bool is_full(struct vat *const *vats, size_t count, uint64_t limit)
 {
     uint64_t workers = 0;
@@ -66,7 +66,7 @@ static bool is_full(struct vat *const *vats, size_t count, uint64_t limit)
     return workers >= limit;
 }
 
-/* How many workers are still to be told to go, so that one for each vat that waits can come. */
+/* How many workers still have to be evicted, so that each waiting vat gets one. */
 static int64_t lacking(struct vat *const *vats, size_t count)
 {
     int64_t workers = 0;
@@ -82,14 +82,14 @@ static int64_t lacking(struct vat *const *vats, size_t count)
 }
 
 /* The vat that has waited longest for a worker, if one may be started for it; else NULL. */
-static struct vat *room_to_start(struct vat *const *vats, size_t count, uint64_t limit)
+static struct vat *next_to_start(struct vat *const *vats, size_t count, uint64_t limit)
 {
     return is_full(vats, count, limit) ? NULL : oldest(vats, count, waits_for_worker);
 }
 
-/* The vat whose worker is to be evicted, so that one that waits gets one: of those that wait for a
- * delivery, the one that was used longest ago. NULL: none has to, or none can. */
-static struct vat *room_to_spare(struct vat *const *vats, size_t count, uint64_t limit)
+/* The vat whose worker is to be evicted for one that waits: the least recently used idle one. NULL
+ * if none has to be, or none can be. */
+static struct vat *next_to_evict(struct vat *const *vats, size_t count, uint64_t limit)
 {
     if (!is_full(vats, count, limit) || oldest(vats, count, waits_for_worker) == NULL ||
         lacking(vats, count) <= 0)
@@ -115,21 +115,18 @@ static void fail_warehouse(void *context, const struct error *error)
                  &(struct warehouse_event){.kind = WAREHOUSE_EVENT_FAILED, .error = error});
 }
 
-/*
- * Starts workers for the vats that wait for one, as far as there may be more; for the others,
- * workers that wait for a delivery are put away. To be called when a vat begins to wait, when
- * a worker becomes idle and when one is gone.
- */
-static void share_out(struct warehouse *warehouse)
+/* Starts workers for the vats that wait for one, and evicts idle ones if --max-workers is reached.
+ * Called when a vat begins to wait, a worker becomes idle, or one has exited. */
+static void balance_workers(struct warehouse *warehouse)
 {
     const uint64_t limit = warehouse->options.max_workers;
     struct vat *vat;
 
     while (!warehouse->owner.silent &&
-           (vat = room_to_start(warehouse->vats, warehouse->vat_count, limit)) != NULL)
+           (vat = next_to_start(warehouse->vats, warehouse->vat_count, limit)) != NULL)
         vat_handle_event(vat, VAT_EVENT_WANTED);
     while (!warehouse->owner.silent &&
-           (vat = room_to_spare(warehouse->vats, warehouse->vat_count, limit)) != NULL)
+           (vat = next_to_evict(warehouse->vats, warehouse->vat_count, limit)) != NULL)
         vat_evict(vat);
 }
 
@@ -156,7 +153,8 @@ static int reserve_number(struct warehouse *warehouse, int64_t id, struct error 
     return 0;
 }
 
-/* It has no worker. Does nothing the second time: a vat may be removed while its end is told. */
+/* It has no worker. Does nothing the second time: the owner may remove a vat while its end is
+ * reported. */
 static void discard_vat(struct warehouse *warehouse, struct vat *vat)
 {
     if (warehouse_find_vat(warehouse, vat->identity.id) != vat)
@@ -165,7 +163,7 @@ static void discard_vat(struct warehouse *warehouse, struct vat *vat)
     vat_close(vat);
 }
 
-/* Where its last snapshot stands. One that cannot be read is met again when the vat starts. */
+/* Sets saved_at. A snapshot that cannot be read is reported when the vat starts. */
 static void find_snapshot(const struct warehouse *warehouse, struct vat *vat)
 {
     struct store_snapshot snapshot;
@@ -239,7 +237,7 @@ static void want_worker(struct warehouse *warehouse, struct vat *vat)
 {
     vat->then = VAT_THEN_START;
     vat->wanted_at = ++warehouse->wants;
-    share_out(warehouse);
+    balance_workers(warehouse);
 }
 
 void warehouse_start(struct warehouse *warehouse, int64_t vat)
@@ -270,20 +268,20 @@ int warehouse_log_defer(struct warehouse *warehouse, int64_t vat, struct error *
 
     if (slog == NULL)
         return 0;
-    known->log.aside = slog_writer_aside(slog);
-    return known->log.aside != NULL ? 0 : error_memory(error, "lines of the slogfile");
+    known->log.deferred = slog_writer_aside(slog);
+    return known->log.deferred != NULL ? 0 : error_memory(error, "lines of the slogfile");
 }
 
 int warehouse_log_join(struct warehouse *warehouse, int64_t vat, struct error *error)
 {
     struct vat *known = warehouse_find_vat(warehouse, vat);
-    struct slog_writer *aside = known->log.aside;
+    struct slog_writer *aside = known->log.deferred;
 
-    known->log.aside = NULL;
+    known->log.deferred = NULL;
     return slog_writer_join(warehouse->options.slog, aside, error);
 }
 
-static void hand_over(struct vat *vat, const char *vd)
+static void set_delivery(struct vat *vat, const char *vd)
 {
     static const char start[] = "[\"startVat\"";
 
@@ -296,7 +294,7 @@ void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
 {
     struct vat *vat = warehouse_find_vat(warehouse, id);
 
-    hand_over(vat, vd);
+    set_delivery(vat, vd);
     if (vat->state == VAT_IDLE) {
         vat->wanted_at = ++warehouse->wants;
         vat_handle_event(vat, VAT_EVENT_DELIVER);
@@ -309,7 +307,7 @@ void warehouse_deliver_speculatively(struct warehouse *warehouse, int64_t id, co
 {
     struct vat *vat = warehouse_find_vat(warehouse, id);
 
-    hand_over(vat, vd);
+    set_delivery(vat, vd);
     vat->delivery.turn = VAT_TURN_EARLY;
     vat_handle_event(vat, VAT_EVENT_DELIVER);
 }
@@ -406,7 +404,7 @@ void warehouse_evict(struct warehouse *warehouse, int64_t id)
 
     if (vat == NULL)
         return;
-    vat_is_wanted_no_more(vat);
+    vat_clear_start(vat);
     vat->log.quiet = false;
     vat_evict(vat);
 }
@@ -423,10 +421,10 @@ void warehouse_remove(struct warehouse *warehouse, int64_t id)
         discard_vat(warehouse, vat);
 }
 
-/* ---- what becomes of them ---- */
+/* ---- losses and the end ---- */
 
-/* A snapshot that no worker has started from is worth nothing: the vat goes back to the one before,
- * and is due for one again. */
+/* No worker has started from the vat's last snapshot: the one before is used, and another is due.
+ */
 static int drop_unproven(struct warehouse *warehouse, struct vat *vat, struct error *error)
 {
     vat->unproven = false;
@@ -463,8 +461,8 @@ static enum warehouse_hope hope_after(enum vat_loss loss)
     }
 }
 
-static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum vat_state before,
-                      enum vat_loss what)
+static void report_loss(struct warehouse *warehouse, struct vat *vat, enum vat_state before,
+                        enum vat_loss what)
 {
     const struct warehouse_loss loss = {
         .come = vat->delivery.stopped ? vat->delivery.stopped_at : stamp_now(),
@@ -479,7 +477,7 @@ static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum vat_sta
     struct error error;
 
     vat->delivery.text = NULL;
-    vat_is_wanted_no_more(vat);
+    vat_clear_start(vat);
     if (loss.work == WAREHOUSE_RESTART && drop_unproven(warehouse, vat, &error) != 0)
         fail_warehouse(warehouse, &error);
     else
@@ -488,7 +486,7 @@ static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum vat_sta
                                                           .loss = &loss});
 }
 
-static bool was_taken_back(const struct vat *vat, enum vat_state before)
+static bool was_withdrawn(const struct vat *vat, enum vat_state before)
 {
     return (before == VAT_DELIVERING || before == VAT_STOPPING) && vat->delivery.text == NULL;
 }
@@ -498,8 +496,8 @@ static void on_vat_lost(void *context, struct vat *vat, enum vat_state before)
     struct warehouse *warehouse = context;
     enum vat_loss what;
 
-    /* A delivery that was taken back is nobody's loss. */
-    if (warehouse->owner.silent || vat->then == VAT_THEN_FREE || was_taken_back(vat, before))
+    /* A delivery that was withdrawn is no loss. */
+    if (warehouse->owner.silent || vat->then == VAT_THEN_FREE || was_withdrawn(vat, before))
         return;
     what = vat_loss(before, &vat->reason, vat->replay.end > 0);
     switch (what) {
@@ -508,11 +506,10 @@ static void on_vat_lost(void *context, struct vat *vat, enum vat_state before)
     case VAT_LOSS_SUSPECT:
     case VAT_LOSS_ONCE:
     case VAT_LOSS_HOPELESS:
-        tell_lost(warehouse, vat, before, what);
+        report_loss(warehouse, vat, before, what);
         break;
     case VAT_LOSS_IDLE:
-        log_line("%s: %s; the vat comes back when it is delivered to", vat_name(vat),
-                 vat->reason.text);
+        log_line("%s: %s; the vat restarts at its next delivery", vat_name(vat), vat->reason.text);
         break;
     case VAT_LOSS_NONE:
     case VAT_LOSSES:
@@ -528,7 +525,7 @@ static bool is_empty(const struct warehouse *warehouse)
     return !warm_starts_are_making(&warehouse->owner.warm);
 }
 
-static void tell_when_closed(struct warehouse *warehouse)
+static void report_closed(struct warehouse *warehouse)
 {
     if (!warehouse->closing || warehouse->closed || !is_empty(warehouse))
         return;
@@ -545,17 +542,17 @@ static void on_vat_away(void *context, struct vat *vat)
 
     if (vat->then == VAT_THEN_FREE && !warehouse->closing)
         discard_vat(warehouse, vat);
-    share_out(warehouse);
-    tell_when_closed(warehouse);
+    balance_workers(warehouse);
+    report_closed(warehouse);
 }
 
 static void on_vat_idle(void *context, struct vat *vat)
 {
     (void)vat;
-    share_out(context);
+    balance_workers(context);
 }
 
-/* The vats that wait for it go on, or are lost; others have theirs made. */
+/* The vats that wait for it continue, or are lost; others have theirs made. */
 static void on_warm_start_made(void *context, enum vat_runtime_kind kind,
                                enum warm_start_result result, const struct error *error)
 {
@@ -567,7 +564,7 @@ static void on_warm_start_made(void *context, enum vat_runtime_kind kind,
         if (vat != NULL && vat->state == VAT_PREPARING)
             vat_prepare_again(vat, vat->runtime.kind == kind ? result : WARM_START_READY, error);
     }
-    tell_when_closed(warehouse);
+    report_closed(warehouse);
 }
 
 /* ---- beginning and end ---- */
@@ -595,7 +592,7 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
                 .context = warehouse,
                 .made = on_warm_start_made,
             },
-        .patience_ms = PATIENCE_MS,
+        .exit_timeout_ms = EXIT_MS,
         .context = warehouse,
         .lost = on_vat_lost,
         .away = on_vat_away,
@@ -613,18 +610,18 @@ void warehouse_close(struct warehouse *warehouse)
     warm_starts_cancel(&warehouse->owner.warm);
     for (size_t i = 0; i < warehouse->vat_count; i++)
         warehouse_evict(warehouse, (int64_t)i);
-    tell_when_closed(warehouse);
+    report_closed(warehouse);
 }
 
 void warehouse_shorten_timeout(struct warehouse *warehouse)
 {
     struct vat *vat;
 
-    warehouse->owner.patience_ms = HURRY_MS;
+    warehouse->owner.exit_timeout_ms = SHORT_EXIT_MS;
     for (size_t i = 0; i < warehouse->vat_count; i++) {
         vat = warehouse->vats[i];
         if (vat != NULL && (vat->state == VAT_LEAVING || vat->state == VAT_RESTARTING))
-            vat_timer_start(&vat->timer, HURRY_MS);
+            vat_timer_start(&vat->timer, SHORT_EXIT_MS);
     }
 }
 

@@ -17,16 +17,14 @@
 #include "supervisor/process/launcher.h"
 
 /*
- * The vats' workers; "warehouse" is SwingSet's own word for what keeps them. The warehouse starts
- * workers, restores their vats (from a snapshot, then by replaying the transcript), delivers to
- * them and reports what they ask and answer. What a vat may do is decided by its owner, and by the
- * kernel behind that.
+ * The vats' workers; SwingSet's term is "warehouse". It starts workers, restores their vats (from a
+ * snapshot, then by replaying the transcript), sends deliveries and reports requests and results.
+ * The owner and the kernel decide what a vat may do.
  *
- * If there may be fewer workers than vats, a vat that needs one gets it when the least recently
- * used worker that waits for a delivery has been put away.
+ * With `max_workers`, a vat that needs a worker waits until the least recently used idle worker
+ * has been evicted.
  *
- * It runs on a libuv loop, from which it makes all calls to its owner. Vats are identified by
- * number: the N of the vatID vN.
+ * It runs on a libuv loop and calls its owner from there. The number N identifies the vat vN.
  */
 struct warehouse;
 
@@ -35,10 +33,10 @@ struct warehouse_options {
     const struct launch_config *launcher;
     struct store *store;      /* bundles, transcripts and snapshots are read there */
     struct slog_writer *slog; /* NULL: none is written */
-    const char *fingerprint;  /* of what counts instructions; NULL: nothing does */
+    const char *fingerprint;  /* of the instruction counter; NULL: none counts */
     uint64_t timeout_ms;  /* for a delivery; launcher_start_limit() of it for a start; 0: none */
-    uint64_t jobs;        /* deliveries under way at a time; 0: one */
-    uint64_t max_workers; /* that there are at a time, those that end included; 0: no limit */
+    uint64_t jobs;        /* deliveries in progress at a time; 0: one */
+    uint64_t max_workers; /* at a time, including those that end; 0: no limit */
 };
 
 /* A vat as the kernel describes it. Strings are borrowed for the call. */
@@ -48,12 +46,12 @@ struct warehouse_vat {
     const char *bundle_id;
     bool dynamic;
     int64_t incarnation;
-    int64_t first_delivery; /* what to add to a place in the transcript for a delivery's number */
-    int64_t deliveries;     /* of this incarnation: its transcript has as many, or more */
+    int64_t first_delivery;      /* a delivery's number is this plus its place in the transcript */
+    int64_t deliveries;          /* of this incarnation: its transcript has as many, or more */
     struct kernel_limits limits; /* those that a worker is started with */
 };
 
-/* What a worker answered to a delivery. */
+/* A worker's result of a delivery. */
 struct warehouse_answer {
     struct stamp come;
     const char *problem; /* NULL: it went well */
@@ -63,8 +61,8 @@ struct warehouse_answer {
     const struct meter *meter;
 };
 
-/* What a worker was lost in. RESTART: it was the first to start from a new snapshot, which is gone
- * with it: the one before is the vat's last again. */
+/* The work in which a worker was lost. RESTART: the first start from a new snapshot, which is then
+ * deleted; the one before is the vat's last again. */
 enum warehouse_work {
     WAREHOUSE_DELIVERY,
     WAREHOUSE_START,
@@ -72,20 +70,21 @@ enum warehouse_work {
     WAREHOUSE_RESTART,
 };
 
-/* How often it may be tried again. */
+/* How often to try again. */
 enum warehouse_hope { WAREHOUSE_HOPE, WAREHOUSE_HOPE_ONCE, WAREHOUSE_NO_HOPE };
 
-/* Why what was wanted of a worker does not come. */
+/* The loss of a worker, and of what it was to do. */
 struct warehouse_loss {
     struct stamp come;
     const char *reason;
-    /* ERROR_DELIVERY: the vat's own doing, which would come out the same again; ERROR_SYSTEM:
-     * the host's, and what was under way may be tried again. */
+    /* ERROR_DELIVERY: the vat's fault, reproducibly; ERROR_SYSTEM: a host failure, to be tried
+     * again.
+     */
     enum error_kind blame;
     /* With ERROR_SYSTEM: */
     enum warehouse_work work;
     enum warehouse_hope hope;
-    bool suspect; /* once it is not tried again: the vat's trouble, and not that of all */
+    bool suspect;             /* if it persists, quarantine this vat instead of ending the run */
     const struct meter *used; /* up to where the delivery was stopped; NULL: not known */
 };
 
@@ -119,108 +118,92 @@ struct warehouse_listener {
     void (*event)(void *context, const struct warehouse_event *event);
 };
 
-/* Everything in the options is borrowed for the warehouse's life. NULL when memory ran out. */
+/* Everything in the options is borrowed for the warehouse's life. NULL if out of memory. */
 struct warehouse *warehouse_new(const struct warehouse_options *options,
                                 const struct warehouse_listener *listener, struct error *error);
 
-/*
- * Makes a vat known, or what changed of it: a new incarnation ends the worker of
- * the one before. -1 when memory ran out.
- */
+/* Adds or updates a vat; a new incarnation ends the old one's worker. -1 if out of memory. */
 int warehouse_set_vat(struct warehouse *warehouse, const struct warehouse_vat *vat,
                       struct error *error);
 
-/* Starts the vat's worker if there is none, when there is room; ready() follows, or failed(). */
+/* Starts the vat's worker if it has none, as soon as max_workers allows; READY or LOST follows. */
 void warehouse_start(struct warehouse *warehouse, int64_t vat);
 
-/* The vat is restored from the snapshot before its last one, until it gets another. False: it has
- * none, or that was tried. */
+/* Restores the vat from the snapshot before its last one, until it gets another. False if it has
+ * none, or does so already. */
 bool warehouse_fall_back(struct warehouse *warehouse, int64_t vat);
 
-/*
- * Keeps the vat's lines in the slog aside, how it comes and what is delivered to it once more,
- * until warehouse_log_join() gives them their place. Nothing where no slog is written.
- */
+/* Defers the vat's lines in the slog, about its start and replay, until warehouse_log_join() puts
+ * them in their place. Does nothing without a slog. */
 int warehouse_log_defer(struct warehouse *warehouse, int64_t vat, struct error *error);
 int warehouse_log_join(struct warehouse *warehouse, int64_t vat, struct error *error);
 
 /*
- * Delivers the VatDeliveryObject `vd` (JSON), as soon as the worker is there: sent()
- * follows, then answered() or lost(); lost() alone when the worker cannot be
- * started for the vat's first delivery. `vd` is borrowed until then. One delivery at
+ * Delivers the VatDeliveryObject `vd` (JSON) once the worker is ready. SENT follows, then ANSWERED
+ * or LOST; LOST alone if the worker cannot be started. `vd` is borrowed until then. One delivery at
  * a time to each vat.
  */
 void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd);
 
 /*
- * A speculative delivery: the same before its turn, to a worker that waits. If room is needed, the
- * worker is put away without notice, during the delivery or after it; warehouse_is_speculative()
- * is false then. A speculative delivery does not count as use of its worker.
+ * Sends a speculative delivery to an idle worker. The worker may still be evicted for another vat
+ * without notice; warehouse_is_speculative() is false then. It does not count as use.
  */
 void warehouse_deliver_speculatively(struct warehouse *warehouse, int64_t id, const char *vd);
 bool warehouse_is_speculative(const struct warehouse *warehouse, int64_t id);
 
-/* Its turn has come: the speculative delivery is like any other from now on. */
+/* Makes the speculative delivery an ordinary one: its turn has come. */
 void warehouse_confirm(struct warehouse *warehouse, int64_t id);
 
-/*
- * It was mispredicted: the worker is discarded, as by warehouse_evict(). The slog does not tell
- * how the worker comes back, unless room was needed.
+/* Discards the worker of a mispredicted delivery. Its restart is not logged, unless it was evicted.
  */
 void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id);
 
-/*
- * Makes the vat's last delivery once more, as warehouse_deliver(), in a new worker: the one that
- * has had it is discarded. The slog does not tell how the new one comes.
- */
+/* Runs the vat's last delivery again in a new worker, whose start is not logged. */
 void warehouse_redeliver(struct warehouse *warehouse, int64_t id, const char *vd);
 
-/* Answers what the vat asks, with JSON; when it was sent. */
+/* Answers the vat's syscall, with JSON. Returns when it was sent. */
 struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer);
 
-/* What the vat asks is answered much later: until it is let go its time does not count. */
+/* The vat's syscall waits for the delivery's turn: until it restarts, the timer does not run. */
 void warehouse_stop_timer(struct warehouse *warehouse, int64_t vat);
 void warehouse_restart_timer(struct warehouse *warehouse, int64_t vat);
 
-/*
- * Ends the delivery, and the worker, of a vat that asks for what cannot be: lost() follows, with
- * what the delivery used up to there. The reason is copied.
- */
+/* Ends the delivery, and the worker, of a vat that made an illegal syscall: LOST follows, with what
+ * the delivery used so far. The reason is copied. */
 void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, const char *reason);
 
-/* How many deliveries of this incarnation the vat's last snapshot has; -1: there is none. */
+/* How many deliveries of this incarnation the vat's last snapshot has; -1: it has none. */
 int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat);
 
-/* Whether its worker is there and has nothing to do. */
+/* Returns true if its worker is idle. */
 bool warehouse_waits(const struct warehouse *warehouse, int64_t id);
 
-/* Whether the vat is known, and its name, "v1" where it has none; the warehouse's. */
+/* The vat's name is the warehouse's; "v1" if it has none. */
 bool warehouse_knows(const struct warehouse *warehouse, int64_t vat);
 const char *warehouse_name(const struct warehouse *warehouse, int64_t vat);
 
-/* What the vat's worker is held to; NULL: the vat is not known. */
+/* The limits of the vat's worker; NULL if the vat is not known. */
 const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, int64_t id);
 
-/*
- * Has the vat's worker, which waits, write a snapshot into the store, and starts
- * it anew from that, so that it goes on as one that is brought back: saved() follows.
- */
+/* Makes the vat's idle worker write a snapshot into the store, and restarts it from that: SAVED,
+ * then READY follow. */
 void warehouse_save(struct warehouse *warehouse, int64_t vat);
 
-/* Ends the vat's worker, now. It comes back when it is wanted. What it was to do is not told of. */
+/* Ends the vat's worker until the vat needs one again. No event of its work follows. */
 void warehouse_evict(struct warehouse *warehouse, int64_t id);
 
-/* The vat is no more: its worker is ended, and it is forgotten. */
+/* Ends the vat's worker and forgets the vat. */
 void warehouse_remove(struct warehouse *warehouse, int64_t id);
 
-/* Ends all workers. A delivery under way is dropped. */
+/* Ends all workers and drops their deliveries; CLOSED follows. */
 void warehouse_close(struct warehouse *warehouse);
 
-/* From now on a worker that is to end by itself is killed after half a second, and not after two;
- * also those that are ending. */
+/* A worker that is to end by itself is killed after 0.5 s instead of 2 s, also one that is ending.
+ */
 void warehouse_shorten_timeout(struct warehouse *warehouse);
 
-/* After closed(), when the loop has run to its end. NULL is allowed. */
+/* After CLOSED, when the loop has run to its end. NULL is allowed. */
 void warehouse_free(struct warehouse *warehouse);
 
 #endif
