@@ -13,7 +13,6 @@
 #include "base/json/json_value.h"
 #include "base/saturate.h"
 #include "base/visible.h"
-#include "supervisor/runtime/callee.h"
 #include "supervisor/runtime/contract_file.h"
 
 /* ---- columns ---- */

@@ -37,4 +37,16 @@ void contract_file_line(const struct buf *bundle, long number, struct buf *line)
  * " at f (contract.js:LINE)"; 0: nowhere. */
 long contract_file_place(const char *stack);
 
+/* ---- what a line calls ---- */
+
+/*
+ * XS says that something is no function, and names the function that called it. What was called
+ * stands in the line of the source.
+ *
+ * Appends what the line calls, such as "Date.now", or "Date.now or f" where it calls several
+ * things. False, with nothing appended: the problem is another one, or the line calls nothing
+ * that has a name. NULL is allowed for both texts.
+ */
+bool callee_find(const char *problem, const char *line, struct buf *callee);
+
 #endif

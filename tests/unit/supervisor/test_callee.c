@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/runtime/callee.h"
+#include "supervisor/runtime/contract_file.h"
 
 static void finds(const char *problem, const char *line, const char *expected)
 {
