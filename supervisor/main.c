@@ -13,6 +13,7 @@
 #include "base/option/manual.h"
 #include "base/option/option_complete.h"
 #include "base/option/similar.h"
+#include "supervisor/commands.h"
 #include "supervisor/count/count.h"
 #include "supervisor/count/count_options.h"
 #include "supervisor/estimate/estimate.h"
@@ -21,14 +22,10 @@
 #include "supervisor/fleet/fleet_options.h"
 #include "supervisor/ping/ping.h"
 #include "supervisor/ping/ping_options.h"
-#include "supervisor/replay/replay.h"
 #include "supervisor/replay/replay_options.h"
-#include "supervisor/run/run.h"
 #include "supervisor/run/run_options.h"
-#include "supervisor/status.h"
 #include "supervisor/trace/trace.h"
 #include "supervisor/trace/trace_options.h"
-#include "supervisor/verify.h"
 
 static const char usage[] =
     "usage: gaspipe COMMAND [options]\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/status.h"
+#include "supervisor/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@
 #include "store/integrity/check.h"
 #include "store/store.h"
 #include "supervisor/common_options.h"
-#include "supervisor/run/input_place.h"
+#include "supervisor/run/delivery_input.h"
 
 /* ---- what a store holds ---- */
 

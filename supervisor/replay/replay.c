@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/replay/replay.h"
+#include "supervisor/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,7 @@
 #include "supervisor/replay/replay_options.h"
 #include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/replay_run.h"
-#include "supervisor/replay/source/store_source.h"
-#include "supervisor/replay/source/swing_source.h"
+#include "supervisor/replay/source/source.h"
 
 /* ---- parts in processes of their own ---- */
 

@@ -10,11 +10,9 @@
 #include "base/json/json_text.h"
 #include "base/visible.h"
 #include "slog/model/describe.h"
-#include "supervisor/replay/replay.h"
 #include "supervisor/replay/replay_bundle.h"
 #include "supervisor/replay/replay_options.h"
 #include "supervisor/replay/source/source.h"
-#include "supervisor/replay/source/swing_source.h"
 
 enum { HASH_SHOWN = 12 };
 

@@ -7,9 +7,7 @@
 
 #include "base/number.h"
 #include "supervisor/common_options.h"
-#include "supervisor/replay/source/line_source.h"
-#include "supervisor/replay/source/store_source.h"
-#include "supervisor/replay/source/swing_source.h"
+#include "supervisor/replay/source/source.h"
 #include "supervisor/transcript/delivery_compare.h"
 
 enum { JOBS_MAX = 1024 };
@@ -246,9 +244,9 @@ static int take_archive(struct replay_options *options, struct error *error)
     const char *folder = options->sources[0];
     struct archive_files *files = &options->archived;
 
-    if (options->source_count != 1 || !archive_folder_is_one(folder))
+    if (options->source_count != 1 || !archive_directory_is_one(folder))
         return 0;
-    if (archive_folder_read(files, folder, &options->selection, error) != 0)
+    if (archive_directory_read(files, folder, &options->selection, error) != 0)
         return -1;
     options->archived_paths = calloc(files->count + 1, sizeof *options->archived_paths);
     if (options->archived_paths == NULL)

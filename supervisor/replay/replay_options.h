@@ -11,7 +11,6 @@
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement.h"
-#include "supervisor/replay/source/archive_folder.h"
 #include "supervisor/replay/source/source.h"
 #include "supervisor/trace/trace_session.h"
 
@@ -86,5 +85,12 @@ bool any_source_is_swing_store(const struct replay_options *options);
 
 /* The source that the command line names, whatever kind it is. NULL as for each kind. */
 struct replay_source *any_source_open(const struct replay_options *options, struct error *error);
+
+/*
+ * `gaspipe replay --list`: prints the vats of the source, their spans from one start of a worker
+ * to the next, what each span begins with, and what of that is missing. -1 with ERROR_INPUT or
+ * ERROR_SYSTEM.
+ */
+int replay_list(const struct replay_options *options, struct error *error);
 
 #endif

@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "supervisor/replay/replay_bundle.h"
+
 #include "supervisor/replay/replay_options.h"
-#include "supervisor/replay/replay_probes.h"
 #include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/replay_worker.h"
 #include "supervisor/replay/source/source.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/run/run.h"
+#include "supervisor/commands.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -374,8 +374,8 @@ static void run_on_lines_ended(void *context)
     struct run *run = context;
     struct error error;
 
-    if (operations_tell_quarantined(scheduler_kernel(run->scheduler), &run->output.quarantined,
-                                    &error) != 0) {
+    if (run_vats_log_quarantined(scheduler_kernel(run->scheduler), &run->output.quarantined,
+                                 &error) != 0) {
         fail_run(run, &error);
         return;
     }
@@ -683,8 +683,8 @@ static void run_and_close(struct run *run)
     if (result == 0)
         result = add_vats(run, &error);
     if (result == 0)
-        result = operations_queue(&run->options.operations, run->store,
-                                  scheduler_kernel(run->scheduler), &error);
+        result = run_vats_queue_operations(&run->options.operations, run->store,
+                                           scheduler_kernel(run->scheduler), &error);
     if (result == 0)
         result = open_run_handles(run, &error);
     run_loop(run, result, &error);

@@ -130,4 +130,119 @@ int snapshot_descriptor_copy(const char *name, int packed, struct scan_span hash
 int snapshot_archive_copy(const char *folder, const struct source_event *event, int fd, bool *found,
                           struct error *error);
 
+/* ---- files of lines ---- */
+
+/* Whether a file's name is transcript.VATID.FIRST.END, of a span, or transcript-VATID.sst, of a
+ * vat; the vat's ID is borrowed from the path. */
+bool line_source_read_name(const char *path, struct scan_span *vat_id, int64_t *first,
+                           int64_t *end);
+
+/*
+ * Files of lines, compressed or not: slogfiles of ours or of SwingSet's, and transcripts. A
+ * transcript has an entry a line (supervisor/transcript/recorded_delivery.h), for deliveries
+ * and for what SwingSet notes between them. Its vat and the number of its first delivery (else
+ * 0) are in a create-vat line before the entries, or in the file's name, as swing-store gives
+ * it to transcripts that it exports: transcript.VATID.FIRST.END; or as Agoric's tools name what
+ * they extract: transcript-VATID.sst. Only one delivery is kept in memory.
+ *
+ * The files are read one after the other, as one. "-" is stdin. NULL with ERROR_INPUT or
+ * ERROR_SYSTEM. The paths are borrowed.
+ */
+struct replay_source *line_source_open(char *const *paths, size_t count, struct error *error);
+
+/* ---- a directory of archived transcripts ---- */
+
+/*
+ * A folder of archived transcripts, as a chain's vat-transcript-archive-dir: each file, compressed
+ * or not, is a span of a vat and called transcript.VATID.FIRST.END; or all of a vat,
+ * transcript-VATID.sst.
+ */
+
+struct archive_file {
+    char *path;   /* owned */
+    char *vat_id; /* owned */
+    int64_t first, end;
+    int64_t size; /* bytes of the file */
+};
+
+/* By vat and position. All zeros: none. */
+struct archive_files {
+    struct archive_file *files; /* owned */
+    size_t count, capacity;
+};
+
+/* Whether it is a folder, other than one that is or holds a swing-store. */
+bool archive_directory_is_one(const char *path);
+
+/*
+ * Adds the files of the selection, whose vats have to be given by ID. -1 with ERROR_INPUT (there
+ * is no transcript in the folder, or none of the selection) or ERROR_SYSTEM. archive_files_free()
+ * in any case.
+ */
+int archive_directory_read(struct archive_files *files, const char *path,
+                           const struct source_selection *selection, struct error *error);
+
+void archive_files_free(struct archive_files *files);
+
+/* ---- a store of gaspipe ---- */
+
+/*
+ * The transcript of a vat's present incarnation in a store of gaspipe run, which is only looked
+ * at, as it was last committed. The vat is given by its ID or its name. It begins with the last
+ * snapshot, if there is one, or, `from_start`, with the incarnation. Lines are those that
+ * store_source_export() writes.
+ *
+ * NULL with ERROR_INPUT (no such store or vat, nothing recorded) or ERROR_SYSTEM.
+ */
+struct replay_source *store_source_open(const char *folder, const char *vat, bool from_start,
+                                        struct error *error);
+
+/*
+ * Writes the vat's transcript, all of it, as lines that line_source_open() takes: a create-vat
+ * line with the bundle, then an entry for each delivery. `path` is a file, or "-": stdout.
+ */
+int store_source_export(const char *folder, const char *vat, const char *path, struct error *error);
+
+/* ---- a swing-store ---- */
+
+/*
+ * Agoric's swing-store (npm @agoric/swing-store 0.10.0): the file swingstore.sqlite with the
+ * spans of vats' transcripts, snapshots and bundles. It is only read, a row at a time, also
+ * while a node is writing it. A delivery's number is its position in the vat's transcript.
+ */
+
+/* A span of a vat's transcript, from one start of its worker to the next. */
+struct swing_span {
+    char *vat_id;          /* owned */
+    char *name;            /* of the vat; owned; NULL: it has none, or is terminated */
+    bool is_local;         /* it runs in the kernel's process */
+    int64_t start, end;    /* positions: its first item's, and behind its last one */
+    int64_t incarnation;   /* from 0 */
+    bool is_current;       /* it still grows */
+    int64_t items;         /* that are kept; fewer than end - start where they were pruned */
+    char *snapshot;        /* that it begins with, its SHA-256; owned; NULL: with a bundle */
+    int64_t snapshot_size; /* compressed bytes that are kept; 0: it is not */
+};
+
+/* Of the selection, by vat and position. */
+struct swing_spans {
+    struct swing_span *spans; /* owned */
+    size_t count, capacity;
+};
+
+/* Whether the file, or the folder that it is in, is a swing-store; false too when unreadable. */
+bool swing_source_is_one(const char *path);
+
+/* NULL with ERROR_INPUT or ERROR_SYSTEM. `path` is borrowed; so is the selection. */
+struct replay_source *swing_source_open(const char *path, const struct source_selection *selection,
+                                        struct error *error);
+
+/* Of a source that swing_source_open() gave; borrowed. */
+const struct swing_spans *swing_source_spans(const struct replay_source *source);
+
+/* Calls each() for every bundle that the store has. -1 with ERROR_INPUT. */
+int swing_source_bundles(struct replay_source *source,
+                         void (*each)(void *context, const char *id, int64_t size), void *context,
+                         struct error *error);
+
 #endif

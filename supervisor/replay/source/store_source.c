@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/replay/source/store_source.h"
+#include "supervisor/replay/source/source.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/replay/source/swing_source.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_COMMANDS_H
+#define GASPIPE_SUPERVISOR_COMMANDS_H
+
+#include "base/option/option.h"
+
+/* Subcommands of gaspipe, without those that have a header of their own. argv[0] is the subcommand;
+ * each returns the exit status. */
+int run_command(int argc, char **argv);
+int replay_command(int argc, char **argv);
+int status_command(int argc, char **argv);
+int verify_command(int argc, char **argv);
+
+extern const struct option_table status_options_table;
+extern const struct option_table verify_options_table;
+
+#endif
