@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "base/error.h"
+#include "store/store.h"
 
 /* Where delivery lines come from, one at a time: a file, or a stream of NATS. */
 struct delivery_input {
@@ -54,5 +55,64 @@ void delivery_input_close(struct delivery_input *input);
 struct delivery_input *file_input_open(uv_loop_t *loop, const char *path,
                                        const struct delivery_input_listener *listener,
                                        struct error *error);
+
+/* ---- how far the store has got ---- */
+
+enum { STREAM_IDENTITY_MAX = 320 };
+
+/*
+ * How far a store has got in the input. It is kept in the store's keys input.lines,
+ * input.hash and input.done, which change in the same transaction as the lines' effects.
+ * The hash is a chain: SHA-256 of the previous hash and the line. input.batch is there only
+ * after a run that ended before its last batch of lines was complete; input.stream, only if the
+ * lines are messages of a stream: its name and when it was made.
+ */
+struct input_place {
+    struct store *store;
+    int64_t lines; /* number of the last line that the store has; 0: none */
+    char hash[STORE_HASH_SIZE];
+    char stream[STREAM_IDENTITY_MAX]; /* that the lines are of; "": they are of a file */
+    bool done;                        /* the end of the input was reached */
+    /* Lines that are queued and wait for the rest of their batch; 0: none, as usual */
+    uint64_t batch;
+
+    char skipped[STORE_HASH_SIZE]; /* the chain over the lines skipped so far */
+};
+
+/*
+ * Reads the place; a store without one is at the beginning. ERROR_SYSTEM if it is damaged. The
+ * store is borrowed.
+ */
+int input_place_open(struct input_place *place, struct store *store, struct error *error);
+
+/* Starts a new input at its first line: that stream, or a file (""). Within a transaction. */
+int input_place_begin(struct input_place *place, const char *stream, struct error *error);
+
+/* Whether the store has nothing of any input. */
+bool input_place_is_new(const struct input_place *place);
+
+/* ERROR_INPUT unless the store's lines are of that stream, or of a file (""). */
+int input_place_check_stream(const struct input_place *place, const char *stream,
+                             struct error *error);
+
+/* Takes in the line of that number, `length` bytes. Within a transaction. */
+int input_place_take(struct input_place *place, int64_t number, const char *text, size_t length,
+                     struct error *error);
+
+/* Keeps the number of lines in an unfinished batch; 0: there is none. Within a transaction. */
+int input_place_keep_batch(struct input_place *place, uint64_t lines, struct error *error);
+
+/* The end of the input was reached. Within a transaction. */
+int input_place_finish(struct input_place *place, struct error *error);
+
+/*
+ * Skips a line that the store has already. At the last of these, place->lines, ERROR_INPUT if
+ * they are not the lines that were taken in.
+ */
+int input_place_skip(struct input_place *place, int64_t number, const char *text, size_t length,
+                     struct error *error);
+
+/* The input has ended, or has passed place->lines: ERROR_INPUT unless it had all of these. */
+int input_place_check(const struct input_place *place, struct error *error);
 
 #endif

@@ -11,7 +11,6 @@
 #include "store/store.h"
 #include "supervisor/run/delivery_input.h"
 #include "supervisor/run/delivery_line.h"
-#include "supervisor/run/input_place.h"
 #include "supervisor/run/line_results.h"
 #include "supervisor/run/output.h"
 #include "supervisor/run/run_options.h"

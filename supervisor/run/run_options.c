@@ -10,6 +10,21 @@
 #include "supervisor/process/launcher.h"
 #include "supervisor/schedule/scheduler.h"
 
+static bool operations_are_none(const struct operations *operations)
+{
+    return operations->set_limits.count + operations->skips.count + operations->releases.count +
+               operations->terminations.count ==
+           0;
+}
+
+static void operations_free(struct operations *operations)
+{
+    option_list_free(&operations->set_limits);
+    option_list_free(&operations->skips);
+    option_list_free(&operations->releases);
+    option_list_free(&operations->terminations);
+}
+
 /* The pause before a try doubles each time. */
 enum { RETRIES_DEFAULT = 3, RETRIES_MAX = 16 };
 

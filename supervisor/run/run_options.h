@@ -13,7 +13,6 @@
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement.h"
-#include "supervisor/run/operations.h"
 #include "supervisor/trace/trace_session.h"
 
 /*
@@ -25,6 +24,13 @@
 
 /* NEAR's protocol versions that worker/near/call/parameters.txt has parameters of. */
 enum { RUN_NEAR_FIRST = 62, RUN_NEAR_NEWEST = 84 };
+
+/* The operator's decisions about vats. Each list has vats' names, or "v7". */
+struct operations {
+    struct option_list set_limits; /* VAT=NAME:N[,NAME:N...] */
+    struct option_list skips, releases, terminations;
+    bool from_start; /* of the releases */
+};
 
 /* The command line of `gaspipe run`. Strings are borrowed from argv and `configured`. */
 struct run_options {

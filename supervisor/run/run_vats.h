@@ -3,6 +3,7 @@
 #define GASPIPE_SUPERVISOR_RUN_RUN_VATS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -37,5 +38,15 @@ int run_vats_note_ended(struct store *store, const char *name, const char *reaso
 /* Appends why a vat was terminated; *found: it was. */
 int run_vats_why_ended(struct store *store, const char *name, struct buf *reason, bool *found,
                        struct error *error);
+
+/* ---- the operator's decisions ---- */
+
+/* Queues the operator's decisions, in the order of the struct, as the kernel's next cranks. -1 with
+ * ERROR_INPUT if one cannot be. Within a transaction. */
+int run_vats_queue_operations(const struct operations *operations, struct store *store,
+                              struct kernel *kernel, struct error *error);
+
+/* Logs each vat in quarantine, with the options that resolve it, and counts them. */
+int run_vats_log_quarantined(struct kernel *kernel, int64_t *count, struct error *error);
 
 #endif

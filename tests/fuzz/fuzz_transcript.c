@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "supervisor/replay/source/line_source.h"
+#include "supervisor/replay/source/source.h"
 #include "supervisor/transcript/delivery_compare.h"
 #include "tests/fuzz/fuzz.h"
 

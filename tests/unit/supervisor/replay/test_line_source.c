@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "supervisor/replay/source/line_source.h"
+#include "supervisor/replay/source/source.h"
 
 #define TIME ",\"time\":1.5,\"monotime\":1}\n"
 #define CREATE                                                                                     \
