@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the snapshot of SwingSet's runtime that warm_start.h reads. It runs when gaspipe is
+ * Makes the snapshot of SwingSet's runtime that runtime_snapshot.h reads. It runs when gaspipe is
  * built, beside the worker and the bundles that the snapshot is of.
  */
 #include <signal.h>
@@ -10,9 +10,9 @@
 
 #include "base/json/scan.h"
 #include "base/log.h"
-#include "supervisor/runtime/warm_start.h"
+#include "supervisor/runtime/runtime_snapshot.h"
 
-static int make(struct warm_starts *starts, const char *path, struct error *error)
+static int make(struct runtime_snapshots *starts, const char *path, struct error *error)
 {
     static const char any[SCAN_PADDING * 2] = "{\"moduleFormat\":\"endoZipBase64\"}";
     const struct scan_span bundle = {any, strlen(any)};
@@ -22,7 +22,7 @@ static int make(struct warm_starts *starts, const char *path, struct error *erro
     int fd = -1;
 
     if (result == 0)
-        fd = warm_start_wait(starts, &runtime, error);
+        fd = runtime_snapshot_wait(starts, &runtime, error);
     if (fd >= 0) {
         result = prepared_start_write(path, starts->runtimes[runtime.kind].name, fd, error);
         close(fd);
@@ -35,7 +35,7 @@ static int prepare(const char *path, struct error *error)
 {
     struct launch_config launcher;
     uv_loop_t loop;
-    struct warm_starts starts = {.loop = &loop, .launcher = &launcher};
+    struct runtime_snapshots starts = {.loop = &loop, .launcher = &launcher};
     int result;
 
     if (launcher_open(&launcher, (struct counters){0}, 0, error) != 0)
@@ -45,7 +45,7 @@ static int prepare(const char *path, struct error *error)
         return error_set(error, ERROR_SYSTEM, "no event loop can be opened");
     }
     result = make(&starts, path, error);
-    warm_starts_free(&starts);
+    runtime_snapshots_free(&starts);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&loop); /* nothing is open in it */
     launcher_close(&launcher);

@@ -329,7 +329,7 @@ int replay_against_open(struct replay_against *against, const struct replay_opti
     against->context.host.launcher = &against->launcher;
     against->context.host.runtimes = &against->runtime.runtimes;
     against->context.host.warm = &against->runtime.warm;
-    against->runtime.warm = (struct warm_starts){
+    against->runtime.warm = (struct runtime_snapshots){
         .loop = first->host.loop,
         .launcher = &against->launcher,
         .timeout_ms = options->timeout_ms,
@@ -419,7 +419,7 @@ int replay_against_deliver(struct replay_vat *vat, const struct source_event *ev
 void replay_against_close(struct replay_against *against)
 {
     vat_runtimes_free(&against->runtime.runtimes);
-    warm_starts_free(&against->runtime.warm);
+    runtime_snapshots_free(&against->runtime.warm);
     buf_free(&against->runtime.ids);
     buf_free(&against->notes.lines);
     if (against->is_open)

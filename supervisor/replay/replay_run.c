@@ -251,7 +251,7 @@ static int open_all(struct replay_run *run, struct error *error)
         return error_set(error, ERROR_SYSTEM, "cannot start the event loop: %s",
                          uv_strerror(status));
     run->has_loop = true;
-    run->runtime.warm = (struct warm_starts){
+    run->runtime.warm = (struct runtime_snapshots){
         .loop = &run->loop,
         .launcher = &run->launcher,
         .timeout_ms = options->timeout_ms,
@@ -359,7 +359,7 @@ void replay_run_free(struct replay_run *run)
     replay_bundles_free(&run->context.bundles);
     replay_against_close(&run->against);
     vat_runtimes_free(&run->runtime.runtimes);
-    warm_starts_free(&run->runtime.warm);
+    runtime_snapshots_free(&run->runtime.warm);
     buf_free(&run->runtime.ids);
     buf_free(&run->notes.lines);
     fingerprint_free(&run->fingerprint);

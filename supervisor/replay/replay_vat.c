@@ -247,7 +247,7 @@ static int use_runtime(struct replay_vat *vat, struct scan_span ids, struct erro
         fetch_bundle(vat, supervisor_id, &supervisor, &has_supervisor, error) != 0) {
         result = -1;
     } else if (has_lockdown && has_supervisor) {
-        warm_starts_free(&runtime->warm);
+        runtime_snapshots_free(&runtime->warm);
         buf_clear(&runtime->ids);
         buf_append(&runtime->ids, ids.at, ids.length);
         result = vat_runtimes_set(&runtime->runtimes, vat->context->source->name, &lockdown,

@@ -13,7 +13,7 @@
 #include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/replay_worker.h"
 #include "supervisor/replay/source/source.h"
-#include "supervisor/runtime/warm_start.h"
+#include "supervisor/runtime/runtime_snapshot.h"
 
 /*
  * One vat that is replayed: a worker that is sent what the vat was sent, and what it asks and
@@ -23,7 +23,7 @@
 /* The SwingSet runtime that is loaded, and what workers start from. */
 struct replay_runtime {
     struct vat_runtimes runtimes;
-    struct warm_starts warm;
+    struct runtime_snapshots warm;
     struct buf ids; /* of recorded bundles that it is made of, JSON; empty: it is not */
     bool is_given;  /* by the user, for all vats */
 };

@@ -10,7 +10,7 @@
 #include "slog/model/describe.h"
 #include "supervisor/process/worker_exit.h"
 #include "supervisor/runtime/heap_file.h"
-#include "supervisor/runtime/warm_start.h"
+#include "supervisor/runtime/runtime_snapshot.h"
 
 enum { ENDED_SIZE = 1024 };
 
@@ -186,7 +186,7 @@ static int set_bundle(struct replay_worker *worker, const struct replay_owner *o
 static int start_warm(struct replay_worker *worker, const struct replay_owner *owner,
                       struct error *error)
 {
-    int fd = warm_start_wait(worker->host->warm, &worker->runtime, error);
+    int fd = runtime_snapshot_wait(worker->host->warm, &worker->runtime, error);
     int result;
 
     if (fd < 0)

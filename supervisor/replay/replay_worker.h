@@ -13,16 +13,16 @@
 #include "supervisor/process/session.h"
 #include "supervisor/runtime/vat_runtime.h"
 
-struct warm_starts;
+struct runtime_snapshots;
 
 /* What the workers of a replay have in common. */
 struct replay_host {
     uv_loop_t *loop;
     const struct launch_config *launcher;
     struct vat_runtimes *runtimes;
-    struct warm_starts *warm;    /* that fresh workers start from */
-    struct placement *placement; /* of this process and its workers */
-    uint64_t timeout_ms;         /* for each answer of a worker; 0: none */
+    struct runtime_snapshots *warm; /* that fresh workers start from */
+    struct placement *placement;    /* of this process and its workers */
+    uint64_t timeout_ms;            /* for each answer of a worker; 0: none */
 };
 
 /* The worker of a vat that is replayed. Errors are ERROR_SYSTEM. */

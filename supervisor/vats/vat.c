@@ -441,7 +441,8 @@ bool vat_is_speculative(const struct vat *vat)
            (vat->state == VAT_DELIVERING || vat->state == VAT_STOPPING || vat->state == VAT_IDLE);
 }
 
-void vat_prepare_again(struct vat *vat, enum warm_start_result result, const struct error *error)
+void vat_prepare_again(struct vat *vat, enum runtime_snapshot_result result,
+                       const struct error *error)
 {
     vat_handle_event(vat, vat_prepared(vat, result, error));
 }

@@ -3,8 +3,8 @@
 #define GASPIPE_SUPERVISOR_VATS_VAT_H
 
 #include "supervisor/process/placement.h"
+#include "supervisor/runtime/runtime_snapshot.h"
 #include "supervisor/runtime/vat_runtime.h"
-#include "supervisor/runtime/warm_start.h"
 #include "supervisor/transcript/delivery_compare.h"
 #include "supervisor/vats/vat_frame.h"
 #include "supervisor/vats/vat_log.h"
@@ -37,7 +37,7 @@ struct vat_owner {
     const struct warehouse_options *options;
     const struct warehouse_listener *listener; /* receives the vats' events */
     struct vat_runtimes runtimes;
-    struct warm_starts warm;
+    struct runtime_snapshots warm;
     struct vat_pending_lines pending; /* of snapshots that are being compressed */
     cpu_set_t reserved_cpus;          /* by deliveries in progress */
     uint64_t exit_timeout_ms;         /* for a worker to end by itself */
@@ -170,7 +170,8 @@ bool vat_is_speculative(const struct vat *vat);
 
 /* The warm snapshot that it waits for in PREPARING was made, or failed; READY: it may be asked
  * for again. */
-void vat_prepare_again(struct vat *vat, enum warm_start_result result, const struct error *error);
+void vat_prepare_again(struct vat *vat, enum runtime_snapshot_result result,
+                       const struct error *error);
 
 /* ---- for the files of struct vat ---- */
 
@@ -229,7 +230,7 @@ void vat_replay_free(struct vat_replay *replay);
 
 enum vat_event vat_prepare(struct vat *vat, const struct vat_input *input);
 /* After MAKING: its runtime's snapshot was made, or failed for this reason. */
-enum vat_event vat_prepared(struct vat *vat, enum warm_start_result result,
+enum vat_event vat_prepared(struct vat *vat, enum runtime_snapshot_result result,
                             const struct error *made);
 /* `listener`: of the worker's process. */
 enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener);

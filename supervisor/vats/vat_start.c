@@ -131,15 +131,15 @@ static enum vat_event open_own_snapshot(struct vat *vat, const struct store_snap
 }
 
 /* Its runtime's snapshot, or what became of it. */
-static enum vat_event take_warm_start(struct vat *vat, int fd, struct error *error)
+static enum vat_event take_runtime_snapshot(struct vat *vat, int fd, struct error *error)
 {
     vat->origin.kind = VAT_ORIGIN_RUNTIME;
     vat->origin.file = fd >= 0 ? fd : -1;
     if (fd >= 0)
         return VAT_EVENT_PREPARED;
-    if (fd == WARM_START_MAKING)
+    if (fd == RUNTIME_SNAPSHOT_MAKING)
         return VAT_EVENT_NONE;
-    if (fd == WARM_START_FAILED)
+    if (fd == RUNTIME_SNAPSHOT_FAILED)
         return fail_to_prepare(vat, error);
     return lack_process(vat, error);
 }
@@ -164,18 +164,19 @@ enum vat_event vat_prepare(struct vat *vat, const struct vat_input *input)
         return lose_past(vat, &error);
     if (found)
         return open_own_snapshot(vat, &snapshot);
-    return take_warm_start(vat, warm_start_open(&vat->owner->warm, &vat->runtime, &error), &error);
+    return take_runtime_snapshot(
+        vat, runtime_snapshot_open(&vat->owner->warm, &vat->runtime, &error), &error);
 }
 
-enum vat_event vat_prepared(struct vat *vat, enum warm_start_result result,
+enum vat_event vat_prepared(struct vat *vat, enum runtime_snapshot_result result,
                             const struct error *made)
 {
     struct error error = *made;
     int fd = result;
 
-    if (result == WARM_START_READY)
-        fd = warm_start_open(&vat->owner->warm, &vat->runtime, &error);
-    return take_warm_start(vat, fd, &error);
+    if (result == RUNTIME_SNAPSHOT_READY)
+        fd = runtime_snapshot_open(&vat->owner->warm, &vat->runtime, &error);
+    return take_runtime_snapshot(vat, fd, &error);
 }
 
 /* ---- its worker ---- */
@@ -185,7 +186,7 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
     struct zygote_policy *policy =
         vat->origin.kind == VAT_ORIGIN_SNAPSHOT
             ? NULL
-            : warm_start_zygote_policy(&vat->owner->warm, vat->runtime.kind);
+            : runtime_snapshot_zygote_policy(&vat->owner->warm, vat->runtime.kind);
     struct error error;
 
     vat->process = vat_launch(vat, vat->origin.file, policy, listener, &error);

@@ -522,7 +522,7 @@ static bool is_empty(const struct warehouse *warehouse)
     for (size_t i = 0; i < warehouse->vat_count; i++)
         if (warehouse->vats[i] != NULL && warehouse->vats[i]->state != VAT_NO_WORKER)
             return false;
-    return !warm_starts_are_making(&warehouse->owner.warm);
+    return !runtime_snapshots_are_making(&warehouse->owner.warm);
 }
 
 static void report_closed(struct warehouse *warehouse)
@@ -553,8 +553,8 @@ static void on_vat_idle(void *context, struct vat *vat)
 }
 
 /* The vats that wait for it continue, or are lost; others have theirs made. */
-static void on_warm_start_made(void *context, enum vat_runtime_kind kind,
-                               enum warm_start_result result, const struct error *error)
+static void on_runtime_snapshot_made(void *context, enum vat_runtime_kind kind,
+                                     enum runtime_snapshot_result result, const struct error *error)
 {
     struct warehouse *warehouse = context;
 
@@ -562,7 +562,8 @@ static void on_warm_start_made(void *context, enum vat_runtime_kind kind,
         struct vat *vat = warehouse->vats[i];
 
         if (vat != NULL && vat->state == VAT_PREPARING)
-            vat_prepare_again(vat, vat->runtime.kind == kind ? result : WARM_START_READY, error);
+            vat_prepare_again(vat, vat->runtime.kind == kind ? result : RUNTIME_SNAPSHOT_READY,
+                              error);
     }
     report_closed(warehouse);
 }
@@ -590,7 +591,7 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
                 .store = options->store,
                 .timeout_ms = options->timeout_ms,
                 .context = warehouse,
-                .made = on_warm_start_made,
+                .made = on_runtime_snapshot_made,
             },
         .exit_timeout_ms = EXIT_MS,
         .context = warehouse,
@@ -607,7 +608,7 @@ void warehouse_close(struct warehouse *warehouse)
     if (warehouse->closing)
         return;
     warehouse->closing = warehouse->owner.silent = true;
-    warm_starts_cancel(&warehouse->owner.warm);
+    runtime_snapshots_cancel(&warehouse->owner.warm);
     for (size_t i = 0; i < warehouse->vat_count; i++)
         warehouse_evict(warehouse, (int64_t)i);
     report_closed(warehouse);
@@ -630,7 +631,7 @@ void warehouse_free(struct warehouse *warehouse)
     if (warehouse == NULL)
         return;
     vat_runtimes_free(&warehouse->owner.runtimes);
-    warm_starts_free(&warehouse->owner.warm);
+    runtime_snapshots_free(&warehouse->owner.warm);
     free(warehouse->vats);
     free(warehouse);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/runtime/warm_start.h"
+#include "supervisor/runtime/runtime_snapshot.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -378,7 +378,7 @@ enum { LIMIT_MS = 300000 };
 /* ---- in the store ---- */
 
 /* "warm-" and the hash of all that the snapshot depends on. */
-static int make_name(char name[WARM_START_NAME_SIZE], const struct launch_config *config,
+static int make_name(char name[RUNTIME_SNAPSHOT_NAME_SIZE], const struct launch_config *config,
                      const struct vat_runtime *runtime, struct error *error)
 {
     const char *const path = launcher_find(config, vat_runtime_program(runtime), error);
@@ -391,11 +391,11 @@ static int make_name(char name[WARM_START_NAME_SIZE], const struct launch_config
     parts[runtime->program_count] = (struct iovec){worker, strlen(worker)};
     if (fingerprint_hash_parts(parts, runtime->program_count + 1, all, error) != 0)
         return -1;
-    snprintf(name, WARM_START_NAME_SIZE, "warm-%s", all);
+    snprintf(name, RUNTIME_SNAPSHOT_NAME_SIZE, "warm-%s", all);
     return 0;
 }
 
-static int read_stored(const struct warm_start *start, bool *found, struct error *error)
+static int read_stored(const struct runtime_snapshot *start, bool *found, struct error *error)
 {
     struct store *store = start->starts->store;
     struct store_snapshot snapshot;
@@ -412,7 +412,7 @@ static bool may_be_prepared(const struct vat_runtime *runtime)
     return runtime->kind == VAT_RUNTIME_LIVESLOTS;
 }
 
-static int read_prepared(const struct warm_start *start, bool *found, struct error *error)
+static int read_prepared(const struct runtime_snapshot *start, bool *found, struct error *error)
 {
     struct store *store = start->starts->store;
     struct store_snapshot snapshot;
@@ -430,13 +430,13 @@ static int read_prepared(const struct warm_start *start, bool *found, struct err
 
 /* ---- making one ---- */
 
-static void keep_new(struct warm_start *start)
+static void keep_new(struct runtime_snapshot *start)
 {
     start->fd_plus_1 = start->new_fd + 1;
-    start->result = WARM_START_READY;
+    start->result = RUNTIME_SNAPSHOT_READY;
 }
 
-static int drop_new(struct warm_start *start, enum warm_start_result result,
+static int drop_new(struct runtime_snapshot *start, enum runtime_snapshot_result result,
                     const struct error *error)
 {
     close(start->new_fd);
@@ -445,7 +445,7 @@ static int drop_new(struct warm_start *start, enum warm_start_result result,
     return result;
 }
 
-static int put_in_store(const struct warm_start *start, struct error *error)
+static int put_in_store(const struct runtime_snapshot *start, struct error *error)
 {
     struct store *store = start->starts->store;
     struct store_snapshot snapshot;
@@ -459,15 +459,15 @@ static int put_in_store(const struct warm_start *start, struct error *error)
 
 static void on_written(void *context, const struct error *lost)
 {
-    struct warm_start *start = context;
-    struct warm_starts *starts = start->starts;
+    struct runtime_snapshot *start = context;
+    struct runtime_snapshots *starts = start->starts;
     struct error error;
 
     start->maker = NULL;
     if (lost != NULL)
-        (void)drop_new(start, WARM_START_LOST, lost);
+        (void)drop_new(start, RUNTIME_SNAPSHOT_LOST, lost);
     else if (put_in_store(start, &error) != 0)
-        (void)drop_new(start, WARM_START_FAILED, &error);
+        (void)drop_new(start, RUNTIME_SNAPSHOT_FAILED, &error);
     else
         keep_new(start);
     if (starts->made != NULL)
@@ -481,10 +481,10 @@ static uint64_t making_limit(uint64_t timeout_ms)
     return limit > 0 && limit < LIMIT_MS ? limit : LIMIT_MS;
 }
 
-static int start_maker(struct warm_start *start, const struct vat_runtime *runtime,
+static int start_maker(struct runtime_snapshot *start, const struct vat_runtime *runtime,
                        struct error *error)
 {
-    const struct warm_starts *starts = start->starts;
+    const struct runtime_snapshots *starts = start->starts;
     const struct runtime_worker_options options = {
         .loop = starts->loop,
         .launcher = starts->launcher,
@@ -496,43 +496,43 @@ static int start_maker(struct warm_start *start, const struct vat_runtime *runti
     };
 
     start->maker = runtime_worker_start(&options, error);
-    return start->maker == NULL ? WARM_START_LOST : WARM_START_MAKING;
+    return start->maker == NULL ? RUNTIME_SNAPSHOT_LOST : RUNTIME_SNAPSHOT_MAKING;
 }
 
 /* ---- which one ---- */
 
-static int find_or_make(struct warm_start *start, const struct vat_runtime *runtime,
+static int find_or_make(struct runtime_snapshot *start, const struct vat_runtime *runtime,
                         struct error *error)
 {
-    const struct warm_starts *starts = start->starts;
+    const struct runtime_snapshots *starts = start->starts;
     const bool may = may_be_prepared(runtime);
     bool found = false;
 
     if ((starts->store != NULL || may) &&
         make_name(start->name, starts->launcher, runtime, error) != 0)
-        return WARM_START_FAILED;
+        return RUNTIME_SNAPSHOT_FAILED;
     if (starts->store != NULL && read_stored(start, &found, error) != 0)
-        return WARM_START_FAILED;
+        return RUNTIME_SNAPSHOT_FAILED;
     if (!found && may && read_prepared(start, &found, error) != 0)
-        return WARM_START_FAILED;
-    return found ? WARM_START_READY : start_maker(start, runtime, error);
+        return RUNTIME_SNAPSHOT_FAILED;
+    return found ? RUNTIME_SNAPSHOT_READY : start_maker(start, runtime, error);
 }
 
-static int provide_warm_start(struct warm_start *start, const struct vat_runtime *runtime,
-                              struct error *error)
+static int provide_runtime_snapshot(struct runtime_snapshot *start,
+                                    const struct vat_runtime *runtime, struct error *error)
 {
     start->new_fd = heap_file_new(error);
     if (start->new_fd < 0)
-        return WARM_START_FAILED;
+        return RUNTIME_SNAPSHOT_FAILED;
     start->result = find_or_make(start, runtime, error);
-    if (start->result == WARM_START_READY)
+    if (start->result == RUNTIME_SNAPSHOT_READY)
         keep_new(start);
-    else if (start->result != WARM_START_MAKING)
+    else if (start->result != RUNTIME_SNAPSHOT_MAKING)
         return drop_new(start, start->result, error);
     return start->result;
 }
 
-bool warm_starts_are_making(const struct warm_starts *starts)
+bool runtime_snapshots_are_making(const struct runtime_snapshots *starts)
 {
     for (int i = 0; i < VAT_RUNTIME_KINDS; i++)
         if (starts->runtimes[i].maker != NULL)
@@ -541,7 +541,7 @@ bool warm_starts_are_making(const struct warm_starts *starts)
 }
 
 /* It was put into the store within a crank, which may have been undone since. */
-static int keep_stored(const struct warm_start *start, struct error *error)
+static int keep_stored(const struct runtime_snapshot *start, struct error *error)
 {
     struct store_snapshot snapshot;
     bool found;
@@ -553,35 +553,36 @@ static int keep_stored(const struct warm_start *start, struct error *error)
     return found ? 0 : put_in_store(start, error);
 }
 
-int warm_start_open(struct warm_starts *starts, const struct vat_runtime *runtime,
-                    struct error *error)
+int runtime_snapshot_open(struct runtime_snapshots *starts, const struct vat_runtime *runtime,
+                          struct error *error)
 {
-    struct warm_start *start = &starts->runtimes[runtime->kind];
-    int result = WARM_START_READY;
+    struct runtime_snapshot *start = &starts->runtimes[runtime->kind];
+    int result = RUNTIME_SNAPSHOT_READY;
 
     start->starts = starts;
     start->kind = runtime->kind;
-    if (start->fd_plus_1 == 0 && warm_starts_are_making(starts)) {
-        start->result = start->maker != NULL ? WARM_START_MAKING : WARM_START_READY;
-        return WARM_START_MAKING;
+    if (start->fd_plus_1 == 0 && runtime_snapshots_are_making(starts)) {
+        start->result = start->maker != NULL ? RUNTIME_SNAPSHOT_MAKING : RUNTIME_SNAPSHOT_READY;
+        return RUNTIME_SNAPSHOT_MAKING;
     }
     if (start->fd_plus_1 == 0)
-        result = provide_warm_start(start, runtime, error);
+        result = provide_runtime_snapshot(start, runtime, error);
     else if (keep_stored(start, error) != 0)
-        result = WARM_START_FAILED;
-    return result != WARM_START_READY ? result : heap_file_reopen(start->fd_plus_1 - 1, error);
+        result = RUNTIME_SNAPSHOT_FAILED;
+    return result != RUNTIME_SNAPSHOT_READY ? result
+                                            : heap_file_reopen(start->fd_plus_1 - 1, error);
 }
 
-int warm_start_wait(struct warm_starts *starts, const struct vat_runtime *runtime,
-                    struct error *error)
+int runtime_snapshot_wait(struct runtime_snapshots *starts, const struct vat_runtime *runtime,
+                          struct error *error)
 {
-    struct warm_start *start = &starts->runtimes[runtime->kind];
+    struct runtime_snapshot *start = &starts->runtimes[runtime->kind];
     int result;
 
-    while ((result = warm_start_open(starts, runtime, error)) == WARM_START_MAKING) {
-        while (warm_starts_are_making(starts))
+    while ((result = runtime_snapshot_open(starts, runtime, error)) == RUNTIME_SNAPSHOT_MAKING) {
+        while (runtime_snapshots_are_making(starts))
             (void)uv_run(starts->loop, UV_RUN_ONCE);
-        if (start->result != WARM_START_READY) {
+        if (start->result != RUNTIME_SNAPSHOT_READY) {
             *error = start->error;
             return start->result;
         }
@@ -589,8 +590,8 @@ int warm_start_wait(struct warm_starts *starts, const struct vat_runtime *runtim
     return result;
 }
 
-struct zygote_policy *warm_start_zygote_policy(struct warm_starts *starts,
-                                               enum vat_runtime_kind kind)
+struct zygote_policy *runtime_snapshot_zygote_policy(struct runtime_snapshots *starts,
+                                                     enum vat_runtime_kind kind)
 {
     /* Other engines' workers start at once. */
     return kind == VAT_RUNTIME_PLAIN || kind == VAT_RUNTIME_LIVESLOTS
@@ -598,14 +599,14 @@ struct zygote_policy *warm_start_zygote_policy(struct warm_starts *starts,
                : NULL;
 }
 
-void warm_starts_cancel(struct warm_starts *starts)
+void runtime_snapshots_cancel(struct runtime_snapshots *starts)
 {
     for (int i = 0; i < VAT_RUNTIME_KINDS; i++)
         if (starts->runtimes[i].maker != NULL)
             runtime_worker_cancel(starts->runtimes[i].maker);
 }
 
-void warm_starts_free(struct warm_starts *starts)
+void runtime_snapshots_free(struct runtime_snapshots *starts)
 {
     for (int i = 0; i < VAT_RUNTIME_KINDS; i++) {
         zygote_policy_free(&starts->runtimes[i].zygote_policy);

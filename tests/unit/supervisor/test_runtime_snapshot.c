@@ -15,7 +15,7 @@
 #include "base/json/scan.h"
 #include "proto/command.h"
 #include "proto/netstring.h"
-#include "supervisor/runtime/warm_start.h"
+#include "supervisor/runtime/runtime_snapshot.h"
 
 /* ---- the worker ---- */
 
@@ -71,7 +71,7 @@ struct place {
     struct store *store;
     struct vat_runtimes runtimes;
     struct vat_runtime runtime;
-    struct warm_starts starts;
+    struct runtime_snapshots starts;
 };
 
 static void open_place(struct place *place)
@@ -89,7 +89,7 @@ static void open_place(struct place *place)
     place->store = store_open(NULL, &error);
     assert_non_null(place->store);
     assert_int_equal(store_transaction_begin(place->store, &error), 0);
-    place->starts = (struct warm_starts){
+    place->starts = (struct runtime_snapshots){
         .loop = &place->loop,
         .launcher = &place->launcher,
         .store = place->store,
@@ -99,7 +99,7 @@ static void open_place(struct place *place)
 
 static void close_place(struct place *place)
 {
-    warm_starts_free(&place->starts);
+    runtime_snapshots_free(&place->starts);
     vat_runtimes_free(&place->runtimes);
     launcher_close(&place->launcher);
     store_close(place->store);
@@ -111,7 +111,7 @@ static void start(struct place *place)
 {
     struct error error;
     char bytes[32];
-    int fd = warm_start_wait(&place->starts, &place->runtime, &error);
+    int fd = runtime_snapshot_wait(&place->starts, &place->runtime, &error);
 
     assert_true(fd >= 0);
     assert_int_equal(read(fd, bytes, sizeof bytes), strlen(heap));
