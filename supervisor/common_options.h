@@ -156,7 +156,7 @@ int common_options_take_overhead(void *place, const char *option, char *value, s
 /* `place` is a double: "0.5%" or "1". */
 int common_options_take_percent(void *place, const char *option, char *value, struct error *error);
 
-/* -1 with ERROR_USAGE: a worker that is not ours runs without the counter. */
+/* -1 with ERROR_USAGE: only gaspipe-worker runs with the counter. */
 int common_options_check_worker(const char *worker, struct counters counters, struct error *error);
 
 /* -1 with ERROR_USAGE: profiles need our worker. */

@@ -14,7 +14,7 @@
 
 static const char scheme_end[] = "://";
 
-/* What a server takes as the name of a stream. */
+/* True for a name that a server accepts. */
 static bool is_stream_name(const char *name)
 {
     const size_t length = strlen(name);
@@ -37,7 +37,7 @@ int nats_address_parse(struct nats_address *address, const char *text, struct er
     return 0;
 }
 
-/* Behind the point; *at is then behind the last digit. */
+/* Moves *at past the decimals, which follow the point. */
 static int64_t read_decimals(const char **at)
 {
     int64_t nanoseconds = 0;
@@ -148,7 +148,7 @@ static void hide_secrets(char name[NATS_NAME_SIZE], const char *url)
     }
 }
 
-/* libnats prints to stderr what nobody handles. Called on a thread of its own. */
+/* libnats prints unhandled errors to stderr. Called in a thread of its own. */
 static void note_error(natsConnection *connection, natsSubscription *subscription,
                        natsStatus status, void *closure)
 {
@@ -241,7 +241,7 @@ int nats_link_open(struct nats_link *link, const struct nats_access *access, str
     if (status != NATS_OK) {
         natsOptions_Destroy(options);
         return error_set(error, ERROR_INPUT,
-                         "%s: its URL, credentials or certificates cannot be used: %s", link->name,
+                         "%s: cannot use the URL, credentials or certificates: %s", link->name,
                          natsStatus_GetText(status));
     }
     status = connect_quietly(link, options, access->credentials != NULL);
@@ -267,7 +267,7 @@ static int check_shape(const struct nats_link *link, const struct nats_stream *s
         config->Retention == retention && config->MaxMsgsPerSubject == 1)
         return 0;
     return error_set(error, ERROR_INPUT,
-                     "%s: its stream %s is of another shape than a fleet's (subjects %s, %s, one "
+                     "%s: the stream %s has another shape than a fleet's (subjects %s, %s, one "
                      "message a subject)",
                      link->name, stream->name, stream->subject,
                      stream->is_queue ? "a work queue" : "kept up to limits");
@@ -310,9 +310,8 @@ int nats_link_stream(struct nats_link *link, const struct nats_stream *stream, i
         }
     } while (status != NATS_OK && nats_link_again(link, status, code, &tries));
     if (status == NATS_NOT_FOUND)
-        return error_set(error, ERROR_INPUT,
-                         "%s: it has no stream %s, which gaspipe fleet submit makes", link->name,
-                         stream->name);
+        return error_set(error, ERROR_INPUT, "%s: no stream %s; gaspipe fleet submit creates it",
+                         link->name, stream->name);
     if (status != NATS_OK)
         return nats_link_fail(link, status, code, "use its streams", error);
     result = check_shape(link, stream, info->Config, error);
@@ -459,8 +458,9 @@ int nats_link_get(struct nats_link *link, const char *stream, const char *subjec
     return result;
 }
 
-static int publish(struct nats_link *link, const char *stream, const char *subject,
-                   const void *bytes, size_t length, bool once, bool *added, struct error *error)
+static int publish_message(struct nats_link *link, const char *stream, const char *subject,
+                           const void *bytes, size_t length, bool once, bool *added,
+                           struct error *error)
 {
     jsErrCode code = 0;
     jsPubOptions options;
@@ -484,7 +484,7 @@ static int publish(struct nats_link *link, const char *stream, const char *subje
 int nats_link_add(struct nats_link *link, const char *stream, const char *subject,
                   const void *bytes, size_t length, bool *added, struct error *error)
 {
-    return publish(link, stream, subject, bytes, length, true, added, error);
+    return publish_message(link, stream, subject, bytes, length, true, added, error);
 }
 
 int nats_link_set(struct nats_link *link, const char *stream, const char *subject,
@@ -492,7 +492,7 @@ int nats_link_set(struct nats_link *link, const char *stream, const char *subjec
 {
     bool added;
 
-    return publish(link, stream, subject, bytes, length, false, &added, error);
+    return publish_message(link, stream, subject, bytes, length, false, &added, error);
 }
 
 int nats_link_remove(struct nats_link *link, const char *stream, const char *subject,
@@ -526,8 +526,7 @@ static const char reading[] = "read the stream";
 
 static int fail_missing(const struct nats_reader *reader, struct error *error)
 {
-    return error_set(error, ERROR_INPUT, "%s: it has no stream %s", reader->link->name,
-                     reader->stream);
+    return error_set(error, ERROR_INPUT, "%s: no stream %s", reader->link->name, reader->stream);
 }
 
 /* ---- what the stream is ---- */
@@ -563,15 +562,15 @@ int nats_reader_open(struct nats_reader *reader, struct nats_link *link, const c
     return result;
 }
 
-/* Whether the stream still has what is due. */
-static int check_state(const struct nats_reader *reader, const jsStreamInfo *info,
-                       struct error *error)
+/* Checks that the stream still has the messages that are due. */
+static int check_reader_state(const struct nats_reader *reader, const jsStreamInfo *info,
+                              struct error *error)
 {
     const char *name = reader->link->name;
 
     if (info->Created != reader->created)
-        return error_set(error, ERROR_INPUT, "%s: the stream %s was deleted and made anew", name,
-                         reader->stream);
+        return error_set(error, ERROR_INPUT, "%s: the stream %s was deleted and created again",
+                         name, reader->stream);
     if (info->State.LastSeq + 1 < reader->next)
         return error_set(error, ERROR_INPUT,
                          "%s: the stream %s ends at message %" PRIu64 ", but %" PRIu64
@@ -580,12 +579,12 @@ static int check_state(const struct nats_reader *reader, const jsStreamInfo *inf
     if (reader->next > 1 && info->State.FirstSeq > reader->next)
         return error_set(error, ERROR_INPUT,
                          "%s: the stream %s begins at message %" PRIu64 ": those from %" PRIu64
-                         " on are gone; --new-input goes on without them",
+                         " on are gone; --new-input continues without them",
                          name, reader->stream, info->State.FirstSeq, reader->next);
     return 0;
 }
 
-static int check_stream(struct nats_reader *reader, struct error *error)
+static int check_reader_stream(struct nats_reader *reader, struct error *error)
 {
     jsStreamInfo *info = NULL;
     jsErrCode code = 0;
@@ -597,7 +596,7 @@ static int check_stream(struct nats_reader *reader, struct error *error)
     if (status != NATS_OK)
         return nats_link_fail_for_now(reader->link, status, code, reading, error);
     reader->missing = 0;
-    result = check_state(reader, info, error);
+    result = check_reader_state(reader, info, error);
     jsStreamInfo_Destroy(info);
     return result;
 }
@@ -625,7 +624,7 @@ static int subscribe(struct nats_reader *reader, struct error *error)
     jsErrCode code = 0;
     natsStatus status;
 
-    if (check_stream(reader, error) != 0)
+    if (check_reader_stream(reader, error) != 0)
         return -1;
     status = add_consumer(reader, &info, &code);
     if (status == NATS_OK) {
@@ -754,7 +753,7 @@ int nats_writer_open(struct nats_writer *writer, struct nats_link *link, const c
     return error_set(error, ERROR_INPUT, "%s: no stream takes the subject %s", link->name, subject);
 }
 
-/* Whether the message of the subject has this ID. */
+/* Checks that the subject's message has this ID. */
 static int compare_id(struct nats_writer *writer, const char *subject, const char *id,
                       struct error *error)
 {
@@ -788,12 +787,12 @@ int nats_writer_put(struct nats_writer *writer, const char *subject, const char 
     options.MaxWait = ANSWER_MS;
     options.MsgId = id;
     options.ExpectStream = writer->stream;
-    /* The server forgets IDs after a while, two minutes unless told otherwise; not subjects. */
+    /* The server forgets IDs, after two minutes by default, but not subjects. */
     options.ExpectNoMessage = true;
     status = js_Publish(NULL, writer->link->js, subject, bytes, (int)length, &options, &code);
     if (status == NATS_OK)
         return 0;
     if (code == JSStreamWrongLastSequenceErr)
         return compare_id(writer, subject, id, error);
-    return nats_link_fail_for_now(writer->link, status, code, "publish a result", error);
+    return nats_link_fail_for_now(writer->link, status, code, "publish_message a result", error);
 }

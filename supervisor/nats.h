@@ -44,7 +44,7 @@ enum { NATS_NAME_SIZE = 256 };
 struct nats_link {
     natsConnection *connection;
     jsCtx *js;
-    atomic_bool refused;       /* the server has refused a subject, which nothing else tells */
+    atomic_bool refused;       /* the server has refused a subject; only this shows it */
     char name[NATS_NAME_SIZE]; /* the URL without user and password */
 };
 
@@ -71,7 +71,7 @@ int nats_link_get(struct nats_link *link, const char *stream, const char *subjec
 int nats_link_get_dated(struct nats_link *link, const char *stream, const char *subject,
                         struct buf *value, int64_t *time, struct error *error);
 
-/* Sets it, if the subject has none, which *added tells. */
+/* Sets it and *added, if the subject has none. */
 int nats_link_add(struct nats_link *link, const char *stream, const char *subject,
                   const void *bytes, size_t length, bool *added, struct error *error);
 
@@ -100,7 +100,7 @@ int nats_link_subjects(struct nats_link *link, const char *stream, const char *f
                        int (*each)(void *context, const char *subject, struct error *error),
                        void *context, struct error *error);
 
-/* What a status of libnats means; -1. */
+/* Sets the error for a status of libnats; -1. */
 int nats_link_fail(const struct nats_link *link, natsStatus status, jsErrCode code,
                    const char *what, struct error *error);
 
@@ -108,7 +108,7 @@ int nats_link_fail(const struct nats_link *link, natsStatus status, jsErrCode co
 int nats_link_fail_for_now(const struct nats_link *link, natsStatus status, jsErrCode code,
                            const char *what, struct error *error);
 
-/* Whether the call may be repeated; waits a little if so. `tries` is counted from 0. */
+/* Returns true if the call may be repeated, after a short wait. `tries` is counted from 0. */
 bool nats_link_again(struct nats_link *link, natsStatus status, jsErrCode code, int *tries);
 
 /*
@@ -118,10 +118,10 @@ bool nats_link_again(struct nats_link *link, natsStatus status, jsErrCode code, 
 struct nats_reader {
     struct nats_link *link; /* borrowed, like the name */
     const char *stream;
-    int64_t created; /* nanoseconds since the epoch: tells a stream from a later one of its name */
+    int64_t created; /* nanoseconds since the epoch: a later stream of this name has another */
     uint64_t next;   /* sequence number of the message that comes next */
 
-    natsSubscription *subscription; /* NULL: the server has no consumer of ours */
+    natsSubscription *subscription; /* NULL: gaspipe has no consumer on the server */
     uint64_t pending;               /* messages that the server had after the last one */
     int missing;                    /* times in a row that the stream was not found */
 };
@@ -133,11 +133,9 @@ struct nats_reader {
 int nats_reader_open(struct nats_reader *reader, struct nats_link *link, const char *stream,
                      struct error *error);
 
-/*
- * Waits up to a second for messages, and calls each() with those that came. -1 with ERROR_INPUT:
- * the stream has lost messages that are due, or is another one; ERROR_SYSTEM: it may be repeated,
- * after a pause, and goes on where it was.
- */
+/* Waits up to a second for messages, and calls each() for them. -1 with ERROR_INPUT if the stream
+ * has lost messages that are due, or is another one; with ERROR_SYSTEM if the call may be repeated
+ * after a pause. */
 int nats_reader_fetch(struct nats_reader *reader,
                       int (*each)(void *context, uint64_t sequence, const char *bytes,
                                   size_t length, struct error *error),
@@ -156,11 +154,8 @@ struct nats_writer {
 int nats_writer_open(struct nats_writer *writer, struct nats_link *link, const char *subject,
                      struct error *error);
 
-/*
- * Stores a message on a subject that has no other one. 0 also if the message with this ID is there
- * already. -1 with ERROR_INPUT: the subject has a message with another ID; ERROR_SYSTEM: it may be
- * repeated, after a pause.
- */
+/* Stores a message on a subject that has none, or this message already. -1 with ERROR_INPUT if it
+ * has a message with another ID; with ERROR_SYSTEM if the call may be repeated after a pause. */
 int nats_writer_put(struct nats_writer *writer, const char *subject, const char *id,
                     const char *bytes, size_t length, struct error *error);
 

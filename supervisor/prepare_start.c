@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Makes the snapshot of SwingSet's runtime that runtime_snapshot.h reads. It runs when gaspipe is
- * built, beside the worker and the bundles that the snapshot is of.
- */
+/* Makes the snapshot of SwingSet's runtime when gaspipe is built; runtime_snapshot.h describes the
+ * file. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

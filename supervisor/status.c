@@ -25,7 +25,7 @@
 
 /* ---- what a store holds ---- */
 
-/* What a store holds, as of the last commit. */
+/* A store's contents as of the last commit. */
 
 struct status_vat {
     struct kernel_vat vat;
@@ -124,13 +124,11 @@ static int status_facts_read_all(struct status_facts *facts, struct store *store
     return store_sum_all(store, &facts->sums, error);
 }
 
-/*
- * Opens the store of the folder to look at it, also while a run has it, and reads
- * all. -1 with ERROR_INPUT or ERROR_SYSTEM; status_facts_free() in any case.
- */
-static int status_facts_read(struct status_facts *facts, const char *folder, struct error *error)
+/* Reads the store in this directory, also while a run uses it. -1 with ERROR_INPUT or ERROR_SYSTEM;
+ * status_facts_free() in any case. */
+static int status_facts_read(struct status_facts *facts, const char *directory, struct error *error)
 {
-    struct store *store = store_open_reader(folder, error);
+    struct store *store = store_open_reader(directory, error);
     int result;
 
     *facts = (struct status_facts){0};
@@ -152,7 +150,7 @@ static void status_facts_free(struct status_facts *facts)
 
 /* ---- output ---- */
 
-/* What the store's file holds, by name. */
+/* A part of the store's file, by name. */
 struct part {
     const char *name; /* in columns */
     const char *field;
@@ -165,7 +163,7 @@ static void list_parts(const struct store_sums *sums, struct part parts[PARTS])
 {
     const struct part list[PARTS] = {
         {"kernel's keys", "keys", &sums->keys},
-        {"vats' stores", "vatstores", &sums->vatstores},
+        {"vatstores", "vatstores", &sums->vatstores},
         {"transcripts", "transcripts", &sums->transcripts},
         {"snapshots", "snapshots", &sums->snapshots},
         {"bundles", "bundles", &sums->bundles},
@@ -187,7 +185,7 @@ static void status_output_put_text(struct buf *out, const char *name, const char
     json_value_write_string(out, text, strlen(text));
 }
 
-static void put_integer(struct buf *out, const char *name, int64_t number)
+static void put_status_integer(struct buf *out, const char *name, int64_t number)
 {
     buf_printf(out, ",\"%s\":%" PRId64, name, number);
 }
@@ -201,8 +199,8 @@ static void put_json_snapshot(struct buf *out, const struct status_vat *status)
     }
     buf_printf(out, "{\"position\":%" PRId64, status->snapshot_position);
     status_output_put_text(out, "hash", status->snapshot.hash);
-    put_integer(out, "size", status->snapshot.size);
-    put_integer(out, "compressedSize", status->snapshot.compressed_size);
+    put_status_integer(out, "size", status->snapshot.size);
+    put_status_integer(out, "compressedSize", status->snapshot.compressed_size);
     buf_append_byte(out, '}');
 }
 
@@ -214,12 +212,12 @@ static void put_json_vat(struct buf *out, const struct status_vat *status)
     status_output_put_text(out, "vat", vat->name);
     status_output_put_text(out, "runtime", runtime_name(vat));
     buf_printf(out, ",\"dynamic\":%s", vat->dynamic ? "true" : "false");
-    put_integer(out, "incarnation", vat->incarnation);
-    put_integer(out, "deliveries", vat->deliveries);
-    put_integer(out, "transcript", status->transcript_end);
+    put_status_integer(out, "incarnation", vat->incarnation);
+    put_status_integer(out, "deliveries", vat->deliveries);
+    put_status_integer(out, "transcript", status->transcript_end);
     put_json_snapshot(out, status);
-    put_integer(out, "keys", status->vatstore.items);
-    put_integer(out, "bytes", status->vatstore.bytes);
+    put_status_integer(out, "keys", status->vatstore.items);
+    put_status_integer(out, "bytes", status->vatstore.bytes);
     status_output_put_text(out, "bundle", vat->bundle_id);
     if (status->quarantined) {
         buf_append_string(out, ",\"quarantine\":");
@@ -238,18 +236,18 @@ static void put_json_parts(struct buf *out, const struct store_sums *sums)
                    parts[i].sum->items, parts[i].sum->bytes);
 }
 
-static void put_json_store(struct buf *out, const struct status_facts *facts, const char *folder)
+static void put_json_store(struct buf *out, const struct status_facts *facts, const char *directory)
 {
     buf_append_string(out, "{\"kind\":\"store\"");
-    status_output_put_text(out, "store", folder);
-    put_integer(out, "cranks", facts->cranks);
+    status_output_put_text(out, "store", directory);
+    put_status_integer(out, "cranks", facts->cranks);
     status_output_put_text(out, "activityHash", facts->activityhash);
-    put_integer(out, "ready", facts->queues.ready);
-    put_integer(out, "waiting", facts->queues.waiting);
-    put_integer(out, "inputLines", facts->input.lines);
+    put_status_integer(out, "ready", facts->queues.ready);
+    put_status_integer(out, "waiting", facts->queues.waiting);
+    put_status_integer(out, "inputLines", facts->input.lines);
     buf_printf(out, ",\"inputDone\":%s", facts->input.done ? "true" : "false");
-    put_integer(out, "fileBytes", facts->sums.file_bytes);
-    put_integer(out, "freeBytes", facts->sums.free_bytes);
+    put_status_integer(out, "fileBytes", facts->sums.file_bytes);
+    put_status_integer(out, "freeBytes", facts->sums.free_bytes);
     put_json_parts(out, &facts->sums);
     buf_append_string(out, "}\n");
 }
@@ -337,29 +335,29 @@ static void put_parts(struct buf *out, const struct store_sums *sums)
                    size_text(text, parts[i].sum->bytes));
 }
 
-static void put_store(struct buf *out, const struct status_facts *facts, const char *folder)
+static void put_store(struct buf *out, const struct status_facts *facts, const char *directory)
 {
     char file[SIZE_TEXT], unused[SIZE_TEXT];
 
-    buf_printf(out, "%s: %s, of which %s are free\n", folder,
+    buf_printf(out, "%s: %s, of which %s are free\n", directory,
                size_text(file, facts->sums.file_bytes), size_text(unused, facts->sums.free_bytes));
     buf_printf(out, "cranks    %" PRId64 "; activity hash %s\n", facts->cranks,
                facts->activityhash);
     buf_printf(out, "queue     %" PRId64 " ready, %" PRId64 " waiting for promises\n",
                facts->queues.ready, facts->queues.waiting);
-    buf_printf(out, "input     %" PRId64 " lines taken in, %s\n\n", facts->input.lines,
+    buf_printf(out, "input     %" PRId64 " lines accepted, %s\n\n", facts->input.lines,
                facts->input.done ? "to the end" : "and not its end");
 }
 
-static void put_all(struct buf *out, const struct status_facts *facts, const char *folder,
+static void put_all(struct buf *out, const struct status_facts *facts, const char *directory,
                     bool json)
 {
     if (json) {
         for (size_t i = 0; i < facts->vat_count; i++)
             put_json_vat(out, &facts->vats[i]);
-        put_json_store(out, facts, folder);
+        put_json_store(out, facts, directory);
     } else {
-        put_store(out, facts, folder);
+        put_store(out, facts, directory);
         put_vats(out, facts);
         buf_append_byte(out, '\n');
         put_parts(out, &facts->sums);
@@ -367,13 +365,13 @@ static void put_all(struct buf *out, const struct status_facts *facts, const cha
 }
 
 /* Prints them to stdout, in columns or as JSON lines: one for each vat, then one of the store. */
-static int status_output(const struct status_facts *facts, const char *folder, bool json,
+static int status_output(const struct status_facts *facts, const char *directory, bool json,
                          struct error *error)
 {
     struct buf out = {0};
     int result = 0;
 
-    put_all(&out, facts, folder, json);
+    put_all(&out, facts, directory, json);
     if (buf_failed(&out))
         result = error_memory(error, "the output");
     else if (visible_write(STDOUT_FILENO, out.data, out.length) != 0)
@@ -385,7 +383,7 @@ static int status_output(const struct status_facts *facts, const char *folder, b
 /* ---- the command ---- */
 
 struct status_options {
-    const char *store; /* folder; borrowed from argv */
+    const char *store; /* directory; borrowed from argv */
     bool json;
 };
 
@@ -401,7 +399,7 @@ const struct option_table status_options_table = {
     .usage = "usage: gaspipe status [options] --store DIR\n"
              "\n"
              "Shows what a store of gaspipe run contains: its vats, what is queued, how much of "
-             "the deliveries file was taken in, and how large its parts are. It reads what was "
+             "the deliveries file was read, and how large its parts are. It reads what was "
              "last committed, even while a run is using the store, and changes nothing.\n",
     .ending = "Exit status: 0 success, 2 usage, 3 bad input, 4 system failure.",
     .rows = rows,

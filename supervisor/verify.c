@@ -64,7 +64,7 @@ static void restore_close(struct restore *restore)
     restore->open = false;
 }
 
-/* Which of the workers takes it. */
+/* Chooses the worker for the vat's runtime. */
 static int choose_runtime(struct restore *restore, struct store *store,
                           const struct kernel_vat *vat, struct vat_runtime *runtime,
                           struct buf *bundle, struct error *error)
@@ -147,7 +147,7 @@ static int restore_vat(struct restore *restore, struct store *store, const struc
 /* ---- the command ---- */
 
 struct verify_options {
-    const char *store; /* folder; borrowed from argv */
+    const char *store; /* directory; borrowed from argv */
     bool replay;
     bool quick; /* no worker is started */
     bool json;
@@ -296,7 +296,7 @@ static int replay_vat(struct verify *verify, int64_t vat, struct error *error)
     return result;
 }
 
-/* Whether a run could resume the vat from where its last snapshot stands. */
+/* Checks that a run could resume the vat from its last snapshot. */
 static int try_to_restore(struct verify *verify, struct store *store, const struct kernel_vat *vat,
                           struct error *error)
 {
@@ -355,7 +355,7 @@ static int check_vat(struct verify *verify, struct store *store, struct kernel *
     return result;
 }
 
-static void check_state(struct verify *verify, struct kernel *kernel)
+static void check_whole_state(struct verify *verify, struct kernel *kernel)
 {
     struct error problem;
 
@@ -363,7 +363,7 @@ static void check_state(struct verify *verify, struct kernel *kernel)
         add_problem(verify, &problem);
 }
 
-static int check_vats(struct verify *verify, struct store *store, struct error *error)
+static int check_stored_vats(struct verify *verify, struct store *store, struct error *error)
 {
     const struct kernel_options options = {0};
     struct kernel *kernel = kernel_open(store, &options, error);
@@ -372,7 +372,7 @@ static int check_vats(struct verify *verify, struct store *store, struct error *
     int result = kernel != NULL ? 0 : -1;
 
     if (kernel != NULL)
-        check_state(verify, kernel);
+        check_whole_state(verify, kernel);
     while (result == 0 && found) {
         result = kernel_vat_next(kernel, id, &id, &found, error);
         if (result == 0 && found)
@@ -391,10 +391,10 @@ static int check_all(struct verify *verify, struct store *store, struct error *e
         store_check_file(store, &verify->check, error) != 0 ||
         store_check_snapshots(store, &verify->check, error) != 0)
         return -1;
-    return check_vats(verify, store, error);
+    return check_stored_vats(verify, store, error);
 }
 
-/* Of what was looked at, no more. */
+/* Covers only what was checked. */
 static const char *describe_result(const struct verify *verify)
 {
     if (verify->unrestored > 0)
@@ -441,7 +441,7 @@ static int verify_store(const struct verify_options *options, struct error *erro
         return (int)error->kind;
     verify.check =
         (struct store_check){.context = &verify, .damaged = put_damage, .progress = show_progress};
-    /* What cannot be read is damage as well, beside what was found before. */
+    /* An unreadable part is damage, too, in addition to what was found before. */
     if (check_all(&verify, store, error) != 0)
         add_problem(&verify, error);
     restore_close(&verify.restore);

@@ -224,7 +224,7 @@ static int open_input_file(struct file_input *input, const char *path, struct er
     return 0;
 }
 
-static void free_input(struct file_input *input)
+static void free_file_input(struct file_input *input)
 {
     if (input->fd > STDIN_FILENO)
         close(input->fd);
@@ -234,7 +234,7 @@ static void free_input(struct file_input *input)
 
 static void on_input_closed(uv_handle_t *handle)
 {
-    free_input(handle->data);
+    free_file_input(handle->data);
 }
 
 static void file_input_close(struct delivery_input *base)
@@ -244,7 +244,7 @@ static void file_input_close(struct delivery_input *base)
     if (input->polled)
         uv_close((uv_handle_t *)&input->poll, on_input_closed);
     else
-        free_input(input);
+        free_file_input(input);
 }
 
 struct delivery_input *file_input_open(uv_loop_t *loop, const char *path,
@@ -262,7 +262,7 @@ struct delivery_input *file_input_open(uv_loop_t *loop, const char *path,
     input->base.methods = &methods;
     input->listener = *listener;
     if (open_input_file(input, path, error) != 0) {
-        free_input(input);
+        free_file_input(input);
         return NULL;
     }
     /* Refused for regular files and /dev/null, which never make a reader wait. */
@@ -393,9 +393,10 @@ int input_place_check_stream(const struct input_place *place, const char *stream
                          "--new-input begins with the stream");
     if (stream_name_length(place->stream) == length &&
         strncmp(place->stream, stream, (size_t)length) == 0)
-        return error_set(error, ERROR_INPUT,
-                         "the stream %.*s was deleted and made anew; --new-input begins with it",
-                         length, stream);
+        return error_set(
+            error, ERROR_INPUT,
+            "the stream %.*s was deleted and created again; --new-input begins with it", length,
+            stream);
     return error_set(error, ERROR_INPUT,
                      "the store takes its deliveries from the stream %.*s; --new-input ends that",
                      stream_name_length(place->stream), place->stream);

@@ -278,7 +278,8 @@ int run_lines_end_batch(struct run_lines *lines, struct error *error)
     return input_place_keep_batch(&lines->place, 0, error);
 }
 
-static int take_in(struct run_lines *lines, const char *text, size_t length, struct error *error)
+static int accept_line(struct run_lines *lines, const char *text, size_t length,
+                       struct error *error)
 {
     return lines->stream != NULL ? take_in_message_of_stream(lines, text, length, error)
                                  : take_in_line(lines, text, length, error);
@@ -328,7 +329,7 @@ static void on_line(void *context, const char *text, size_t length, int64_t numb
     upcoming_lines_pass(&lines->upcoming, number);
     if (lines->skipping) {
         skip_line(lines, text, length);
-    } else if (take_in(lines, text, length, &error) != 0) {
+    } else if (accept_line(lines, text, length, &error) != 0) {
         fail_at_line(lines, &error);
     } else if (++lines->queued < lines->options->queue_lines) {
         ask_for_line(lines);
@@ -464,7 +465,7 @@ static void count_published(struct run_lines *lines)
 }
 
 /* As many more results were printed. */
-static void publish(struct run_lines *lines, size_t count)
+static void release_printed(struct run_lines *lines, size_t count)
 {
     if (lines->stream != NULL && lines->stream->results != NULL)
         stream_results_release(lines->stream->results, count);
@@ -511,7 +512,7 @@ void run_lines_advance(struct run_lines *lines, enum results_stage stage)
 
     line_results_advance(&lines->results, stage);
     if (stage == RESULTS_PRINTED)
-        publish(lines, lines->results.reached[stage] - before);
+        release_printed(lines, lines->results.reached[stage] - before);
 }
 
 int run_lines_finish(struct run_lines *lines, struct error *error)
@@ -580,7 +581,7 @@ static void on_results_caught_up(void *context)
     ask_for_line(lines);
 }
 
-static int open_stream(struct run_lines *lines, struct error *error)
+static int open_lines_stream(struct run_lines *lines, struct error *error)
 {
     const struct stream_results_listener listener = {
         .context = lines,
@@ -595,7 +596,7 @@ static int open_stream(struct run_lines *lines, struct error *error)
 static int open_input(struct run_lines *lines, struct error *error)
 {
     if (lines->options->from != NULL)
-        return open_stream(lines, error);
+        return open_lines_stream(lines, error);
     return lines->options->deliveries != NULL ? open_file(lines, error) : 0;
 }
 
@@ -611,7 +612,7 @@ static int find_place(struct run_lines *lines, const char *stream, struct error 
         return -1;
     lines->queued = lines->place.batch;
     lines->skipping = stream[0] == '\0' && lines->place.lines > 0;
-    publish(lines, lines->results.reached[RESULTS_PRINTED]);
+    release_printed(lines, lines->results.reached[RESULTS_PRINTED]);
     return 0;
 }
 

@@ -249,7 +249,8 @@ static bool is_subject(const char *text)
            text[0] != '.' && text[length - 1] != '.' && strstr(text, "..") == NULL;
 }
 
-static int check_stream(const struct run_options *options, char **operands, struct error *error)
+static int check_stream_options(const struct run_options *options, char **operands,
+                                struct error *error)
 {
     struct nats_address address;
 
@@ -290,7 +291,7 @@ static int check_combination(struct run_options *options, char **operands, struc
          options->from == NULL) ||
         (operands[0] != NULL && operands[1] != NULL))
         return error_set(error, ERROR_USAGE, "give one file of deliveries, or - for stdin");
-    if (check_stream(options, operands, error) != 0)
+    if (check_stream_options(options, operands, error) != 0)
         return -1;
     if (options->new_input && options->resume)
         return error_set(error, ERROR_USAGE, "--new-input and --resume do not go together");

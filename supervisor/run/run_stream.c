@@ -176,8 +176,8 @@ static void report_gap(const struct stream_input *input, uint64_t sequence)
                  (unsigned long long)input->reader.next, (unsigned long long)sequence - 1);
 }
 
-static int take_in(void *context, uint64_t sequence, const char *bytes, size_t length,
-                   struct error *error)
+static int queue_message(void *context, uint64_t sequence, const char *bytes, size_t length,
+                         struct error *error)
 {
     struct stream_input *input = context;
     struct stream_line *line;
@@ -226,7 +226,7 @@ static void *read_stream(void *context)
     bool away = false;
 
     while (wait_for_room(input)) {
-        if (nats_reader_fetch(&input->reader, take_in, input, &error) == 0) {
+        if (nats_reader_fetch(&input->reader, queue_message, input, &error) == 0) {
             if (away)
                 log_line("%s: the stream is there again", input->base.name);
             away = false;
@@ -336,7 +336,7 @@ static bool stream_input_look(struct delivery_input *base, int64_t *number, cons
 
 /* ---- beginning and end ---- */
 
-static void free_input(uv_handle_t *handle)
+static void free_stream_input(uv_handle_t *handle)
 {
     struct stream_input *input = handle->data;
     struct stream_line *line;
@@ -354,7 +354,7 @@ static void stream_input_close(struct delivery_input *base)
     stream_thread_stop(&input->thread);
     natsConnection_Close(input->reader.link->connection); /* ends what the thread waits for */
     stream_thread_join(&input->thread);
-    uv_close((uv_handle_t *)&input->arrived, free_input);
+    uv_close((uv_handle_t *)&input->arrived, free_stream_input);
 }
 
 struct delivery_input *stream_input_open(uv_loop_t *loop, const struct nats_reader *reader,
@@ -379,7 +379,7 @@ struct delivery_input *stream_input_open(uv_loop_t *loop, const struct nats_read
     input->arrived.data = input;
     if (stream_thread_start(&input->thread, read_stream, input, error) == 0)
         return &input->base;
-    uv_close((uv_handle_t *)&input->arrived, free_input);
+    uv_close((uv_handle_t *)&input->arrived, free_stream_input);
     return NULL;
 }
 
@@ -452,8 +452,8 @@ static void drop_stored(struct stream_results *results)
         uv_async_send(&results->news);
 }
 
-static int put_result(struct stream_results *results, const struct stream_result *result,
-                      struct error *error)
+static int put_outcome(struct stream_results *results, const struct stream_result *result,
+                       struct error *error)
 {
     char subject[NAME_SIZE], id[NAME_SIZE];
 
@@ -479,7 +479,7 @@ static void *publish_results(void *context)
     bool away = false;
 
     while ((result = wait_for_released(results)) != NULL) {
-        if (put_result(results, result, &error) == 0) {
+        if (put_outcome(results, result, &error) == 0) {
             drop_stored(results);
             if (away)
                 log_line("results are published again");

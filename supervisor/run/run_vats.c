@@ -152,7 +152,7 @@ struct stored {
     bool any, same;
 };
 
-static void take_name(void *context, const char *name)
+static void take_new_name(void *context, const char *name)
 {
     struct stored *stored = context;
 
@@ -171,7 +171,7 @@ static int check_known(struct store *store, struct kernel *kernel, const char *n
     bool ended;
     int result;
 
-    if (kernel_vat_names(kernel, take_name, &stored, error) != 0)
+    if (kernel_vat_names(kernel, take_new_name, &stored, error) != 0)
         return -1;
     if (!stored.any || stored.same)
         return 0;
@@ -185,8 +185,8 @@ static int check_known(struct store *store, struct kernel *kernel, const char *n
 }
 
 /* The names of --vat, before any vat of --new-vat is there. */
-static int check_vats(const struct run_options *options, struct store *store, struct kernel *kernel,
-                      struct error *error)
+static int check_named_vats(const struct run_options *options, struct store *store,
+                            struct kernel *kernel, struct error *error)
 {
     struct stored stored = {.similar = {.word = ""}};
 
@@ -202,7 +202,7 @@ static int check_vats(const struct run_options *options, struct store *store, st
     }
     if (options->vats.count + options->new_vats.count > 0)
         return 0;
-    if (kernel_vat_names(kernel, take_name, &stored, error) != 0)
+    if (kernel_vat_names(kernel, take_new_name, &stored, error) != 0)
         return -1;
     return stored.any ? 0
                       : error_set(error, ERROR_USAGE,
@@ -255,7 +255,7 @@ int run_vats_add(const struct run_options *options, struct store *store, struct 
                  bool *any_wasm, struct error *error)
 {
     *any_wasm = false;
-    if (check_vats(options, store, kernel, error) != 0)
+    if (check_named_vats(options, store, kernel, error) != 0)
         return -1;
     for (size_t i = 0; i < options->bundles.count; i++) {
         const char *path = cut_option(options->bundles.items[i]);

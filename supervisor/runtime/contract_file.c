@@ -138,7 +138,7 @@ static json_t *parse_bundle(const struct buf *text)
 }
 
 /* In JavaScript the mark is a blank; before a bundle it would make a plain contract of it. */
-static bool is_bundle_behind_bom(const struct buf *text)
+static bool is_bundle_after_bom(const struct buf *text)
 {
     const size_t mark = sizeof SCAN_BOM - 1;
     struct buf bundle = {0};
@@ -193,7 +193,7 @@ int contract_file_read(struct contract_file *contract, const char *path, struct 
             error_set(error, ERROR_INPUT, "%s: is empty; a contract or a bundle is needed", path);
     if (result == 0)
         bundle = parse_bundle(&text);
-    if (result == 0 && bundle == NULL && text.length > 0 && is_bundle_behind_bom(&text))
+    if (result == 0 && bundle == NULL && text.length > 0 && is_bundle_after_bom(&text))
         result = error_set(error, ERROR_INPUT, "%s: " SCAN_BOM_WHY, path);
     if (result == 0) {
         contract->is_wasm = is_wasm(&text);
@@ -245,7 +245,7 @@ static bool is_keyword(const char *name, size_t length)
     return false;
 }
 
-/* Behind the name that begins here: "a.b", "a?.b", "#a". */
+/* Returns the end of the name that begins here: "a.b", "a?.b", "#a". */
 static const char *skip_name(const char *at)
 {
     while (is_name_byte(*at) || *at == '.' || (*at == '?' && at[1] == '.'))
@@ -253,7 +253,7 @@ static const char *skip_name(const char *at)
     return at;
 }
 
-/* Behind a text in quotes, or the line's end. */
+/* Returns the end of a quoted text, or of the line. */
 static const char *skip_quoted(const char *at)
 {
     const char quote = *at++;
@@ -283,8 +283,8 @@ static void callee_add(struct buf *callee, size_t start, const char *name, size_
     buf_append(callee, name, length);
 }
 
-/* A name with a parenthesis behind it, unless it is being defined. */
-static const char *take_name(const char *at, bool defined, struct buf *callee, size_t start)
+/* A name followed by a parenthesis, unless it is being defined. */
+static const char *take_called_name(const char *at, bool defined, struct buf *callee, size_t start)
 {
     const char *end = skip_name(at), *next = end;
 
@@ -309,7 +309,7 @@ bool callee_find(const char *problem, const char *line, struct buf *callee)
         } else if (is_name_byte(*at)) {
             const char *name = at;
 
-            at = take_name(at, defined, callee, start);
+            at = take_called_name(at, defined, callee, start);
             defined = at - name == 8 && memcmp(name, "function", 8) == 0;
         } else {
             at++;

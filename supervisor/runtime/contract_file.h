@@ -12,7 +12,7 @@
  * native code, or a bundle as @endo/bundle-source writes it, JSON with a moduleFormat.
  */
 struct contract_file {
-    struct buf bundle; /* JSON, terminated; SCAN_PADDING bytes behind it are readable */
+    struct buf bundle; /* JSON, terminated and followed by SCAN_PADDING readable bytes */
     bool is_plain;     /* for the kernel it is a plain contract: no bundle of a file */
     bool is_wasm;      /* a module of WebAssembly */
     bool is_native;    /* an ELF file, which ought to be a shared object */
@@ -33,8 +33,8 @@ long contract_file_lines(const struct buf *bundle);
  * no such line. */
 void contract_file_line(const struct buf *bundle, long number, struct buf *line);
 
-/* Where in its source a plain contract was, by XS's stack of an error: the line of the innermost
- * " at f (contract.js:LINE)"; 0: nowhere. */
+/* The line of its source in which a plain contract was, by XS's stack of an error: the innermost "
+ * at f (contract.js:LINE)"; 0 if none. */
 long contract_file_place(const char *stack);
 
 /* ---- what a line calls ---- */

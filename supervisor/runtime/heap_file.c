@@ -29,12 +29,12 @@ int heap_file_check(int fd, struct iovec reply, struct error *error)
     if (fstat(fd, &status) != 0 || lseek(fd, 0, SEEK_SET) != 0)
         return error_system(error, errno, "cannot read a snapshot");
     if (status.st_size == 0)
-        return error_set(error, ERROR_INPUT, "it reported a snapshot but wrote none");
+        return error_set(error, ERROR_INPUT, "the worker reported a snapshot but wrote none");
     snprintf(size, sizeof size, "%" PRId64, (int64_t)status.st_size);
     if (reply.iov_len > 0 &&
         (reply.iov_len != strlen(size) || memcmp(reply.iov_base, size, reply.iov_len) != 0))
         return error_set(error, ERROR_INPUT,
-                         "it reported a snapshot of %.*s bytes but wrote %s bytes",
+                         "the worker reported a snapshot of %.*s bytes but wrote %s bytes",
                          reply.iov_len < sizeof size ? (int)reply.iov_len : (int)sizeof size,
                          (const char *)reply.iov_base, size);
     return 0;

@@ -14,11 +14,9 @@
 /* A new, empty one: its descriptor, the caller's to close. Or -1. */
 int heap_file_new(struct error *error);
 
-/*
- * Whether a worker that says it has written the file did so: it is not empty, and as long as
- * the worker says. `reply` is what came behind the meter record: the length in bytes, in
- * decimal, or nothing. -1 with ERROR_INPUT when that is not so. Rewinds the file.
- */
+/* Checks that a worker has written the file: it is not empty, and as long as the worker reports.
+ * `reply` follows the meter record: the length in bytes, in decimal, or nothing. -1 with
+ * ERROR_INPUT if not. Rewinds the file. */
 int heap_file_check(int fd, struct iovec reply, struct error *error);
 
 /* Appends all of `from`, from its position on. 0 or -1. */

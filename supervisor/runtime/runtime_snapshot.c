@@ -46,7 +46,7 @@ int prepared_start_write(const char *path, const char *name, int fd, struct erro
 
 /* ---- reading ---- */
 
-/* Moves *at behind this text and a blank. False: something else stands there. */
+/* Moves *at past this text and a blank. False if another text is there. */
 static bool skip_word(const char **at, const char *word)
 {
     const size_t length = strlen(word);
@@ -81,7 +81,7 @@ static bool take_head(struct buf *file, const char *name, struct store_snapshot 
     return true;
 }
 
-/* Whether the bytes come to their hash, and are in `fd`, which is as before where they do not. */
+/* Writes the bytes to `fd` if they match their hash. Otherwise `fd` stays as it was. */
 static int unpack(const char *path, const struct buf *compressed,
                   const struct store_snapshot *snapshot, int fd, bool *whole, struct error *error)
 {
@@ -91,7 +91,7 @@ static int unpack(const char *path, const struct buf *compressed,
                                    snapshot->hash, fd, &problem) == 0;
     if (*whole)
         return 0;
-    log_line("%s: %s; the snapshot is made anew", path, problem.text);
+    log_line("%s: %s; making the snapshot again", path, problem.text);
     if (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
         return 0;
     return error_system(error, errno, "cannot empty the file for a snapshot");
@@ -120,10 +120,8 @@ struct runtime_worker_options {
     int snapshot_fd;                      /* of an empty file; borrowed until done() */
     uint64_t timeout_ms;                  /* for each of the worker's answers; 0: none */
     void *context;
-    /*
-     * From within the loop, once, when the worker's process is gone. `error` is NULL when the
-     * snapshot was written, as far as heap_file_check() can tell; else ERROR_SYSTEM.
-     */
+    /* Called from the loop, once, after the worker's process has exited. `error` is NULL if the
+     * snapshot was written (heap_file_check()), else ERROR_SYSTEM. */
     void (*done)(void *context, const struct error *error);
 };
 
@@ -135,7 +133,7 @@ struct runtime_worker {
     struct worker_process *process;
     uv_timer_t timer;
     int evaluated; /* how many of the runtime's programs */
-    bool saving;   /* it was told to write the snapshot */
+    bool saving;   /* it was sent the command to write the snapshot */
     bool closing;  /* it has written it, or failed */
     bool failed;
     struct error error; /* why */
@@ -156,7 +154,7 @@ static void runtime_worker_fail(struct runtime_worker *worker, const char *why)
 /* Kills the worker; done() follows, with an error. */
 static void runtime_worker_cancel(struct runtime_worker *worker)
 {
-    runtime_worker_fail(worker, "it is not wanted any more");
+    runtime_worker_fail(worker, "it was cancelled");
 }
 
 static void on_runtime_timeout(uv_timer_t *timer)
@@ -205,7 +203,7 @@ static void send_next_command(struct runtime_worker *worker)
         send_to_runtime(worker, COMMAND_SNAPSHOT, (struct iovec){place, strlen(place)});
 }
 
-/* Where the file is what the payload says. */
+/* After the file was compared with the payload. */
 static int copy_snapshot(const struct runtime_worker *worker, int file, struct iovec payload,
                          struct error *error)
 {
@@ -233,7 +231,7 @@ static int keep_snapshot(const struct runtime_worker *worker, struct iovec paylo
     return result;
 }
 
-static void take_done(struct runtime_worker *worker, struct iovec payload)
+static void take_runtime_done(struct runtime_worker *worker, struct iovec payload)
 {
     struct error error;
 
@@ -278,7 +276,7 @@ static void on_runtime_frame(void *context, struct iovec frame, struct stamp com
     if (worker->closing)
         return;
     if (command == COMMAND_DONE) {
-        take_done(worker, payload);
+        take_runtime_done(worker, payload);
     } else if (command == COMMAND_REQUEST) {
         answer_runtime(worker, payload);
     } else if (command == COMMAND_FAILED) {

@@ -13,12 +13,10 @@
 #include "supervisor/process/launcher.h"
 #include "supervisor/runtime/vat_runtime.h"
 
-/*
- * The warm snapshot of SwingSet's runtime that the build has made of the worker beside the
- * programs, so that no run has to. The file begins with a line "NAME SHA-256 SIZE\n": the name that
- * runtime_snapshot.c gives the snapshot in stores, which is a hash of the worker and the runtime,
- * and the snapshot's own; behind it stands the snapshot, compressed with zstd.
- */
+/* The snapshot of SwingSet's runtime that the build has made next to the programs. The file begins
+ * with a line "NAME SHA-256 SIZE\n". NAME is the snapshot's name in stores, a hash of the worker
+ * and the runtime; the hash and the size are the snapshot's. The snapshot follows, compressed with
+ * zstd. */
 #define PREPARED_START_FILE "swingset-warm.heap"
 
 /* Writes the file at `path`, of what is read from `fd` up to its end. 0, or -1 with ERROR_SYSTEM.
@@ -59,7 +57,7 @@ enum { RUNTIME_SNAPSHOT_NAME_SIZE = sizeof "warm-" + FINGERPRINT_HEX_SIZE };
 struct runtime_snapshot {
     struct runtime_snapshots *starts;
     enum vat_runtime_kind kind;
-    int fd_plus_1;                         /* of the snapshot; 0: there is none yet */
+    int fd_plus_1;                         /* of the snapshot; 0 if not made yet */
     int new_fd;                            /* while it is being written */
     char name[RUNTIME_SNAPSHOT_NAME_SIZE]; /* in the store */
     struct runtime_worker *maker;
@@ -112,7 +110,7 @@ void runtime_snapshots_cancel(struct runtime_snapshots *starts);
 
 bool runtime_snapshots_are_making(const struct runtime_snapshots *starts);
 
-/* Nothing is being made. They may be asked for anew afterwards. All zeros may be freed. */
+/* While nothing is being made. They may be asked for again afterwards. All zeros may be freed. */
 void runtime_snapshots_free(struct runtime_snapshots *starts);
 
 #endif

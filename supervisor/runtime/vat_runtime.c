@@ -27,7 +27,7 @@ struct iovec plain_runtime(void)
 
 enum { BUNDLE_SIZE_MAX = 32 << 20 };
 
-/* The text of "source" in an object that ends where the bundle does; no span: there is none. */
+/* The text of "source" in an object that ends with the bundle; no span if it has none. */
 static struct scan_span find_source(struct scan_span bundle)
 {
     struct scan_span key, value, source = {0};
@@ -151,7 +151,7 @@ int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
         scan_is(format, "getExport"))
         return choose_swingset(runtimes, runtime, error);
     if (format.at == NULL)
-        return error_set(error, ERROR_INPUT, "its bundle has no moduleFormat");
+        return error_set(error, ERROR_INPUT, "the bundle has no moduleFormat");
     return error_set(error, ERROR_INPUT, "no runtime takes a bundle of \"%.*s\"",
                      (int)(format.length < 64 ? format.length : 64), format.at);
 }

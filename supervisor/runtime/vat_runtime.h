@@ -13,12 +13,9 @@
 /* The source of runtime/plain.js, which is carried inside the program. */
 struct iovec plain_runtime(void);
 
-/*
- * What is evaluated in a fresh worker before its vat's bundle is set: the plain
- * runtime, or SwingSet's lockdown and supervisor bundles (npm
- * @agoric/xsnap-lockdown 0.14.1 and @agoric/swingset-xsnap-supervisor 0.11.0),
- * which the build puts beside the program.
- */
+/* A fresh worker evaluates a runtime before its vat's bundle: the plain one, or SwingSet's lockdown
+ * and supervisor bundles (npm @agoric/xsnap-lockdown 0.14.1 and @agoric/swingset-xsnap-supervisor
+ * 0.11.0), which the build installs next to the program. */
 enum vat_runtime_kind {
     VAT_RUNTIME_PLAIN,
     VAT_RUNTIME_LIVESLOTS,
@@ -42,24 +39,19 @@ struct vat_runtimes {
     struct buf lockdown, supervisor; /* as evaluated */
 };
 
-/*
- * The runtime that takes this bundle, by its moduleFormat. SCAN_PADDING bytes
- * behind the bundle's JSON must be readable. -1 with ERROR_INPUT for a format
- * that neither takes, or ERROR_SYSTEM when SwingSet's bundles are missing.
- */
+/* Chooses the runtime by the bundle's moduleFormat. SCAN_PADDING bytes after the bundle's JSON must
+ * be readable. -1 with ERROR_INPUT for another format, or ERROR_SYSTEM if SwingSet's bundles are
+ * missing. */
 int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
                        struct vat_runtime *runtime, struct error *error);
 
-/*
- * Takes SwingSet's runtime from these bundles, JSON, in the place of those that are beside the
- * program; what was loaded before is gone. `name` is how messages call them. Their texts stay as
- * they are; room for SCAN_PADDING is made behind them. -1 with ERROR_INPUT when one is no
- * {moduleFormat,source} bundle, or ERROR_SYSTEM.
- */
+/* Uses these bundles, JSON, as SwingSet's runtime instead of those next to the program; frees those
+ * loaded before. Messages call them `name`. The texts stay, with SCAN_PADDING bytes reserved after
+ * them. -1 with ERROR_INPUT for another bundle than {moduleFormat,source}, or ERROR_SYSTEM. */
 int vat_runtimes_set(struct vat_runtimes *runtimes, const char *name, struct buf *lockdown,
                      struct buf *supervisor, struct error *error);
 
-/* What starts this runtime's workers as the launcher starts others; borrows from it. */
+/* The launcher's program for this runtime's workers. */
 enum launcher_program vat_runtime_program(const struct vat_runtime *runtime);
 
 void vat_runtimes_free(struct vat_runtimes *runtimes);

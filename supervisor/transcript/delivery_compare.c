@@ -13,12 +13,10 @@
 
 /* ---- reads that depend on garbage collection ---- */
 
-/*
- * Liveslots reads the records of a virtual collection (keys vc.N.*, most of all vc.N.|schemata
- * and vc.N.|label) again when it makes an object for a collection that has none in memory, which
- * depends on when garbage was collected (agoric-sdk issues 6360 and 6784). Such a read can be
- * simulated: its answer follows from what the vat has read and written before.
- */
+/* Liveslots reads records of a virtual collection (keys vc.N.*, mostly vc.N.|schemata and
+ * vc.N.|label) again when it creates an object for a collection without one in memory. That depends
+ * on garbage collection (agoric-sdk issues 6360 and 6784). Such a read can be simulated: its answer
+ * follows from the vat's earlier reads and writes. */
 
 enum access { ACCESS_NONE, ACCESS_GET, ACCESS_NEXT, ACCESS_SET, ACCESS_DELETE };
 
@@ -77,7 +75,7 @@ static struct record_access access_of(struct scan_span syscall)
     return access;
 }
 
-/* Whether the VatSyscallObject is a vatstoreGet or vatstoreGetNextKey of a collection. */
+/* True for a vatstoreGet or vatstoreGetNextKey of a collection (VatSyscallObject). */
 static bool gc_reads_is_one(struct scan_span syscall)
 {
     const enum access access = access_of(syscall).access;
@@ -85,14 +83,14 @@ static bool gc_reads_is_one(struct scan_span syscall)
     return access == ACCESS_GET || access == ACCESS_NEXT;
 }
 
-/* ---- what is known: {KEY: answer}, and under each collection {KEY: the key behind it} ---- */
+/* ---- what is known: {KEY: answer}, and under each collection {KEY: the next key} ---- */
 
 static json_t *following_keys(const json_t *known, struct scan_span collection)
 {
     return json_object_getn(known, collection.at, collection.length);
 }
 
-/* What is not remembered, for want of memory, is a difference later on. */
+/* If out of memory, the key is not remembered, and reported as a difference later. */
 static void gc_reads_keep(json_t *object, struct scan_span key, const char *answer, size_t length)
 {
     (void)json_object_setn_new(object, key.at, key.length, json_stringn(answer, length));
@@ -127,14 +125,12 @@ static void keep_written(json_t *known, const struct record_access *access)
     else
         gc_reads_keep(known, access->key, answer.data, answer.length);
     buf_free(&answer);
-    /* Which key follows which may have changed. */
+    /* The order of keys may have changed. */
     (void)json_object_deln(known, access->collection.at, access->collection.length);
 }
 
-/*
- * Keeps in a JSON object what follows from a syscall and its answer, ["ok",VALUE]: of reads the
- * answer, of writes what a read is answered from now on. Other syscalls are ignored.
- */
+/* Keeps what follows from a syscall and its answer, ["ok",VALUE]: a read's answer, or a write's
+ * value as the answer of later reads. Ignores other syscalls. */
 static void gc_reads_remember(json_t *known, struct scan_span syscall, struct scan_span answer)
 {
     const struct record_access access = access_of(syscall);
@@ -147,7 +143,7 @@ static void gc_reads_remember(json_t *known, struct scan_span syscall, struct sc
         keep_written(known, &access);
 }
 
-/* What the read is answered now; borrowed until the next call. No span: that is not known. */
+/* The answer to a read, borrowed until the next call; no span if not known. */
 static struct scan_span gc_reads_recall(const json_t *known, struct scan_span syscall)
 {
     const struct record_access access = access_of(syscall);
@@ -229,7 +225,7 @@ struct scan_span delivery_compare_syscall_of(struct scan_span message)
     return message;
 }
 
-/* Whether the last difference is passed over. */
+/* Returns true if the last difference is tolerated. */
 static bool tolerate(struct delivery_compare *compare, bool tolerated)
 {
     if (tolerated && compare->tolerate != NULL)
@@ -267,7 +263,7 @@ static bool recall_gc_read(struct delivery_compare *compare, struct scan_span ma
     return tolerate(compare, true);
 }
 
-/* Of a syscall that got no answer. */
+/* For a syscall without an answer. */
 static enum compare_result compare_beyond(struct delivery_compare *compare, struct scan_span made)
 {
     const struct recorded_result *result = &compare->recorded->result;
@@ -309,7 +305,7 @@ enum compare_result delivery_compare_syscall(struct delivery_compare *compare,
 
 /* ---- the result ---- */
 
-static void put_result(struct buf *text, struct scan_span status, struct scan_span problem)
+static void put_compared_result(struct buf *text, struct scan_span status, struct scan_span problem)
 {
     buf_append_string(text, "[\"");
     buf_append(text, status.at, status.length);
@@ -327,8 +323,8 @@ static enum compare_result differ_in_result(struct delivery_compare *compare,
     const struct recorded_result *result = &compare->recorded->result;
     struct buf recorded = {0}, replayed = {0};
 
-    put_result(&recorded, result->status, result->problem);
-    put_result(&replayed, span_of(&outcome->status), span_of(&outcome->problem));
+    put_compared_result(&recorded, result->status, result->problem);
+    put_compared_result(&replayed, span_of(&outcome->status), span_of(&outcome->problem));
     compare->difference.line = result->line;
     difference_set(&compare->difference, COMPARE_RESULT, span_of(&recorded), span_of(&replayed));
     buf_free(&recorded);
@@ -337,7 +333,7 @@ static enum compare_result differ_in_result(struct delivery_compare *compare,
 }
 
 /* A run puts the place of a syntax error before the worker's words: "contract.js:LINE: ". Its
- * length with the quote before it; 0: there is none. */
+ * length with the quote before it; 0 if there is no place. */
 static size_t place_length(struct scan_span problem)
 {
     static const char before[] = "\"contract.js:";
@@ -353,7 +349,7 @@ static size_t place_length(struct scan_span problem)
 }
 
 /* The recorded words are the worker's, but for that place. */
-static bool same_behind_place(struct scan_span recorded, struct scan_span worker)
+static bool same_after_place(struct scan_span recorded, struct scan_span worker)
 {
     const size_t place = place_length(recorded);
 
@@ -372,7 +368,7 @@ static bool same_result(const struct recorded_result *result,
         memcmp(result->status.at, status->data, status->length) != 0)
         return false;
     return result->problem.at == NULL || json_same(result->problem, span_of(&outcome->problem)) ||
-           same_behind_place(result->problem, span_of(&outcome->problem));
+           same_after_place(result->problem, span_of(&outcome->problem));
 }
 
 bool delivery_compare_counts(const struct compare_rules *rules,
@@ -444,7 +440,7 @@ static int check_outcome(struct delivery_outcome *outcome, struct error *error)
     return 0;
 }
 
-static void put_words(struct delivery_outcome *outcome, const char *words, size_t length)
+static void put_problem_words(struct delivery_outcome *outcome, const char *words, size_t length)
 {
     buf_append_string(&outcome->status, "error");
     json_text_string(&outcome->problem, words, length);
@@ -453,7 +449,7 @@ static void put_words(struct delivery_outcome *outcome, const char *words, size_
 int delivery_outcome_fail(struct delivery_outcome *outcome, const char *words, size_t length,
                           struct error *error)
 {
-    put_words(outcome, words, length);
+    put_problem_words(outcome, words, length);
     return check_outcome(outcome, error);
 }
 
@@ -471,7 +467,7 @@ static void take_reply(struct delivery_outcome *outcome, struct iovec reply)
     struct scan_cursor cursor;
 
     if (reply.iov_len == 0) {
-        put_words(outcome, worker_unsettled, strlen(worker_unsettled));
+        put_problem_words(outcome, worker_unsettled, strlen(worker_unsettled));
         return;
     }
     if (scan_open((struct scan_span){reply.iov_base, reply.iov_len}, '[', &cursor) &&
@@ -479,7 +475,7 @@ static void take_reply(struct delivery_outcome *outcome, struct iovec reply)
         (void)scan_element(&cursor, &problem);
     status = scan_string(status);
     if (status.at == NULL) {
-        put_words(outcome, reply.iov_base, reply.iov_len);
+        put_problem_words(outcome, reply.iov_base, reply.iov_len);
         return;
     }
     buf_append(&outcome->status, status.at, status.length);

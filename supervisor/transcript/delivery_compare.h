@@ -32,8 +32,8 @@ struct difference {
     enum compare_aspect aspect;
     uint64_t line;       /* of the recording */
     int64_t syscall_num; /* of COMPARE_SYSCALL, from 0 in the delivery */
-    struct buf recorded; /* JSON; empty: there was none */
-    struct buf replayed; /* JSON; empty: there was none */
+    struct buf recorded; /* JSON; empty if missing */
+    struct buf replayed; /* JSON; empty if missing */
 };
 
 enum compare_result {
@@ -43,12 +43,12 @@ enum compare_result {
     COMPARE_REFUSED, /* the same up to the syscall that the kernel refused: the worker's end */
 };
 
-/* What is compared. All zeros: all of it, but for instructions and allocation. */
+/* All zeros: compare everything but instructions and allocation. */
 struct compare_rules {
     const char *fingerprint;   /* of what counts instructions here; NULL: nothing does */
     bool session_counts_alike; /* so were they counted where a delivery does not say */
     bool compares_allocation;  /* how much an engine allocates depends on what it started from */
-    unsigned tolerated;        /* 1 << COMPARE_...: a difference in this is told, and passed over */
+    unsigned tolerated;        /* 1 << COMPARE_...: differences that are reported and tolerated */
     bool tolerates_gc;         /* so is one in the reads of delivery_compare.c */
 };
 
@@ -58,7 +58,7 @@ struct delivery_compare {
     size_t made; /* syscalls of the record so far */
     struct difference difference;
     json_t *known; /* reads of this vat so far, borrowed; NULL: gc is not tolerated */
-    /* Is given each difference that is passed over; NULL: nobody is. */
+    /* Called for each tolerated difference; may be NULL. */
     void (*tolerate)(void *context, const struct difference *difference);
     void *context;
 };
@@ -66,7 +66,7 @@ struct delivery_compare {
 /* How a delivery ended in the worker. All zeros: it did not. */
 struct delivery_outcome {
     struct buf status;  /* "ok" or "error" */
-    struct buf problem; /* JSON; "null": there is none */
+    struct buf problem; /* JSON; "null" if none */
     struct meter meter;
     bool metered; /* it is known */
     bool died;    /* the worker did */
@@ -90,7 +90,7 @@ struct scan_span delivery_compare_syscall_of(struct scan_span message);
 enum compare_result delivery_compare_outcome(struct delivery_compare *compare,
                                              const struct delivery_outcome *outcome);
 
-/* Whether the instructions of this delivery can be compared under these rules. */
+/* Returns true if these rules compare the delivery's instructions. */
 bool delivery_compare_counts(const struct compare_rules *rules,
                              const struct recorded_result *recorded, const struct meter *meter);
 

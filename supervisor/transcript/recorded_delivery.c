@@ -81,7 +81,7 @@ static int recorded_delivery_keep(struct recorded_delivery *recorded, struct sca
     if (text->data != before)
         move_spans(recorded, before, text->data);
     *kept = (struct scan_span){text->data + text->length, span.length};
-    (void)buf_append(text, span.at, span.length); /* there is room */
+    (void)buf_append(text, span.at, span.length); /* reserved */
     return pad(text);
 }
 
@@ -271,8 +271,8 @@ static void recorded_entry_put_number(struct buf *out, const char *name, int64_t
 }
 
 /* Each member ends with a comma, but for the last, which is always there. */
-static void put_result(struct buf *out, const struct recorded_result *result,
-                       struct scan_span fingerprint)
+static void put_recorded_result(struct buf *out, const struct recorded_result *result,
+                                struct scan_span fingerprint)
 {
     const bool metered = result->compute != RECORDED_NONE || result->allocate != RECORDED_NONE;
 
@@ -305,6 +305,6 @@ void recorded_entry_put(struct buf *out, const struct recorded_delivery *recorde
         put_span(out, "", recorded->syscalls[i].answer, "}");
     }
     buf_append_string(out, "],\"r\":");
-    put_result(out, &recorded->result, entry->fingerprint);
+    put_recorded_result(out, &recorded->result, entry->fingerprint);
     buf_append_string(out, "}\n");
 }

@@ -59,10 +59,8 @@ struct recorded_delivery {
  */
 int recorded_delivery_parse(struct recorded_delivery *recorded, uint64_t line, struct error *error);
 
-/*
- * The entry that a store has at this position. Its line is that in an exported transcript,
- * behind the create-vat line. -1 with ERROR_SYSTEM.
- */
+/* The entry at this position of a store. Its line number is that in an exported transcript, after
+ * the create-vat line. -1 with ERROR_SYSTEM. */
 int recorded_delivery_fetch(struct recorded_delivery *recorded, struct store *store, int64_t vat,
                             int64_t incarnation, int64_t position, struct error *error);
 
@@ -73,17 +71,17 @@ int recorded_delivery_begin(struct recorded_delivery *recorded, struct scan_span
 int recorded_delivery_add_syscall(struct recorded_delivery *recorded, struct scan_span made,
                                   uint64_t line);
 
-/* Of the last syscall. */
+/* To the last syscall. */
 int recorded_delivery_add_answer(struct recorded_delivery *recorded, struct scan_span answer);
 int recorded_delivery_add_result(struct recorded_delivery *recorded,
                                  const struct recorded_result *result);
 
 void recorded_delivery_free(struct recorded_delivery *recorded);
 
-/* The integer member `name` of a JSON object; RECORDED_NONE: there is none. */
+/* The integer member `name` of a JSON object; RECORDED_NONE if it has none. */
 int64_t recorded_integer(struct scan_span object, const char *name);
 
-/* What a delivery's line in a transcript says beside the delivery. */
+/* The members of a transcript's line other than the delivery. */
 struct recorded_entry {
     int64_t delivery_num;
     bool replay;                  /* it brought a worker back */

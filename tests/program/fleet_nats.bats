@@ -74,7 +74,7 @@ fleet() {
     assert_bad_input 3 'not authorized'
     [[ $stderr != *wrong* ]] || fail "$stderr"
     fleet status --nats "nats://me:right@127.0.0.1:$port"
-    assert_bad_input 3 'it has no stream GASPIPE_OBJECTS, which gaspipe fleet submit makes'
+    assert_bad_input 3 'no stream GASPIPE_OBJECTS; gaspipe fleet submit creates it'
     fleet status --nats "$url" --creds absent
     assert_bad_input 3 'credentials'
     fleet status --nats "$url" --from somewhere
@@ -187,7 +187,7 @@ fleet() {
     serve shapes "$port"
     "$BUILD/tests/nats_client" "nats://127.0.0.1:$port" make GASPIPE_OBJECTS 'things.>' 1
     fleet submit --nats "nats://127.0.0.1:$port" "$DATA/swingset.slog.zst"
-    assert_bad_input 3 "nats://127.0.0.1:$port: its stream GASPIPE_OBJECTS is of another shape"
+    assert_bad_input 3 "nats://127.0.0.1:$port: the stream GASPIPE_OBJECTS has another shape"
 }
 
 @test "submit waits for a server of the cluster that is not there yet" {

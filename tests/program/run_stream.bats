@@ -177,12 +177,12 @@ assert_as_from_file() {
     "$CLIENT" "$url" delete "$stream"
     "$CLIENT" "$url" make "$stream" "$stream.>" 1
     run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/$stream"
-    assert_bad_input 3 "the stream $stream was deleted and made anew; --new-input"
+    assert_bad_input 3 "the stream $stream was deleted and created again; --new-input"
     echo '{"vat":"token","method":"holders"}' > file
     run --separate-stderr "$BUILD/gaspipe" run --store st --counter none file
     assert_bad_input 3 "takes its deliveries from the stream $stream; --new-input"
     run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/ABSENT"
-    assert_bad_input 3 'it has no stream ABSENT'
+    assert_bad_input 3 'no stream ABSENT'
     run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/$stream" --results-to nowhere
     assert_bad_input 3 'no stream takes the subject nowhere.1'
     run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/$stream" --results-to "$stream.x"

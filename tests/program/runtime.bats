@@ -405,7 +405,7 @@ EOF
     echo '{"vat":"c","method":"bootstrap","args":[{"c":{"@vat":"c"}},{}]}' > lines
     head -c -1000 bare/made > bare/$file
     run --separate-stderr bare/gaspipe run --counter none --vat c="$bundle" --store damaged lines
-    [[ $stderr == *"$file: it is damaged: its end is missing; the snapshot is made anew"* ]] ||
+    [[ $stderr == *"$file: it is damaged: its end is missing; making the snapshot again"* ]] ||
         fail "$stderr"
     mv bare/made bare/$file
     run --separate-stderr bare/gaspipe run --counter none --vat c="$bundle" --store whole lines

@@ -43,7 +43,7 @@ replays() {
     assert_status 0
     assert_output_has 'v1     token            plain'
     assert_output_has '0 ready, 0 waiting for promises'
-    assert_output_has '6 lines taken in, to the end'
+    assert_output_has '6 lines accepted, to the end'
 }
 
 @test "status shows the last snapshot" {
