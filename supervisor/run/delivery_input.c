@@ -116,7 +116,7 @@ static int read_more(struct file_input *input, struct error *error)
     return 0;
 }
 
-/* Whether reading would not wait. */
+/* Returns true if reading would not block. */
 static bool has_come(const struct file_input *input)
 {
     struct pollfd look = {.fd = input->fd, .events = POLLIN};
@@ -220,7 +220,7 @@ static int open_input_file(struct file_input *input, const char *path, struct er
     if (input->fd < 0 || fstat(input->fd, &status) != 0)
         return io_unreadable(path, error);
     if (S_ISDIR(status.st_mode))
-        return error_set(error, ERROR_INPUT, "%s: is a folder, not a file", path);
+        return error_set(error, ERROR_INPUT, "%s: is a directory, not a file", path);
     return 0;
 }
 

@@ -10,13 +10,13 @@
 #include "base/error.h"
 #include "store/store.h"
 
-/* Where delivery lines come from, one at a time: a file, or a stream of NATS. */
+/* A source of delivery lines: a file, or a NATS stream. */
 struct delivery_input {
     const struct delivery_input_methods *methods;
     const char *name; /* a path, "stdin" or a stream: for messages; borrowed */
 };
 
-/* What the owner of an input is told. */
+/* Events of an input. */
 struct delivery_input_listener {
     void *context;
     /* The next line that is not blank, without its newline; borrowed for the call. Numbers
@@ -28,7 +28,7 @@ struct delivery_input_listener {
     void (*failed)(void *context, const struct error *error);
 };
 
-/* What a kind of input does; see the functions of the same names. */
+/* A kind of input; see the functions of the same names. */
 struct delivery_input_methods {
     void (*next)(struct delivery_input *input);
     bool (*look)(struct delivery_input *input, int64_t *number, const char **text, size_t *length);
@@ -60,13 +60,10 @@ struct delivery_input *file_input_open(uv_loop_t *loop, const char *path,
 
 enum { STREAM_IDENTITY_MAX = 320 };
 
-/*
- * How far a store has got in the input. It is kept in the store's keys input.lines,
- * input.hash and input.done, which change in the same transaction as the lines' effects.
- * The hash is a chain: SHA-256 of the previous hash and the line. input.batch is there only
- * after a run that ended before its last batch of lines was complete; input.stream, only if the
- * lines are messages of a stream: its name and when it was made.
- */
+/* How far a store has got in the input: the store's keys input.lines, input.hash and input.done,
+ * which change in the same transaction as the lines' effects. The hash is a chain: SHA-256 of the
+ * previous hash and the line. input.batch exists only after a run that ended within a batch of
+ * lines; input.stream (name and time of creation) only for messages of a stream. */
 struct input_place {
     struct store *store;
     int64_t lines; /* number of the last line that the store has; 0: none */
@@ -88,27 +85,25 @@ int input_place_open(struct input_place *place, struct store *store, struct erro
 /* Starts a new input at its first line: that stream, or a file (""). Within a transaction. */
 int input_place_begin(struct input_place *place, const char *stream, struct error *error);
 
-/* Whether the store has nothing of any input. */
+/* Returns true if the store has read no input. */
 bool input_place_is_new(const struct input_place *place);
 
 /* ERROR_INPUT unless the store's lines are of that stream, or of a file (""). */
 int input_place_check_stream(const struct input_place *place, const char *stream,
                              struct error *error);
 
-/* Takes in the line of that number, `length` bytes. Within a transaction. */
+/* Accepts the line of that number, `length` bytes. Within a transaction. */
 int input_place_take(struct input_place *place, int64_t number, const char *text, size_t length,
                      struct error *error);
 
-/* Keeps the number of lines in an unfinished batch; 0: there is none. Within a transaction. */
+/* Keeps the number of lines in an unfinished batch; 0: no batch. Within a transaction. */
 int input_place_keep_batch(struct input_place *place, uint64_t lines, struct error *error);
 
 /* The end of the input was reached. Within a transaction. */
 int input_place_finish(struct input_place *place, struct error *error);
 
-/*
- * Skips a line that the store has already. At the last of these, place->lines, ERROR_INPUT if
- * they are not the lines that were taken in.
- */
+/* Skips a line that the store has already. At the last of these, place->lines: ERROR_INPUT if they
+ * are not the accepted lines. */
 int input_place_skip(struct input_place *place, int64_t number, const char *text, size_t length,
                      struct error *error);
 

@@ -14,7 +14,7 @@
 
 static const char shape[] = "a delivery is {\"vat\":\"NAME\",\"method\":\"NAME\",\"args\":[...]}";
 
-/* Whether C can hold the string: JSON allows '\0' inside. */
+/* Returns true if C can hold the string: JSON allows '\0' inside. */
 static bool is_name(const json_t *value)
 {
     return json_is_string(value) && json_string_length(value) == strlen(json_string_value(value));
@@ -106,7 +106,7 @@ static int take_full(struct delivery_line *line, const json_t *object, struct er
     json_t *methargs = json_object_get(message, "methargs");
 
     if (json_object_size(object) != 2)
-        return error_set(error, ERROR_INPUT, "\"deliver\" stands beside \"vat\" alone");
+        return error_set(error, ERROR_INPUT, "\"deliver\" allows no member but \"vat\"");
     if (!is_name(kind) || strcmp(json_string_value(kind), "message") != 0 ||
         json_array_size(deliver) != 3 || !is_target(target) || !vat_message_is_capdata(methargs) ||
         !json_is_null(json_object_get(message, "result")))
@@ -235,7 +235,7 @@ void delivery_line_free(struct delivery_line *line)
 
 /* ---- what a line sends ---- */
 
-/* Where the names in a line are looked up. */
+/* Looks up the names in a line. */
 struct scope {
     struct line_results *results;
     struct kernel *kernel;
@@ -258,9 +258,8 @@ static int find_vat_root(const struct scope *scope, const char *name,
         return 0;
     if (kernel_vat_names(scope->kernel, try_name, &similar, error) != 0)
         return -1;
-    return error_set(error, ERROR_INPUT,
-                     "there is no vat \"%s\"%s; name its contract with --vat %s=FILE", name,
-                     similar_hint(&similar, ""), name);
+    return error_set(error, ERROR_INPUT, "no vat \"%s\"%s; name its contract with --vat %s=FILE",
+                     name, similar_hint(&similar, ""), name);
 }
 
 static int find_result(const struct scope *scope, const char *id, char reference[KERNEL_REF_SIZE],
@@ -284,7 +283,7 @@ static int find_device(const struct scope *scope, const char *name, char referen
         return -1;
     if (found)
         return 0;
-    return error_set(error, ERROR_INPUT, "there is no device \"%.64s\"", name);
+    return error_set(error, ERROR_INPUT, "no device \"%.64s\"", name);
 }
 
 static int find_reference(void *context, const char *kind, const char *name, char **reference,
@@ -314,7 +313,7 @@ static int find_target(const struct scope *scope, const struct delivery_line *li
     if (line->kind == DELIVERY_LINE_SHORT || strcmp(line->target, "o+0") == 0)
         return find_vat_root(scope, line->vat, target, error);
     if (strlen(line->target) >= KERNEL_REF_SIZE)
-        return error_set(error, ERROR_INPUT, "there is no object %.64s", line->target);
+        return error_set(error, ERROR_INPUT, "no object %.64s", line->target);
     snprintf(target, KERNEL_REF_SIZE, "%s", line->target);
     return 0;
 }
@@ -362,7 +361,7 @@ static int64_t vat_of_line(struct upcoming_lines *upcoming, const struct deliver
     return found ? vat : 0;
 }
 
-/* False: there is none yet. A bad line is reported at its turn. */
+/* False if it has not arrived. A bad line is reported at its turn. */
 static bool read_next_line(struct upcoming_lines *upcoming)
 {
     int64_t number =

@@ -12,7 +12,7 @@
 #include "base/text/format.h"
 
 static const char result_prefix[] = "input.result.", id_prefix[] = "input.id.",
-                  told_prefix[] = "input.told.";
+                  outcome_prefix[] = "input.told.";
 static const char *const state_words[] = {
     [KERNEL_PROMISE_UNRESOLVED] = "unresolved",
     [KERNEL_PROMISE_FULFILLED] = "fulfilled",
@@ -34,16 +34,15 @@ static void make_line_key(char key[RESULT_KEY_SIZE], const char *prefix, int64_t
                 length < sizeof zeros ? zeros + length - 1 : "", digits);
 }
 
-/* After the promise a `+` marks a named one, and a
- * `-` one that was told to be unresolved. */
+/* After the promise, `+` marks a named one, and `-` one that was reported as unresolved. */
 static void make_result_key(char key[RESULT_KEY_SIZE], int64_t line)
 {
     make_line_key(key, result_prefix, line);
 }
 
-static void make_told_key(char key[RESULT_KEY_SIZE], int64_t line)
+static void make_outcome_key(char key[RESULT_KEY_SIZE], int64_t line)
 {
-    make_line_key(key, told_prefix, line);
+    make_line_key(key, outcome_prefix, line);
 }
 
 static int read_result_key(struct line_results *results, const char *key,
@@ -78,15 +77,15 @@ static int append_waiting(struct line_results *results, const struct line_result
     return 0;
 }
 
-static int append_told(struct line_results *results, int64_t line, struct error *error)
+static int append_outcome(struct line_results *results, int64_t line, struct error *error)
 {
-    int64_t *told = array_reserve(results->told, &results->told_capacity, results->told_count + 1,
-                                  sizeof *told);
+    int64_t *reported = array_reserve(results->reported, &results->reported_capacity,
+                                      results->reported_count + 1, sizeof *reported);
 
-    if (told == NULL)
+    if (reported == NULL)
         return error_memory(error, "a result");
-    results->told = told;
-    told[results->told_count++] = line;
+    results->reported = reported;
+    reported[results->reported_count++] = line;
     note_line(results, line);
     return 0;
 }
@@ -118,13 +117,13 @@ static int load(struct line_results *results, const char *key, struct error *err
     return append_waiting(results, &loaded, error);
 }
 
-static int load_told(struct line_results *results, const char *key, struct error *error)
+static int load_outcome(struct line_results *results, const char *key, struct error *error)
 {
     int64_t line;
 
-    if (read_line_number(key, told_prefix, &line, error) != 0)
+    if (read_line_number(key, outcome_prefix, &line, error) != 0)
         return -1;
-    return append_told(results, line, error);
+    return append_outcome(results, line, error);
 }
 
 /* Calls `visit` with each key that has the prefix. */
@@ -158,7 +157,7 @@ int line_results_open(struct line_results *results, struct store *store, struct 
     *results = (struct line_results){.store = store, .kernel = kernel, .input = input};
     if (for_each_key(results, result_prefix, load, error) != 0)
         return -1;
-    return for_each_key(results, told_prefix, load_told, error);
+    return for_each_key(results, outcome_prefix, load_outcome, error);
 }
 
 void line_results_free(struct line_results *results)
@@ -166,9 +165,9 @@ void line_results_free(struct line_results *results)
     free(results->waiting);
     results->waiting = NULL;
     results->count = results->capacity = 0;
-    free(results->told);
-    results->told = NULL;
-    results->told_count = results->told_capacity = 0;
+    free(results->reported);
+    results->reported = NULL;
+    results->reported_count = results->reported_capacity = 0;
     memset(results->reached, 0, sizeof results->reached);
 }
 
@@ -218,7 +217,7 @@ static int write_waiting(struct line_results *results, const struct line_result 
     return store_key_set(results->store, key, (struct iovec){value, strlen(value)}, error);
 }
 
-/* All keys have been read: the store need not look for those of a line behind all others. */
+/* All keys have been read: the store need not look for those of a later line. */
 static int note_new_line(struct line_results *results, int64_t line, struct error *error)
 {
     char key[RESULT_KEY_SIZE];
@@ -228,7 +227,7 @@ static int note_new_line(struct line_results *results, int64_t line, struct erro
     make_result_key(key, line);
     if (store_name_note_new(results->store, key, error) != 0)
         return -1;
-    make_told_key(key, line);
+    make_outcome_key(key, line);
     return store_name_note_new(results->store, key, error);
 }
 
@@ -265,8 +264,8 @@ static int end_waiting(struct line_results *results, const struct line_result *s
     return store_key_delete(results->store, key, error);
 }
 
-static int keep_told(struct line_results *results, const struct line_outcome *outcome,
-                     struct error *error)
+static int keep_outcome(struct line_results *results, const struct line_outcome *outcome,
+                        struct error *error)
 {
     char key[RESULT_KEY_SIZE];
     struct buf value = {0};
@@ -275,18 +274,18 @@ static int keep_told(struct line_results *results, const struct line_outcome *ou
     buf_printf(&value, "%s ", state_words[outcome->state]);
     json_value_write_string(&value, outcome->input, strlen(outcome->input));
     buf_printf(&value, " %s", outcome->capdata);
-    make_told_key(key, outcome->line);
+    make_outcome_key(key, outcome->line);
     if (buf_failed(&value))
         error_memory(error, "a result");
     else if (store_key_set(results->store, key, (struct iovec){value.data, value.length}, error) ==
              0)
-        result = append_told(results, outcome->line, error);
+        result = append_outcome(results, outcome->line, error);
     buf_free(&value);
     return result;
 }
 
 int line_results_settle(struct line_results *results,
-                        void (*told)(void *context, const struct line_outcome *outcome),
+                        void (*report)(void *context, const struct line_outcome *outcome),
                         void *context, struct error *error)
 {
     struct buf capdata = {0};
@@ -310,9 +309,9 @@ int line_results_settle(struct line_results *results,
         if (outcome.capdata == NULL)
             result = error_memory(error, "a result");
         else
-            told(context, &outcome);
+            report(context, &outcome);
         if (result == 0)
-            result = keep_told(results, &outcome, error);
+            result = keep_outcome(results, &outcome, error);
         if (result == 0)
             result = end_waiting(results, &waiting, error);
     }
@@ -322,7 +321,7 @@ int line_results_settle(struct line_results *results,
 }
 
 int line_results_leave_open(struct line_results *results,
-                            void (*told)(void *context, const struct line_outcome *outcome),
+                            void (*report)(void *context, const struct line_outcome *outcome),
                             void *context, struct error *error)
 {
     for (size_t i = 0; i < results->count; i++) {
@@ -337,15 +336,16 @@ int line_results_leave_open(struct line_results *results,
         if (waiting->open)
             continue;
         waiting->open = true;
-        told(context, &outcome);
-        if (write_waiting(results, waiting, error) != 0 || keep_told(results, &outcome, error) != 0)
+        report(context, &outcome);
+        if (write_waiting(results, waiting, error) != 0 ||
+            keep_outcome(results, &outcome, error) != 0)
             return -1;
     }
     return 0;
 }
 
 int line_results_refuse(struct line_results *results, int64_t line, const char *capdata,
-                        void (*told)(void *context, const struct line_outcome *outcome),
+                        void (*report)(void *context, const struct line_outcome *outcome),
                         void *context, struct error *error)
 {
     const struct line_outcome outcome = {
@@ -355,14 +355,14 @@ int line_results_refuse(struct line_results *results, int64_t line, const char *
         .capdata = capdata,
     };
 
-    told(context, &outcome);
-    return keep_told(results, &outcome, error);
+    report(context, &outcome);
+    return keep_outcome(results, &outcome, error);
 }
 
 /* ---- outcomes in the store ---- */
 
 /* WORD "INPUT" CAPDATA; the name is kept in *input. False: it is not that. */
-static bool read_told(const struct buf *value, struct line_outcome *outcome, json_t **input)
+static bool read_outcome(const struct buf *value, struct line_outcome *outcome, json_t **input)
 {
     const char *name = strchr(value->data, ' ');
     json_error_t end;
@@ -382,9 +382,9 @@ static bool read_told(const struct buf *value, struct line_outcome *outcome, jso
     return true;
 }
 
-static int tell_again(struct line_results *results, int64_t line,
-                      void (*told)(void *context, const struct line_outcome *outcome),
-                      void *context, struct error *error)
+static int report_again(struct line_results *results, int64_t line,
+                        void (*report)(void *context, const struct line_outcome *outcome),
+                        void *context, struct error *error)
 {
     struct line_outcome outcome = {.line = line, .again = true};
     struct buf value = {0};
@@ -393,25 +393,25 @@ static int tell_again(struct line_results *results, int64_t line,
     bool found;
     int result;
 
-    make_told_key(key, line);
+    make_outcome_key(key, line);
     result = store_key_get(results->store, key, &value, &found, error);
     if (result == 0 && buf_string(&value) == NULL)
         result = error_memory(error, "a result");
-    else if (result == 0 && !read_told(&value, &outcome, &input))
+    else if (result == 0 && !read_outcome(&value, &outcome, &input))
         result = error_set(error, ERROR_SYSTEM, "the store is damaged: %s", key);
     else if (result == 0)
-        told(context, &outcome);
+        report(context, &outcome);
     json_decref(input);
     buf_free(&value);
     return result;
 }
 
-int line_results_tell_again(struct line_results *results,
-                            void (*told)(void *context, const struct line_outcome *outcome),
-                            void *context, struct error *error)
+int line_results_report_again(struct line_results *results,
+                              void (*report)(void *context, const struct line_outcome *outcome),
+                              void *context, struct error *error)
 {
-    for (size_t i = results->reached[RESULTS_PRINTED]; i < results->told_count; i++)
-        if (tell_again(results, results->told[i], told, context, error) != 0)
+    for (size_t i = results->reached[RESULTS_PRINTED]; i < results->reported_count; i++)
+        if (report_again(results, results->reported[i], report, context, error) != 0)
             return -1;
     return 0;
 }
@@ -419,7 +419,7 @@ int line_results_tell_again(struct line_results *results,
 void line_results_advance(struct line_results *results, enum results_stage stage)
 {
     results->reached[stage] =
-        stage == RESULTS_COMMITTED ? results->told_count : results->reached[stage - 1];
+        stage == RESULTS_COMMITTED ? results->reported_count : results->reached[stage - 1];
 }
 
 void line_results_add_published(struct line_results *results, size_t count)
@@ -439,13 +439,13 @@ int line_results_forget_printed(struct line_results *results, struct error *erro
     char key[RESULT_KEY_SIZE];
 
     for (size_t i = 0; i < printed; i++) {
-        make_told_key(key, results->told[i]);
+        make_outcome_key(key, results->reported[i]);
         if (store_key_delete(results->store, key, error) != 0)
             return -1;
     }
-    for (size_t i = printed; i < results->told_count; i++)
-        results->told[i - printed] = results->told[i];
-    results->told_count -= printed;
+    for (size_t i = printed; i < results->reported_count; i++)
+        results->reported[i - printed] = results->reported[i];
+    results->reported_count -= printed;
     for (int stage = 0; stage < RESULTS_STAGES; stage++)
         results->reached[stage] -= printed;
     return 0;

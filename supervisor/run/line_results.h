@@ -11,19 +11,16 @@
 #include "kernel/kernel.h"
 #include "store/store.h"
 
-/*
- * The results that input lines wait for, and the names that lines gave to theirs. The store
- * holds both, with the kernel's promise: input.result.LINE and input.id.ID. It also holds a
- * line's outcome until that is known to be printed: input.told.LINE, "fulfilled",
- * "rejected" or "unresolved", the input's name as a JSON string, and capdata or null, with blanks
- * between them.
- */
+/* The results that input lines wait for, and the names that lines gave to theirs, each with the
+ * kernel's promise, in the store's keys input.result.LINE and input.id.ID. input.told.LINE holds a
+ * line's outcome until it was printed: "fulfilled", "rejected" or "unresolved", the input's name as
+ * a JSON string, and capdata or null, separated by spaces. */
 struct line_result {
     int64_t line;
     char promise[KERNEL_REF_SIZE];
     bool named; /* later lines can refer to it, so it is kept when it is settled */
     bool shown; /* the outcome was printed with the delivery */
-    bool open;  /* it was told to be unresolved */
+    bool open;  /* it was reported as unresolved */
 };
 
 /* How far outcomes have come: on their way to stdout, where they are printed when durable. */
@@ -41,9 +38,9 @@ struct line_results {
     struct kernel *kernel;
     struct line_result *waiting; /* in the order of their lines */
     size_t count, capacity;
-    int64_t *told; /* lines whose outcome is in the store */
-    size_t told_count, told_capacity;
-    int64_t highest;                /* line of any that waits or was told, now or before */
+    int64_t *reported; /* lines whose outcome is in the store */
+    size_t reported_count, reported_capacity;
+    int64_t highest;                /* line of any that waits or was reported, now or before */
     size_t reached[RESULTS_STAGES]; /* how many of these, from the first, came to each stage */
 };
 
@@ -74,23 +71,21 @@ int line_results_find(struct line_results *results, const char *id, char promise
 /* The outcome of this promise was printed with its delivery. */
 void line_results_shown(struct line_results *results, const char *promise);
 
-/* Calls told() for each result that is settled by now, and removes it. Within a transaction. */
+/* Calls report() for each result that is settled, and removes it. Within a transaction. */
 int line_results_settle(struct line_results *results,
-                        void (*told)(void *context, const struct line_outcome *outcome),
+                        void (*report)(void *context, const struct line_outcome *outcome),
                         void *context, struct error *error);
 
-/*
- * At the input's end: calls told() for each result that is not settled and was not told to be so
- * before. A later run may still settle it. Within a transaction.
- */
+/* At the input's end: calls report() for each unsettled result that was not reported as unresolved.
+ * A later run may still settle it. Within a transaction. */
 int line_results_leave_open(struct line_results *results,
-                            void (*told)(void *context, const struct line_outcome *outcome),
+                            void (*report)(void *context, const struct line_outcome *outcome),
                             void *context, struct error *error);
 
-/* Calls told() again for the outcomes that may not have been printed. */
-int line_results_tell_again(struct line_results *results,
-                            void (*told)(void *context, const struct line_outcome *outcome),
-                            void *context, struct error *error);
+/* Calls report() again for the outcomes that may not have been printed. */
+int line_results_report_again(struct line_results *results,
+                              void (*report)(void *context, const struct line_outcome *outcome),
+                              void *context, struct error *error);
 
 /* The outcomes at the stage before are at this one now; at the first: all outcomes so far. */
 void line_results_advance(struct line_results *results, enum results_stage stage);
@@ -98,10 +93,9 @@ void line_results_advance(struct line_results *results, enum results_stage stage
 /* As many more, in their order, were published. */
 void line_results_add_published(struct line_results *results, size_t count);
 
-/* A line that is refused has this outcome, `capdata`, at once; told() is called. Within a
- * transaction. */
+/* Gives a refused line this outcome, `capdata`, and calls report(). Within a transaction. */
 int line_results_refuse(struct line_results *results, int64_t line, const char *capdata,
-                        void (*told)(void *context, const struct line_outcome *outcome),
+                        void (*report)(void *context, const struct line_outcome *outcome),
                         void *context, struct error *error);
 
 /* Forgets the outcomes that were printed and published. Within a transaction. */

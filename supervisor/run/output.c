@@ -63,7 +63,7 @@ struct output_layout output_layout(size_t width, size_t more)
 
 /* ---- output ---- */
 
-/* Of columns that not every run has; with the blank before it, the first. */
+/* Widths of optional columns; the first includes the space before it. */
 enum { COST_COLUMN = 15, GAS_WIDTH = 20 };
 
 static struct output_layout layout_for(const struct output *output)
@@ -244,7 +244,7 @@ static void put_time(struct buf *line, const char *name, int64_t nanoseconds)
         buf_append_string(line, "null");
 }
 
-/* What the line of the contract calls, where that is the error. */
+/* The function that the contract's line calls, if that is the error. */
 static void put_callee(struct buf *line, const struct delivery_report *report)
 {
     struct buf callee = {0};
@@ -254,7 +254,7 @@ static void put_callee(struct buf *line, const struct delivery_report *report)
     buf_free(&callee);
 }
 
-/* null where it is not known; not at all where nobody asked for it. */
+/* null if not known; no member without --gas. */
 static void put_gas(const struct output *output, struct buf *line, double gas)
 {
     if (output->gas == NULL)
@@ -390,7 +390,7 @@ static void put_count(struct buf *line, int width, int64_t number)
     buf_printf(line, " %*s", width, grouped);
 }
 
-/* Where the limit stands for what a delivery used, it is that much at least. */
+/* If it stopped at its limit, it used at least that much. */
 static void put_used(struct buf *line, int width, int64_t number, bool least)
 {
     struct buf count = {0};
@@ -474,7 +474,7 @@ static bool is_least(const struct delivery_report *report, const char *unit)
     return report->at_least && strcmp(report->limited, unit) == 0;
 }
 
-/* "FILE:LINE: CONTRACT:LINE: " and the error, and behind it the contract's line. */
+/* "FILE:LINE: CONTRACT:LINE: " and the error, followed by the contract's line. */
 static void put_text_error(struct buf *line, const struct delivery_report *report)
 {
     static const char stand_in[] = "contract.js:"; /* what the engine calls every contract */

@@ -12,7 +12,7 @@
 #include "gas/gas_model.h"
 #include "supervisor/schedule/log/delivery_report.h"
 
-/* Which columns of gaspipe run fit into a terminal. Widths are in characters. */
+/* The columns of gaspipe run that fit into a terminal. Widths are in characters. */
 struct output_layout {
     int vat_width, method_width;
     bool cuts;         /* a longer name of a vat or method is cut to these widths */
@@ -55,7 +55,7 @@ enum output_stage {
     OUTPUT_STAGES,
 };
 
-/* What gaspipe run prints on stdout: columns for people, JSON lines for programs. */
+/* The output of gaspipe run: columns for users, JSON lines for programs. */
 struct output {
     bool json;
     bool colour;                 /* people at a terminal, without NO_COLOR */

@@ -147,7 +147,7 @@ static int run_profiles_close(struct run_profiles *profiles, struct error *error
 
 enum { PROGRESS_MS = 5000 };
 
-/* Beside 128 and a signal, and the kinds of errors. */
+/* In addition to 128 and a signal, and the kinds of errors. */
 enum { RUN_QUARANTINE = 5 };
 
 struct run {
@@ -176,7 +176,7 @@ struct run {
 
 /* ---- ending ---- */
 
-/* The error's kind becomes the exit status; or the signal for which something was given up. */
+/* Sets the exit status: the error's kind, or the signal that abandoned a wait. */
 static void report_error(struct run *run, const struct error *error)
 {
     log_line("%s", error->text);
@@ -329,7 +329,7 @@ static void run_on_idle(void *context)
 {
     struct run *run = context;
 
-    run_lines_go_on(&run->lines);
+    run_lines_continue(&run->lines);
 }
 
 static void run_on_committed(void *context)
@@ -358,7 +358,7 @@ static void run_on_durable(void *context)
 
     if (output_flush(&run->output, &error) == 0)
         run_lines_advance(&run->lines, RESULTS_PRINTED);
-    else if (run->status != ERROR_SYSTEM && run->status < 128) /* told before */
+    else if (run->status != ERROR_SYSTEM && run->status < 128) /* reported before */
         fail_run(run, &error);
 }
 
@@ -654,7 +654,7 @@ static void settle_jobs(struct run_options *options)
 {
     if (options->jobs == 1 || options->max_workers == 0 || options->slog == NULL)
         return;
-    log_line("one job, not %" PRIu64 ": with --max-workers, several would change the slog",
+    log_line("running one job, not %" PRIu64 ": with --max-workers, several would change the slog",
              options->jobs);
     options->jobs = 1;
 }

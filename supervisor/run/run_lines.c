@@ -49,10 +49,10 @@ static void fail_at_line(struct run_lines *lines, struct error *error)
 
 static bool on_input_waiting(void *context);
 
-static bool results_are_behind(const struct run_lines *lines)
+static bool results_are_full(const struct run_lines *lines)
 {
     return lines->stream != NULL && lines->stream->results != NULL &&
-           stream_results_are_behind(lines->stream->results);
+           stream_results_are_full(lines->stream->results);
 }
 
 static void on_turn(uv_idle_t *turn)
@@ -60,9 +60,9 @@ static void on_turn(uv_idle_t *turn)
     struct run_lines *lines = turn->data;
 
     uv_idle_stop(turn);
-    if (!results_are_behind(lines))
+    if (!results_are_full(lines))
         delivery_input_next(lines->input);
-    else /* what was taken in is made durable, and so can be published */
+    else /* accepted lines are made durable, and their results published */
         lines->held = on_input_waiting(lines);
 }
 
@@ -140,7 +140,7 @@ static int write_refusal(struct buf *capdata, const char *words)
 
 static void print_outcome(void *context, const struct line_outcome *outcome);
 
-/* Whoever sent a message into a stream gets an answer. */
+/* The sender of a stream's message gets an answer. */
 static int refuse_line(struct run_lines *lines, const char *words, struct error *error)
 {
     struct buf capdata = {0};
@@ -170,8 +170,8 @@ static int queue_line(struct run_lines *lines, const struct delivery_line *line,
     return line_results_add(&lines->results, lines->line_number, line->id, result, error);
 }
 
-static int take_in_message(struct run_lines *lines, const struct delivery_line *line,
-                           struct error *error)
+static int accept_message(struct run_lines *lines, const struct delivery_line *line,
+                          struct error *error)
 {
     struct buf reason = {0};
     bool ended = false;
@@ -197,8 +197,8 @@ static int trigger_echo(struct run_lines *lines, const char *words, struct error
     return heard ? 0 : error_set(error, ERROR_INPUT, "no vat listens to the echo device");
 }
 
-static int take_in_parsed(struct run_lines *lines, const struct delivery_line *line,
-                          struct error *error)
+static int accept_parsed(struct run_lines *lines, const struct delivery_line *line,
+                         struct error *error)
 {
     struct kernel *kernel = scheduler_kernel(lines->scheduler);
     bool woken;
@@ -211,12 +211,12 @@ static int take_in_parsed(struct run_lines *lines, const struct delivery_line *l
     case DELIVERY_LINE_REAP:
         return kernel_reap_all(kernel, error);
     default:
-        return take_in_message(lines, line, error);
+        return accept_message(lines, line, error);
     }
 }
 
-static int take_in_line(struct run_lines *lines, const char *text, size_t length,
-                        struct error *error)
+static int accept_line(struct run_lines *lines, const char *text, size_t length,
+                       struct error *error)
 {
     struct delivery_line line;
     int result;
@@ -227,15 +227,14 @@ static int take_in_line(struct run_lines *lines, const char *text, size_t length
     if (result == 0)
         result = input_place_take(&lines->place, lines->line_number, text, length, error);
     if (result == 0)
-        result = take_in_parsed(lines, &line, error);
+        result = accept_parsed(lines, &line, error);
     delivery_line_free(&line);
     return result;
 }
 
-/* A bad message must not end the run: it would end the next one, too. It is taken in, and refused.
- */
-static int take_in_refused(struct run_lines *lines, const char *text, size_t length,
-                           const struct error *why, struct error *error)
+/* A bad message is accepted and refused: ending the run would end the next one, too. */
+static int accept_refused(struct run_lines *lines, const char *text, size_t length,
+                          const struct error *why, struct error *error)
 {
     char words[sizeof why->text + 16];
 
@@ -247,8 +246,8 @@ static int take_in_refused(struct run_lines *lines, const char *text, size_t len
     return refuse_line(lines, words, error);
 }
 
-static int take_in_message_of_stream(struct run_lines *lines, const char *text, size_t length,
-                                     struct error *error)
+static int accept_stream_message(struct run_lines *lines, const char *text, size_t length,
+                                 struct error *error)
 {
     const struct input_place before = lines->place;
     struct error why;
@@ -256,13 +255,13 @@ static int take_in_message_of_stream(struct run_lines *lines, const char *text, 
     if (scheduler_open_transaction(lines->scheduler, error) != 0 ||
         store_savepoint_set(lines->store, error) != 0)
         return -1;
-    if (take_in_line(lines, text, length, &why) == 0)
+    if (accept_line(lines, text, length, &why) == 0)
         return store_savepoint_release(lines->store, error);
     *error = why;
     if (why.kind != ERROR_INPUT || store_savepoint_undo(lines->store, error) != 0)
         return -1;
     lines->place = before;
-    return take_in_refused(lines, text, length, &why, error);
+    return accept_refused(lines, text, length, &why, error);
 }
 
 /* ---- lines from the input ---- */
@@ -276,13 +275,6 @@ int run_lines_end_batch(struct run_lines *lines, struct error *error)
 {
     lines->queued = 0;
     return input_place_keep_batch(&lines->place, 0, error);
-}
-
-static int accept_line(struct run_lines *lines, const char *text, size_t length,
-                       struct error *error)
-{
-    return lines->stream != NULL ? take_in_message_of_stream(lines, text, length, error)
-                                 : take_in_line(lines, text, length, error);
 }
 
 static void deliver_batch(struct run_lines *lines)
@@ -329,7 +321,8 @@ static void on_line(void *context, const char *text, size_t length, int64_t numb
     upcoming_lines_pass(&lines->upcoming, number);
     if (lines->skipping) {
         skip_line(lines, text, length);
-    } else if (accept_line(lines, text, length, &error) != 0) {
+    } else if ((lines->stream != NULL ? accept_stream_message(lines, text, length, &error)
+                                      : accept_line(lines, text, length, &error)) != 0) {
         fail_at_line(lines, &error);
     } else if (++lines->queued < lines->options->queue_lines) {
         ask_for_line(lines);
@@ -473,7 +466,7 @@ static void release_printed(struct run_lines *lines, size_t count)
         line_results_advance(&lines->results, RESULTS_PUBLISHED);
 }
 
-void run_lines_go_on(struct run_lines *lines)
+void run_lines_continue(struct run_lines *lines)
 {
     struct error error;
 
@@ -533,7 +526,7 @@ int run_lines_finish(struct run_lines *lines, struct error *error)
 /* Prints the results that are in the store already. */
 static int print_old_results(struct run_lines *lines, struct error *error)
 {
-    if (line_results_tell_again(&lines->results, print_outcome, lines, error) != 0)
+    if (line_results_report_again(&lines->results, print_outcome, lines, error) != 0)
         return -1;
     if (output_flush_all(lines->output, error) != 0)
         return -1;
@@ -600,7 +593,7 @@ static int open_input(struct run_lines *lines, struct error *error)
     return lines->options->deliveries != NULL ? open_file(lines, error) : 0;
 }
 
-/* Where the store is in its input, or at the beginning of this one. */
+/* Continues where the store is in its input, or begins this one. */
 static int find_place(struct run_lines *lines, const char *stream, struct error *error)
 {
     const bool ended = lines->place.done && (!lines->options->resume || stream[0] != '\0');

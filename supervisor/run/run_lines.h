@@ -29,7 +29,7 @@ struct run_lines_listener {
     /* The whole input was delivered, and the store says so. */
     void (*ended)(void *context);
     void (*failed)(void *context, const struct error *error);
-    /* A message failed or was rejected, and this was printed; the lines go on. */
+    /* A message failed or was rejected, and this was printed; the lines continue. */
     void (*message_failed)(void *context);
 };
 
@@ -64,18 +64,16 @@ struct run_lines {
 int run_lines_open(struct run_lines *lines, struct error *error);
 
 /* The kernel has nothing to do: settles results and asks for the next line. */
-void run_lines_go_on(struct run_lines *lines);
+void run_lines_continue(struct run_lines *lines);
 
-/*
- * Whether the run before ended within a batch of lines. The rest of the batch is taken in before
- * the first crank, since cranks of other batches would have another order.
- */
+/* Returns true if the run before ended within a batch of lines. The rest of the batch is accepted
+ * before the first crank, since other batches would change the order of cranks. */
 bool run_lines_in_batch(const struct run_lines *lines);
 
 /* The batch of the run before ends as it is. Within a transaction. */
 int run_lines_end_batch(struct run_lines *lines, struct error *error);
 
-/* No further line is taken in. With `keep`, an unfinished batch is kept for the next run. */
+/* Accepts no further line. With `keep`, an unfinished batch is kept for the next run. */
 int run_lines_stop(struct run_lines *lines, bool keep, struct error *error);
 
 /*

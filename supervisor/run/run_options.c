@@ -240,7 +240,7 @@ const struct option_table run_options_table = {
     .row_count = sizeof rows / sizeof *rows,
 };
 
-/* What a server takes as a subject to publish to. */
+/* True for a subject that a server accepts. */
 static bool is_subject(const char *text)
 {
     const size_t length = strlen(text);

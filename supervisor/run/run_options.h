@@ -43,12 +43,12 @@ struct run_options {
     const char *from;            /* stream that has the deliveries instead; NULL: none */
     const char *results_to;      /* subject that results are published to; NULL: they are not */
     struct nats_access nats;     /* without its URL, which `from` has */
-    const char *store;           /* folder; NULL: in memory */
+    const char *store;           /* directory; NULL: in memory */
     const char *slog;            /* path; NULL: none */
     struct slog_rotation rotation;
     struct counters counters;
     bool counter_given; /* --counter */
-    const char *worker; /* path of another worker; NULL: ours */
+    const char *worker; /* path of another worker; NULL: gaspipe-worker */
     enum placement_kind placement;
     enum confinement_level sandbox;
     const char *profile, *profile_folded;       /* files; NULL: none */
@@ -62,7 +62,7 @@ struct run_options {
     uint64_t instruction_limit; /* for each delivery; counted runs only; 0: none */
     bool instructions_given;    /* --max-instructions */
     uint64_t syscall_limit;     /* in a delivery; 0: none */
-    int64_t store_limit;        /* bytes in a vat's own store; 0: none */
+    int64_t store_limit;        /* bytes in a vatstore; 0: no limit */
     int64_t message_limit;      /* bytes of what a vat sends or stores at a time; 0: none */
     int64_t transfer_limit;     /* bytes that a delivery reads and writes through syscalls */
     bool transfer_given;        /* --max-transfer-bytes */
@@ -79,7 +79,7 @@ struct run_options {
     uint64_t cranks_per_commit; /* that are committed together; at least 1 */
     uint64_t queue_lines;       /* that are queued together; at least 1 */
     uint64_t max_workers;       /* at a time; 0: one for each vat */
-    uint64_t jobs;              /* deliveries under way at a time; at least 1 */
+    uint64_t jobs;              /* deliveries in progress at a time; at least 1 */
     uint64_t near_protocol;     /* whose parameters new contracts of NEAR have */
     bool new_input;             /* the store forgets the input before */
     struct operations operations;

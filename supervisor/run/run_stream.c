@@ -77,7 +77,7 @@ static void stream_thread_wait(struct stream_thread *thread)
 static bool stream_thread_pause(struct stream_thread *thread, int milliseconds)
 {
     struct timespec end;
-    bool goes_on;
+    bool continues;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_nsec += (long)(milliseconds % 1000) * 1000000;
@@ -87,9 +87,9 @@ static bool stream_thread_pause(struct stream_thread *thread, int milliseconds)
     while (!thread->stopping &&
            pthread_cond_timedwait(&thread->changed, &thread->lock, &end) != ETIMEDOUT)
         ;
-    goes_on = !thread->stopping;
+    continues = !thread->stopping;
     stream_thread_unlock(thread);
-    return goes_on;
+    return continues;
 }
 
 /* Asks the thread to stop; then waits for its end. */
@@ -117,7 +117,7 @@ static void stream_thread_free(struct stream_thread *thread)
 
 /* ---- deliveries ---- */
 
-/* What is read ahead. */
+/* Lines and bytes that are read ahead at most, and the pause after a failure. */
 enum { AHEAD_LINES = 1024, AHEAD_BYTES = 16 << 20, PAUSE_MS = 500 };
 
 struct stream_line {
@@ -133,12 +133,12 @@ struct stream_input {
     struct nats_reader reader; /* the thread's */
     uv_async_t arrived;        /* lines, or the failure */
     bool wanted;               /* the listener waits for a line */
-    bool failed;               /* ... and was told that there will be none */
+    bool failed;               /* it was notified of the failure */
 
     struct stream_thread thread; /* whose lock guards the rest */
     struct stream_line *first, *last;
     size_t count, bytes;
-    struct error failure; /* ERROR_NONE: there is none */
+    struct error failure; /* ERROR_NONE if it has not failed */
 };
 
 static struct stream_input *of_stream(struct delivery_input *base)
@@ -172,7 +172,7 @@ static void append_line(struct stream_input *input, struct stream_line *line)
 static void report_gap(const struct stream_input *input, uint64_t sequence)
 {
     if (sequence > input->reader.next)
-        log_line("%s: messages %llu to %llu are not in the stream any more", input->base.name,
+        log_line("%s: messages %llu to %llu are no longer in the stream", input->base.name,
                  (unsigned long long)input->reader.next, (unsigned long long)sequence - 1);
 }
 
@@ -199,16 +199,16 @@ static int queue_message(void *context, uint64_t sequence, const char *bytes, si
 }
 
 /* False: the input is closing. */
-static bool wait_for_room(struct stream_input *input)
+static bool wait_for_space(struct stream_input *input)
 {
-    bool goes_on;
+    bool continues;
 
     stream_thread_lock(&input->thread);
     while (!input->thread.stopping && (input->count >= AHEAD_LINES || input->bytes >= AHEAD_BYTES))
         stream_thread_wait(&input->thread);
-    goes_on = !input->thread.stopping;
+    continues = !input->thread.stopping;
     stream_thread_unlock(&input->thread);
-    return goes_on;
+    return continues;
 }
 
 static void fail_input(struct stream_input *input, const struct error *error)
@@ -225,7 +225,7 @@ static void *read_stream(void *context)
     struct error error;
     bool away = false;
 
-    while (wait_for_room(input)) {
+    while (wait_for_space(input)) {
         if (nats_reader_fetch(&input->reader, queue_message, input, &error) == 0) {
             if (away)
                 log_line("%s: the stream is there again", input->base.name);
@@ -248,7 +248,7 @@ static void *read_stream(void *context)
 
 /* ---- the loop ---- */
 
-/* Takes the first line out; NULL: there is none. The caller frees it. */
+/* Unlinks the first line, which the caller frees; NULL if none has arrived. */
 static struct stream_line *take_first(struct stream_input *input)
 {
     struct stream_line *line;
@@ -386,7 +386,7 @@ struct delivery_input *stream_input_open(uv_loop_t *loop, const struct nats_read
 /* ---- results ---- */
 
 /* Results that may wait, and an ID and a subject with a number. */
-enum { BEHIND = 4096, CAUGHT_UP = BEHIND / 2, NAME_SIZE = 1024 };
+enum { RESULTS_MAX = 4096, CAUGHT_UP = RESULTS_MAX / 2, NAME_SIZE = 1024 };
 
 struct stream_result {
     struct stream_result *next;
@@ -399,8 +399,8 @@ struct stream_results {
     struct stream_results_options options; /* its writer is the thread's */
     struct stream_results_listener listener;
     uv_async_t news;
-    bool told; /* of the failure */
-    bool held; /* the owner waits for caught_up() */
+    bool reported; /* of the failure */
+    bool held;     /* the owner waits for caught_up() */
 
     struct stream_thread thread; /* whose lock guards the rest */
     struct stream_result *first, *last;
@@ -551,10 +551,10 @@ size_t stream_results_take_stored(struct stream_results *results)
     return stored;
 }
 
-bool stream_results_are_behind(struct stream_results *results)
+bool stream_results_are_full(struct stream_results *results)
 {
     stream_thread_lock(&results->thread);
-    results->held = results->count >= BEHIND;
+    results->held = results->count >= RESULTS_MAX;
     stream_thread_unlock(&results->thread);
     return results->held;
 }
@@ -567,10 +567,10 @@ static void on_news(uv_async_t *news)
 
     stream_thread_lock(&results->thread);
     error = results->failure;
-    caught_up = results->held && results->count < BEHIND;
+    caught_up = results->held && results->count < RESULTS_MAX;
     stream_thread_unlock(&results->thread);
-    if (error.kind != ERROR_NONE && !results->told) {
-        results->told = true;
+    if (error.kind != ERROR_NONE && !results->reported) {
+        results->reported = true;
         results->listener.failed(results->listener.context, &error);
     } else if (caught_up) {
         results->held = false;
@@ -642,7 +642,7 @@ static int open_stream(struct run_stream *stream, const struct run_options *opti
     return 0;
 }
 
-/* Results that come back as lines would make more results, without end. */
+/* Results that are read as lines would make more results, without end. */
 static int open_results(struct run_stream *stream, const struct run_options *options,
                         uv_loop_t *loop, const struct stream_results_listener *listener,
                         struct error *error)

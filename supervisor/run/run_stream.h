@@ -12,16 +12,12 @@
 #include "supervisor/run/delivery_input.h"
 #include "supervisor/run/run_options.h"
 
-/*
- * Lines that are the messages of a JetStream stream: a line's number is its message's sequence
- * number. It has no end; the listener's failed() is called if the stream has lost what is due. A
- * thread waits for the servers, and goes on by itself when they were away.
- */
+/* Lines that are the messages of a JetStream stream, numbered by their sequence numbers. It has no
+ * end; failed() is called if the stream has lost messages that are due. A thread waits for the
+ * servers, and retries when they are not reachable. */
 
-/*
- * The messages after number `after`. The reader was opened, and is the input's from now on; its
- * link must live until the input is closed, which also ends the connection. NULL with ERROR_SYSTEM.
- */
+/* The messages after number `after`. Takes over the reader, which was opened; its link must live
+ * until the input is closed, which closes the connection. NULL with ERROR_SYSTEM. */
 struct delivery_input *stream_input_open(uv_loop_t *loop, const struct nats_reader *reader,
                                          int64_t after,
                                          const struct delivery_input_listener *listener,
@@ -36,13 +32,13 @@ struct stream_results;
 
 struct stream_results_listener {
     void *context;
-    /* There is room again, after stream_results_are_behind(). */
+    /* Lines may be read again, after stream_results_are_full(). */
     void (*caught_up)(void *context);
     /* A result cannot be published: the subject has that of another run. */
     void (*failed)(void *context, const struct error *error);
 };
 
-/* What is published and how; texts are borrowed, and the writer was opened. */
+/* Texts are borrowed, and the writer was opened. */
 struct stream_results_options {
     uv_loop_t *loop;
     struct nats_writer writer;
@@ -68,8 +64,8 @@ void stream_results_clear(struct stream_results *results);
 /* How many were stored by the server since the last call. */
 size_t stream_results_take_stored(struct stream_results *results);
 
-/* Many are not published yet: no line should be taken in before caught_up(). */
-bool stream_results_are_behind(struct stream_results *results);
+/* Too many results are unpublished: no line should be read before caught_up(). */
+bool stream_results_are_full(struct stream_results *results);
 
 /*
  * Publishes what was released, as long as the server takes it, and ends the thread. What is left is

@@ -24,7 +24,7 @@ static int check_name(const struct option_list *vats, size_t index, struct error
                          name);
     for (size_t i = 0; i < index; i++)
         if (strcmp(vats->items[i], name) == 0)
-            return error_set(error, ERROR_USAGE, "there are two vats called '%s'", name);
+            return error_set(error, ERROR_USAGE, "two vats are named '%s'", name);
     return 0;
 }
 
@@ -38,7 +38,7 @@ static int keep_contract(struct store *store, const char *path, struct contract_
                             (struct iovec){contract->bundle.data, contract->bundle.length}, error);
 }
 
-static void tell_kept(const char *vat, const char *option, int64_t given, int64_t kept)
+static void log_kept(const char *vat, const char *option, int64_t given, int64_t kept)
 {
     if (given != kept)
         log_line("vat %s: %s %" PRId64 " is ignored; the vat keeps %" PRId64 "%s", vat, option,
@@ -51,8 +51,8 @@ static int64_t or_default(int64_t limit, int64_t by_default)
 }
 
 /* A vat that is in the store keeps its limits; the options do not change them. */
-static int tell_kept_limits(const struct run_options *options, struct kernel *kernel, int64_t vat,
-                            struct error *error)
+static int log_kept_limits(const struct run_options *options, struct kernel *kernel, int64_t vat,
+                           struct error *error)
 {
     struct kernel_vat kept;
     bool lives;
@@ -62,33 +62,33 @@ static int tell_kept_limits(const struct run_options *options, struct kernel *ke
     if (!lives)
         return 0;
     if (options->compute_given)
-        tell_kept(kept.name, "--compute-limit", options->compute_limit, kept.limits.compute);
+        log_kept(kept.name, "--compute-limit", options->compute_limit, kept.limits.compute);
     if (options->instructions_given)
-        tell_kept(kept.name, "--max-instructions", (int64_t)options->instruction_limit,
-                  or_default(kept.limits.instructions, kept.limits.counted_instructions));
+        log_kept(kept.name, "--max-instructions", (int64_t)options->instruction_limit,
+                 or_default(kept.limits.instructions, kept.limits.counted_instructions));
     if (options->cost_given)
-        tell_kept(kept.name, "--max-cost", (int64_t)options->cost_limit,
-                  or_default(kept.limits.cost, kept.limits.metered_cost));
+        log_kept(kept.name, "--max-cost", (int64_t)options->cost_limit,
+                 or_default(kept.limits.cost, kept.limits.metered_cost));
     if (options->heap_limit > 0)
-        tell_kept(kept.name, "--max-heap", options->heap_limit, kept.limits.heap_bytes);
+        log_kept(kept.name, "--max-heap", options->heap_limit, kept.limits.heap_bytes);
     if (options->syscall_limit > 0)
-        tell_kept(kept.name, "--max-syscalls", (int64_t)options->syscall_limit,
-                  kept.limits.syscalls);
+        log_kept(kept.name, "--max-syscalls", (int64_t)options->syscall_limit,
+                 kept.limits.syscalls);
     if (options->store_limit > 0)
-        tell_kept(kept.name, "--max-store-bytes", options->store_limit, kept.limits.store_bytes);
+        log_kept(kept.name, "--max-store-bytes", options->store_limit, kept.limits.store_bytes);
     if (options->message_limit > 0)
-        tell_kept(kept.name, "--max-message-bytes", options->message_limit,
-                  kept.limits.message_bytes);
+        log_kept(kept.name, "--max-message-bytes", options->message_limit,
+                 kept.limits.message_bytes);
     if (options->transfer_given)
-        tell_kept(kept.name, "--max-transfer-bytes", options->transfer_limit,
-                  kept.limits.transfer_bytes);
+        log_kept(kept.name, "--max-transfer-bytes", options->transfer_limit,
+                 kept.limits.transfer_bytes);
     kernel_vat_free(&kept);
     return 0;
 }
 
-/* What a contract of NEAR's accounts is told when it starts. */
-static int tell_identity(const struct run_options *options, struct kernel_vat_setup *setup,
-                         struct buf *parameters, struct error *error)
+/* The accounts that a NEAR contract gets when it starts. */
+static int put_identity(const struct run_options *options, struct kernel_vat_setup *setup,
+                        struct buf *parameters, struct error *error)
 {
     buf_printf(parameters, "{\"account\":\"%s\",\"accounts\":\"$0\",\"protocol\":\"%" PRIu64 "\"}",
                setup->name, options->near_protocol);
@@ -112,11 +112,11 @@ static int add_contract(const struct run_options *options, struct store *store,
     setup.brings_limit = contract.is_wasm && !options->compute_given;
     setup.runtime = contract.is_plain ? KERNEL_VAT_PLAIN : KERNEL_VAT_LIVESLOTS;
     if (result == 0 && (contract.is_wasm || contract.is_native))
-        result = tell_identity(options, &setup, &parameters, error);
+        result = put_identity(options, &setup, &parameters, error);
     if (result == 0)
         result = kernel_provide_vat(kernel, &setup, &vat, error);
     if (result == 0)
-        result = tell_kept_limits(options, kernel, vat, error);
+        result = log_kept_limits(options, kernel, vat, error);
     buf_free(&parameters);
     buf_free(&contract.bundle);
     return result;
@@ -161,8 +161,7 @@ static void take_new_name(void *context, const char *name)
     similar_try(&stored->similar, name);
 }
 
-/* In a store with other vats, a name that it does not know is taken for a typo: the vat that it
- * would make would be there for good. */
+/* In a store with other vats, an unknown name is a typo: its vat would stay in the store. */
 static int check_known(struct store *store, struct kernel *kernel, const char *name,
                        struct error *error)
 {

@@ -7,14 +7,9 @@
 
 #include "base/error.h"
 
-/*
- * SIGINT, SIGTERM and SIGHUP, which end a run in its event loop. Should the loop not come to
- * that, because a pipe to somebody who does not read is full or another program has the store
- * locked, then after half a second calls that wait fail with EINTR (io_abandon_waits()), and go
- * on failing: so the signal is heard in any case.
- *
- * There is one at a time, since a signal's handler can be given nothing.
- */
+/* SIGINT, SIGTERM and SIGHUP, which end a run in its event loop. If the loop is blocked, by a full
+ * pipe or a locked store, calls that wait fail with EINTR after half a second (io_abandon_waits()),
+ * and keep failing. A process has one, since a signal's handler gets no context. */
 struct stop_signals {
     uv_poll_t poll;
     int fd; /* of an event; valid while it is open */
@@ -23,13 +18,13 @@ struct stop_signals {
     void *context; /* the caller's */
 };
 
-/* From now on the first of the signals calls `came` from the loop. -1 with ERROR_SYSTEM. */
+/* Calls `came` from the loop for the first of the signals. -1 with ERROR_SYSTEM. */
 int stop_signals_open(struct stop_signals *signals, uv_loop_t *loop, struct error *error);
 
 /* The first that came, also before the loop has noticed; 0: none. */
 int stop_signals_number(void);
 
-/* From now on nobody is called, but calls that wait still fail. Does nothing if it is not open. */
+/* Calls `came` no longer; calls that wait still fail. Does nothing if it is not open. */
 void stop_signals_close(struct stop_signals *signals);
 
 #endif

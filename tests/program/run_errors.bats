@@ -203,7 +203,7 @@ EOF
 
 @test "a vat that nobody named" {
     gaspipe_run --vat "$token" - < <(echo '{"vat":"bank","method":"x"}')
-    assert_bad_input 3 'stdin:1: there is no vat "bank"' '--vat bank=FILE'
+    assert_bad_input 3 'stdin:1: no vat "bank"' '--vat bank=FILE'
 }
 
 @test "a method that is not there fails its delivery, and the run goes on" {

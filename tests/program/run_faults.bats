@@ -186,7 +186,7 @@ spinning() {
     assert_equal "$(sqlite3 store/gaspipe.sqlite 'SELECT value FROM vatstore')" before
 }
 
-@test "a worker that is killed while it waits comes back when it is delivered to" {
+@test "a worker that is killed while it waits restarts at the next delivery" {
     mkfifo in
     "$BUILD/gaspipe" run --json --counter none --slog slog --snapshot-interval 0 \
         --vat spin=spin.js in > out 2> err &
@@ -202,7 +202,7 @@ spinning() {
     wait "$gaspipe" || status=$?
     assert_status 0
     assert_equal "$(jq -c 'select(.deliveryNum == 3) | .result' out)" '"before"'
-    grep -q 'killed by signal 9 (Killed); the vat comes back' err || fail "$(cat err)"
+    grep -q 'killed by signal 9 (Killed); the vat restarts' err || fail "$(cat err)"
     assert_equal "$(jq -c 'select(.type == "deliver" and .replay) | [.vatID, .deliveryNum]' slog)" \
         $'["v1",1]\n["v1",2]'
 }

@@ -272,7 +272,7 @@ ticks_of() {
     # With a slog, which records when workers end, there is one job, and a message
     # says so.
     jobs_run 3 logged --max-workers 2
-    grep -qF 'one job, not 3' logged/err
+    grep -qF 'running one job, not 3' logged/err
     ! grep -qF 'one job' err.3 || fail "without a slog there are three"
     assert_equal "$(overlaps logged)" 0 "deliveries that overlap"
     diff printed.1 <(printed logged) || fail "results differ"

@@ -157,7 +157,7 @@ assert_as_from_file() {
 3 fulfilled "5"
 4 rejected "refused
 6 fulfilled "5"'
-    grep -q "$stream: messages 5 to 5 are not in the stream any more" err
+    grep -q "$stream: messages 5 to 5 are no longer in the stream" err
     [[ $(cat err) == *"$stream:1: refused: not JSON"*'ended by signal 15'* ]]
 }
 

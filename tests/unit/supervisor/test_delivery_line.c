@@ -213,7 +213,7 @@ static void what_is_no_delivery_is_refused_with_what_would_be_right(void **state
         {"{\"vat\":\"a\",\"deliver\":[\"message\",\"o-9\",{\"methargs\":{\"body\":\"\","
          "\"slots\":[]},\"result\":null}]}",
          "\"deliver\" must be"},
-        {"{\"vat\":\"a\",\"method\":\"x\",\"deliver\":[]}", "stands beside \"vat\" alone"},
+        {"{\"vat\":\"a\",\"method\":\"x\",\"deliver\":[]}", "allows no member but \"vat\""},
     };
 
     (void)state;
