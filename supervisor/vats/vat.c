@@ -34,7 +34,7 @@ static void on_vat_bad_frame(void *context, const struct error *error)
 {
     struct vat *vat = context;
 
-    vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker's frames are broken: %s", error->text);
+    vat_reason_worker(&vat->reason, "its worker's frames are broken: %s", error->text);
     vat_handle_event(vat, VAT_EVENT_BAD);
 }
 
@@ -274,11 +274,11 @@ static enum vat_event start_worker(struct vat *vat, const struct vat_input *inpu
 static enum vat_event kill_worker(struct vat *vat, const struct vat_input *input)
 {
     if (input->event == VAT_EVENT_FAILED)
-        vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker threw an exception: %.*s",
-                       (int)input->frame->payload.iov_len,
-                       (const char *)input->frame->payload.iov_base);
+        vat_reason_worker(&vat->reason, "its worker threw an exception: %.*s",
+                          (int)input->frame->payload.iov_len,
+                          (const char *)input->frame->payload.iov_base);
     else
-        vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker sent a frame out of turn");
+        vat_reason_worker(&vat->reason, "its worker sent a frame out of turn");
     vat_timer_stop(&vat->timer);
     worker_process_kill(vat->process);
     return VAT_EVENT_NONE;
@@ -314,7 +314,10 @@ static enum vat_event reap(struct vat *vat, const struct vat_input *input)
     const enum error_kind blame = worker_exit_describe(input->exit_status, input->signal_number,
                                                        vat->stderr_line, ended, sizeof ended);
 
-    vat_reason_set(&vat->reason, blame, "%s", ended);
+    if (blame == ERROR_SYSTEM && input->signal_number == 0)
+        vat_reason_worker(&vat->reason, "%s", ended);
+    else
+        vat_reason_set(&vat->reason, blame, "%s", ended);
     if (worker_exit_is_crash(input->signal_number))
         vat->reason.cause = VAT_CAUSE_CRASH;
     else if (worker_exit_is_memory(input->exit_status, input->signal_number))

@@ -150,7 +150,7 @@ void vat_frame_read(struct vat_frame *frame, enum vat_state state, struct iovec 
         frame->payload = (struct iovec){(char *)bytes.iov_base + 1, bytes.iov_len - 1};
     }
     if (frame->event == VAT_EVENT_BAD)
-        vat_reason_set(reason, ERROR_SYSTEM, "its worker sent a frame that is not a reply");
+        vat_reason_worker(reason, "its worker sent a frame that is not a reply");
     else if (frame->event == VAT_EVENT_DONE)
         result = read_done(frame, state, reason, &error);
     else if (frame->event == VAT_EVENT_STOPPED)
@@ -161,7 +161,7 @@ void vat_frame_read(struct vat_frame *frame, enum vat_state state, struct iovec 
         frame->event = frame->event == VAT_EVENT_REQUEST && state == VAT_DELIVERING
                            ? VAT_EVENT_REFUSED
                            : VAT_EVENT_BAD;
-        vat_reason_set(reason, ERROR_SYSTEM, "its worker's result cannot be read: %s", error.text);
+        vat_reason_worker(reason, "its worker's result cannot be read: %s", error.text);
     }
 }
 

@@ -177,6 +177,20 @@ vat_reason_set(struct vat_reason *reason, enum error_kind blame, const char *for
     va_end(args);
 }
 
+void __attribute__((format(printf, 2, 3)))
+vat_reason_worker(struct vat_reason *reason, const char *format, ...)
+{
+    va_list args;
+
+    if (reason->text[0] != '\0')
+        return;
+    reason->blame = ERROR_SYSTEM;
+    reason->cause = VAT_CAUSE_WORKER;
+    va_start(args, format);
+    vsnprintf(reason->text, sizeof reason->text, format, args);
+    va_end(args);
+}
+
 /* ---- what the loss of a worker means ---- */
 
 static enum vat_loss of_host(enum vat_cause cause)
@@ -184,6 +198,7 @@ static enum vat_loss of_host(enum vat_cause cause)
     switch (cause) {
     case VAT_CAUSE_TIME:
     case VAT_CAUSE_MEMORY:
+    case VAT_CAUSE_WORKER:
         return VAT_LOSS_SUSPECT;
     case VAT_CAUSE_CRASH:
         return VAT_LOSS_ONCE;
@@ -194,7 +209,8 @@ static enum vat_loss of_host(enum vat_cause cause)
     return VAT_LOSS_HOST;
 }
 
-/* No vat's code runs up to LOADING. What a vat with a past needs to start is its own. */
+/* No vat's code runs up to LOADING: a worker that ends by itself then is of no use to any vat. What
+ * a vat with a past needs to start is its own. */
 static enum vat_loss while_starting(enum vat_state state, const struct vat_reason *reason,
                                     bool has_past)
 {
@@ -203,7 +219,8 @@ static enum vat_loss while_starting(enum vat_state state, const struct vat_reaso
     if (reason->blame == ERROR_DELIVERY)
         return has_past ? VAT_LOSS_HOPELESS : VAT_LOSS_ENDS_VAT;
     if (!has_past)
-        return state == VAT_LOADING ? of_host(reason->cause) : VAT_LOSS_HOST;
+        return state == VAT_LOADING && reason->cause != VAT_CAUSE_WORKER ? of_host(reason->cause)
+                                                                         : VAT_LOSS_HOST;
     if (reason->cause == VAT_CAUSE_TIME)
         return VAT_LOSS_ONCE;
     return reason->cause == VAT_CAUSE_OTHER ? VAT_LOSS_SUSPECT : of_host(reason->cause);

@@ -99,6 +99,7 @@ enum vat_cause {
     VAT_CAUSE_TIME,       /* it took too long */
     VAT_CAUSE_MEMORY,     /* the host gave it no memory */
     VAT_CAUSE_CRASH,      /* a signal that a program's own fault raises */
+    VAT_CAUSE_WORKER,     /* it ended by itself, or sent what answers nothing */
     VAT_CAUSE_NO_PROCESS, /* the host could not start one */
 };
 
@@ -111,6 +112,10 @@ struct vat_reason {
 /* Notes a reason, unless there is one: the first caused the others. */
 void vat_reason_set(struct vat_reason *reason, enum error_kind blame, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Likewise, with ERROR_SYSTEM and VAT_CAUSE_WORKER. */
+void vat_reason_worker(struct vat_reason *reason, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* ---- what the loss of a worker means ---- */
 

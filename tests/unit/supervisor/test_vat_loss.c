@@ -15,11 +15,11 @@ static const struct {
 } expected[VAT_STATES] = {
 #define ALL(loss)                                                                                  \
     {                                                                                              \
-        loss, loss, loss, loss, loss                                                               \
+        loss, loss, loss, loss, loss, loss                                                         \
     }
-#define BY_CAUSE(other)                                                                            \
+#define BY_CAUSE(own)                                                                              \
     {                                                                                              \
-        other, VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_HOST                    \
+        VAT_LOSS_HOST, VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, own, VAT_LOSS_HOST       \
     }
 #define ALWAYS(loss)                                                                               \
     {                                                                                              \
@@ -27,7 +27,8 @@ static const struct {
     }
 #define RESTORING                                                                                  \
     {                                                                                              \
-        VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_HOST            \
+        VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT,        \
+            VAT_LOSS_HOST                                                                          \
     }
 #define STARTING(fresh)                                                                            \
     {                                                                                              \
@@ -40,15 +41,16 @@ static const struct {
     [VAT_LOADING] = STARTING(BY_CAUSE(VAT_LOSS_HOST)),
     [VAT_CATCHING_UP] = STARTING(ALL(VAT_LOSS_HOST)),
     [VAT_IDLE] = ALWAYS(VAT_LOSS_IDLE),
-    [VAT_DELIVERING] = {{BY_CAUSE(VAT_LOSS_HOST), BY_CAUSE(VAT_LOSS_HOST)},
+    [VAT_DELIVERING] = {{BY_CAUSE(VAT_LOSS_SUSPECT), BY_CAUSE(VAT_LOSS_SUSPECT)},
                         {VAT_LOSS_ENDS_VAT, VAT_LOSS_ENDS_VAT},
                         {VAT_LOSS_HOST, VAT_LOSS_HOST}},
-    [VAT_STOPPING] = {{BY_CAUSE(VAT_LOSS_HOST), BY_CAUSE(VAT_LOSS_HOST)},
+    [VAT_STOPPING] = {{BY_CAUSE(VAT_LOSS_SUSPECT), BY_CAUSE(VAT_LOSS_SUSPECT)},
                       {VAT_LOSS_ENDS_VAT, VAT_LOSS_ENDS_VAT},
                       {VAT_LOSS_HOST, VAT_LOSS_HOST}},
 #define SAVING                                                                                     \
     {                                                                                              \
-        VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT         \
+        VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT,        \
+            VAT_LOSS_SUSPECT                                                                       \
     }
     [VAT_SNAPSHOTTING] = {{SAVING, SAVING},
                           {VAT_LOSS_ONCE, VAT_LOSS_ONCE},
