@@ -6,7 +6,81 @@
 
 #include "base/json/json_nodes.h"
 #include "base/json/json_value.h"
-#include "proto/plain_syscall.h"
+
+/*
+ * The syscalls that a vat makes most are those of its vatstore. As JSON.stringify() writes them,
+ * with nothing but printable ASCII without escapes, they are read in place, without a tree:
+ * ["syscall",["vatstoreSet","key","value"]]. The syscall's texts point into the JSON.
+ * False: something else, which only the parser can judge; *syscall is then unchanged.
+ */
+static const char before_syscall[] = "[\"syscall\",";
+
+static const struct {
+    const char *opening; /* with the quote that ends its word */
+    struct vat_syscall syscall;
+    bool has_value;
+} plain_shapes[] = {
+    {"[\"vatstoreGet\"", {.kind = VAT_SYSCALL_STORE_GET, .name = "vatstoreGet"}, false},
+    {"[\"vatstoreSet\"", {.kind = VAT_SYSCALL_STORE_SET, .name = "vatstoreSet"}, true},
+    {"[\"vatstoreDelete\"", {.kind = VAT_SYSCALL_STORE_DELETE, .name = "vatstoreDelete"}, false},
+    {"[\"vatstoreGetNextKey\"",
+     {.kind = VAT_SYSCALL_STORE_NEXT_KEY, .name = "vatstoreGetNextKey"},
+     false},
+};
+
+/* Passes over the word at *at. */
+static bool skip_word(const char **at, const char *end, const char *word)
+{
+    const size_t length = strlen(word);
+
+    if ((size_t)(end - *at) < length || memcmp(*at, word, length) != 0)
+        return false;
+    *at += length;
+    return true;
+}
+
+/* A comma and a string without escapes. */
+static bool take_plain_text(const char **at, const char *end, struct vat_text *text)
+{
+    const char *bytes;
+
+    if (!skip_word(at, end, ",\""))
+        return false;
+    for (bytes = *at; *at < end && **at != '"'; (*at)++)
+        if (**at < ' ' || **at > '~' || **at == '\\')
+            return false;
+    *text = (struct vat_text){bytes, (size_t)(*at - bytes)};
+    return skip_word(at, end, "\"");
+}
+
+static bool take_shape(struct vat_syscall *syscall, size_t shape, const char *at, const char *end)
+{
+    const char *bytes = at;
+    struct vat_syscall taken = plain_shapes[shape].syscall;
+
+    if (!skip_word(&at, end, plain_shapes[shape].opening) ||
+        !take_plain_text(&at, end, &taken.key) ||
+        (plain_shapes[shape].has_value && !take_plain_text(&at, end, &taken.value)) ||
+        !skip_word(&at, end, "]"))
+        return false;
+    taken.text = (struct vat_text){bytes, (size_t)(at - bytes)};
+    if (!skip_word(&at, end, "]") || at != end)
+        return false;
+    *syscall = taken;
+    return true;
+}
+
+static bool read_plain_syscall(struct vat_syscall *syscall, const char *json, size_t length)
+{
+    const char *at = json, *end = json + length;
+
+    if (!skip_word(&at, end, before_syscall))
+        return false;
+    for (size_t shape = 0; shape < sizeof plain_shapes / sizeof *plain_shapes; shape++)
+        if (take_shape(syscall, shape, at, end))
+            return true;
+    return false;
+}
 
 static void append_text(struct buf *buf, const char *string)
 {
@@ -235,7 +309,7 @@ int vat_request_parse(struct vat_request *request, const char *json, size_t leng
     int result;
 
     memset(request, 0, sizeof *request);
-    if (plain_syscall_read(&request->syscall, json, length)) {
+    if (read_plain_syscall(&request->syscall, json, length)) {
         request->kind = VAT_REQUEST_SYSCALL;
         return 0;
     }
@@ -349,4 +423,51 @@ void vat_reply_free(struct vat_reply *reply)
 {
     json_decref(reply->message);
     memset(reply, 0, sizeof *reply);
+}
+
+/* What npm @agoric/xsnap 0.15.0 calls its meter. */
+#define METER_TYPE "xs-meter-36"
+
+/* Without the profile, which has files of its own. */
+static void encode_meter(struct buf *dr, const struct meter *meter)
+{
+    struct meter plain = *meter;
+
+    plain.profile = (struct iovec){0};
+    meter_encode(dr, &plain);
+}
+
+static void put_meter(struct buf *dr, const struct meter *meter)
+{
+    size_t start;
+
+    buf_append_string(dr, "{\"meterType\":\"" METER_TYPE "\",");
+    if (meter->text.iov_len > 0) {
+        buf_append(dr, (char *)meter->text.iov_base + 1, meter->text.iov_len - 1);
+        return;
+    }
+    start = dr->length;
+    encode_meter(dr, meter);
+    /* The record without its opening brace. */
+    if (buf_failed(dr))
+        return;
+    memmove(dr->data + start, dr->data + start + 1, dr->length - start - 1);
+    dr->length--;
+}
+
+void delivery_result_put(struct buf *dr, const char *problem, const char *value,
+                         const struct meter *meter)
+{
+    if (problem == NULL) {
+        buf_printf(dr, "[\"ok\",%s,", value != NULL ? value : "null");
+    } else {
+        buf_append_string(dr, "[\"error\",");
+        json_value_write_string(dr, problem, strlen(problem));
+        buf_append_byte(dr, ',');
+    }
+    if (meter == NULL)
+        buf_append_string(dr, "null");
+    else
+        put_meter(dr, meter);
+    buf_append_byte(dr, ']');
 }

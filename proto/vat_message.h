@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "proto/meter.h"
 
 /*
  * The JSON inside `?` and `/` frames, as SwingSet's manager and its xsnap
@@ -117,5 +118,13 @@ void vat_reply_free(struct vat_reply *reply);
 
 /* Whether it is {"body": string, "slots": [string, ...]}. */
 bool vat_message_is_capdata(const json_t *value);
+
+/*
+ * Appends what the slog's deliver-result lines have as `dr`: ["ok",VALUE,METER], where
+ * the value is JSON or, when NULL, null; ["error",WORDS,METER] where there is a
+ * problem; METER null where the worker died (`meter` is NULL).
+ */
+void delivery_result_put(struct buf *dr, const char *problem, const char *value,
+                         const struct meter *meter);
 
 #endif

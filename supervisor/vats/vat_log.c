@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/delivery_result.h"
+#include "proto/vat_message.h"
 
 static struct slog_writer *log_writer(const struct vat_log *log)
 {
