@@ -14,7 +14,7 @@
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/limits.h"
-#include "kernel/records/refcount.h"
+#include "kernel/records/reference.h"
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"
 

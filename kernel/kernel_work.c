@@ -9,7 +9,6 @@
 #include "kernel/records/capdata.h"
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"
-#include "kernel/records/refcount.h"
 #include "kernel/records/reference.h"
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/output/spool.h"
 #include "kernel/kernel.h"
-#include "kernel/records/json_memo.h"
+#include "kernel/records/keys.h"
 #include "kernel/records/reference.h"
 
 /* What the kernel holds in memory: the crank under way, and the second kernel of predict.c. */

@@ -8,7 +8,6 @@
 #include "kernel/graph/object.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
-#include "kernel/records/refcount.h"
 #include "kernel/records/reference.h"
 #include "kernel/state.h"
 

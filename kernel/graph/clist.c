@@ -8,7 +8,7 @@
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
 #include "kernel/records/keys.h"
-#include "kernel/records/refcount.h"
+#include "kernel/records/reference.h"
 #include "kernel/state.h"
 
 /* The name of an entry by either of its references. */

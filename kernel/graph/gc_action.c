@@ -8,7 +8,6 @@
 
 #include "kernel/graph/clist.h"
 #include "kernel/records/keys.h"
-#include "kernel/records/refcount.h"
 #include "kernel/records/reference.h"
 #include "kernel/state.h"
 

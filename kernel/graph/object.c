@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "kernel/records/keys.h"
-#include "kernel/records/refcount.h"
 #include "kernel/records/reference.h"
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"

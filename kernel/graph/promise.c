@@ -9,7 +9,6 @@
 #include "kernel/graph/queue.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
-#include "kernel/records/refcount.h"
 #include "kernel/records/reference.h"
 #include "kernel/state.h"
 

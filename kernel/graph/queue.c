@@ -5,7 +5,7 @@
 
 #include "base/text/format.h"
 #include "kernel/records/keys.h"
-#include "kernel/records/refcount.h"
+#include "kernel/records/reference.h"
 #include "kernel/state.h"
 
 static const char *const names[] = {

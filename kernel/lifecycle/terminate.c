@@ -14,7 +14,6 @@
 #include "kernel/graph/retire.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
-#include "kernel/records/refcount.h"
 #include "kernel/records/reference.h"
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"

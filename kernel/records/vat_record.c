@@ -7,7 +7,6 @@
 #include "base/text/format.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/limits.h"
-#include "kernel/records/refcount.h"
 #include "kernel/records/reference.h"
 #include "kernel/state.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/records/json_memo.h"
+#include "kernel/records/keys.h"
 
 static struct buf text_of(const char *text)
 {
