@@ -5,12 +5,9 @@
 #include <string.h>
 
 #include "kernel/deliver.h"
-#include "kernel/graph/collect.h"
-#include "kernel/graph/gc_action.h"
-#include "kernel/graph/held.h"
+#include "kernel/graph/gc.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
-#include "kernel/graph/route.h"
 #include "kernel/lifecycle/operate.h"
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"

@@ -7,7 +7,6 @@
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
-#include "kernel/graph/route.h"
 #include "kernel/lifecycle/dynamic_vat.h"
 #include "kernel/lifecycle/operate.h"
 #include "kernel/lifecycle/terminate.h"

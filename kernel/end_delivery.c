@@ -5,7 +5,7 @@
 
 #include "kernel/crank.h"
 #include "kernel/deliver.h"
-#include "kernel/graph/collect.h"
+#include "kernel/graph/gc.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
 #include "kernel/lifecycle/dynamic_vat.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernel/deliver.h"
-#include "kernel/graph/collect.h"
+#include "kernel/graph/gc.h"
 #include "kernel/graph/queue.h"
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"

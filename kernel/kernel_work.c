@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernel/graph/collect.h"
+#include "kernel/graph/gc.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
 #include "kernel/records/capdata.h"

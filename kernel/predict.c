@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "kernel/deliver.h"
-#include "kernel/graph/collect.h"
-#include "kernel/graph/gc_action.h"
-#include "kernel/graph/held.h"
+#include "kernel/graph/gc.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/queue.h"
 #include "kernel/kernel.h"

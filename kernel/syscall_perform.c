@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json/json_value.h"
 #include "kernel/devices/device_call.h"
+#include "kernel/graph/gc.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
-#include "kernel/graph/retire.h"
 #include "kernel/state.h"
 #include "kernel/syscall.h"
 #include "store/store.h"

@@ -74,4 +74,22 @@ int promise_count_waiting(struct kernel *kernel, int64_t *count, struct error *e
 int promise_all_decided_by(struct kernel *kernel, int64_t vat, struct reference_set *kpids,
                            struct error *error);
 
+/* Where a message goes. */
+
+enum route {
+    ROUTE_VAT,     /* to an object of a vat that lives */
+    ROUTE_PROMISE, /* it waits for the promise */
+    ROUTE_NOWHERE, /* its result was rejected */
+};
+
+struct routed {
+    enum route route;
+    int64_t vat;
+    char target[KERNEL_REF_SIZE]; /* the object where the target was a promise for it */
+};
+
+/* `send` is a queue's item. No count changes. */
+int route_send(struct kernel *kernel, const json_t *send, struct routed *routed,
+               struct error *error);
+
 #endif

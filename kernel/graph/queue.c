@@ -2,8 +2,11 @@
 #include "kernel/graph/queue.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/text/format.h"
+#include "kernel/graph/object.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/reference.h"
 #include "kernel/state.h"
@@ -189,4 +192,216 @@ int queue_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct er
         return -1;
     return add_new(kernel, json_pack("{s:s,s:s,s:s}", "type", "notify", "vatID", id, "kpid", kpid),
                    error);
+}
+
+static const char list_key[] = "kernel.quarantined";
+
+struct ends {
+    int64_t head, tail;
+};
+
+static const char *vat_name(char name[32], int64_t vat)
+{
+    snprintf(name, 32, "v%" PRId64, vat);
+    return name;
+}
+
+static const char *vat_key(char key[KEYS_NAME_SIZE], int64_t vat, const char *name)
+{
+    return keys_name(key, "v%" PRId64 ".%s", vat, name);
+}
+
+static const char *item_key(char key[KEYS_NAME_SIZE], int64_t vat, int64_t number)
+{
+    return keys_name(key, "v%" PRId64 ".held.%" PRId64, vat, number);
+}
+
+/* Whether there is a list. */
+static int any_held(struct kernel *kernel, bool *any, struct error *error)
+{
+    *any = false;
+    if (kernel->no_vat_held)
+        return 0;
+    if (keys_has(kernel, list_key, any, error) != 0)
+        return -1;
+    kernel->no_vat_held = !*any;
+    return 0;
+}
+
+int held_is(struct kernel *kernel, int64_t vat, bool *is, struct error *error)
+{
+    char name[32];
+
+    if (any_held(kernel, is, error) != 0)
+        return -1;
+    return *is ? keys_has_text(kernel, list_key, vat_name(name, vat), is, error) : 0;
+}
+
+int held_reason(struct kernel *kernel, int64_t vat, bool *is, struct buf *reason,
+                struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+
+    if (held_is(kernel, vat, is, error) != 0)
+        return -1;
+    return *is ? keys_require(kernel, vat_key(key, vat, "quarantine"), reason, error) : 0;
+}
+
+/* ---- the items ---- */
+
+static int get_ends(struct kernel *kernel, int64_t vat, struct ends *ends, struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    int64_t numbers[2];
+
+    if (keys_require(kernel, vat_key(key, vat, "held"), &kernel->value, error) != 0)
+        return -1;
+    if (!keys_read_numbers(buf_string(&kernel->value), numbers, 2) || numbers[1] < numbers[0])
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a queue", key);
+    *ends = (struct ends){.head = numbers[0], .tail = numbers[1]};
+    return 0;
+}
+
+static int set_ends(struct kernel *kernel, int64_t vat, struct ends ends, struct error *error)
+{
+    char key[KEYS_NAME_SIZE], text[64];
+
+    snprintf(text, sizeof text, "[%" PRId64 ",%" PRId64 "]", ends.head, ends.tail);
+    return keys_set(kernel, vat_key(key, vat, "held"), text, error);
+}
+
+int held_begin(struct kernel *kernel, int64_t vat, const char *reason, struct error *error)
+{
+    char key[KEYS_NAME_SIZE], name[32];
+    bool exists;
+
+    if (held_is(kernel, vat, &exists, error) != 0)
+        return -1;
+    if (exists)
+        return keys_set(kernel, vat_key(key, vat, "quarantine"), reason, error);
+    kernel->no_vat_held = false;
+    if (keys_has(kernel, list_key, &exists, error) != 0 ||
+        (!exists && keys_set(kernel, list_key, "[]", error) != 0) ||
+        keys_append_text(kernel, list_key, vat_name(name, vat), error) != 0 ||
+        keys_set(kernel, vat_key(key, vat, "quarantine"), reason, error) != 0)
+        return -1;
+    return set_ends(kernel, vat, (struct ends){1, 1}, error);
+}
+
+int held_vat_of(struct kernel *kernel, const json_t *item, int64_t *vat, struct error *error)
+{
+    const char *target = json_string_value(json_object_get(item, "target"));
+    const char *vat_id = json_string_value(json_object_get(item, "vatID"));
+    bool is;
+
+    *vat = 0;
+    if (any_held(kernel, &is, error) != 0)
+        return -1;
+    if (!is)
+        return 0;
+    if (vat_id != NULL && !reference_read_number(vat_id, 'v', vat))
+        *vat = 0;
+    if (target != NULL && reference_kref_kind(target) == REFERENCE_OBJECT &&
+        object_living_owner(kernel, target, vat, error) != 0)
+        return -1;
+    if (*vat != 0 && held_is(kernel, *vat, &is, error) != 0)
+        return -1;
+    if (!is)
+        *vat = 0;
+    return 0;
+}
+
+int held_add(struct kernel *kernel, int64_t vat, const json_t *item, struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    struct ends ends;
+
+    if (get_ends(kernel, vat, &ends, error) != 0 ||
+        keys_set_json(kernel, item_key(key, vat, ends.tail), item, error) != 0)
+        return -1;
+    ends.tail++;
+    return set_ends(kernel, vat, ends, error);
+}
+
+int held_look(struct kernel *kernel, int64_t vat, json_t **item, struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    struct ends ends;
+
+    *item = NULL;
+    if (get_ends(kernel, vat, &ends, error) != 0)
+        return -1;
+    return ends.head < ends.tail ? keys_get_json(kernel, item_key(key, vat, ends.head), item, error)
+                                 : 0;
+}
+
+int held_take(struct kernel *kernel, int64_t vat, json_t **item, struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    struct ends ends;
+
+    if (held_look(kernel, vat, item, error) != 0)
+        return -1;
+    if (*item == NULL)
+        return 0;
+    if (get_ends(kernel, vat, &ends, error) == 0 &&
+        keys_delete(kernel, item_key(key, vat, ends.head), error) == 0) {
+        ends.head++;
+        if (set_ends(kernel, vat, ends, error) == 0)
+            return 0;
+    }
+    json_decref(*item);
+    *item = NULL;
+    return -1;
+}
+
+/* ---- the end of a quarantine ---- */
+
+/* The last item first, since each goes to the front. */
+static int give_back(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    struct ends ends;
+    int result = get_ends(kernel, vat, &ends, error);
+
+    while (result == 0 && ends.tail > ends.head) {
+        json_t *item;
+
+        ends.tail--;
+        item_key(key, vat, ends.tail);
+        result = keys_get_json(kernel, key, &item, error);
+        if (result != 0)
+            break;
+        result = queue_put_first(kernel, QUEUE_RUN, item, error);
+        json_decref(item);
+        if (result == 0)
+            result = keys_delete(kernel, key, error);
+    }
+    return result;
+}
+
+static int forget_list_if_empty(struct kernel *kernel, struct error *error)
+{
+    bool empty;
+
+    if (keys_is(kernel, list_key, "[]", &empty, error) != 0)
+        return -1;
+    return empty ? keys_delete(kernel, list_key, error) : 0;
+}
+
+int held_release(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    char key[KEYS_NAME_SIZE], name[32];
+    bool is;
+
+    if (held_is(kernel, vat, &is, error) != 0)
+        return -1;
+    if (!is)
+        return 0;
+    if (give_back(kernel, vat, error) != 0 ||
+        keys_delete(kernel, vat_key(key, vat, "held"), error) != 0 ||
+        keys_delete(kernel, vat_key(key, vat, "quarantine"), error) != 0 ||
+        keys_remove_text(kernel, list_key, vat_name(name, vat), &is, error) != 0)
+        return -1;
+    return forget_list_if_empty(kernel, error);
 }

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "kernel/graph/clist.h"
+#include "kernel/graph/gc.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
-#include "kernel/graph/retire.h"
 #include "kernel/lifecycle/terminate.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernel/graph/held.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
 #include "kernel/lifecycle/dynamic_vat.h"

@@ -7,11 +7,10 @@
 
 #include "base/array.h"
 #include "kernel/graph/clist.h"
-#include "kernel/graph/held.h"
+#include "kernel/graph/gc.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
-#include "kernel/graph/retire.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/reference.h"
