@@ -8,13 +8,16 @@
 #include "kernel/graph/gc.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
+#include "kernel/lifecycle/dynamic_vat.h"
 #include "kernel/lifecycle/operate.h"
+#include "kernel/lifecycle/terminate.h"
+#include "kernel/records/capdata.h"
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"
+#include "kernel/records/limits.h"
 #include "kernel/records/reference.h"
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"
-#include "kernel/work_item.h"
 #include "store/store.h"
 
 static int set_savepoint(struct kernel *kernel, struct error *error)
@@ -275,4 +278,318 @@ int kernel_next(struct kernel *kernel, struct kernel_step *step, struct error *e
     if (begin_crank(kernel, routing, error) != 0)
         return -1;
     return routing ? route(kernel, step, error) : deliver(kernel, step, error);
+}
+
+/* How deliveries end, and what that means for their vats. */
+
+/* ---- judging one delivery ---- */
+
+/* The vat ends with a failure, and what it did is undone. */
+static int condemn(struct crank_results *results, const char *problem, struct error *error)
+{
+    results->undo = results->terminate = results->reject = true;
+    json_decref(results->info);
+    results->info = capdata_error(problem);
+    return results->info != NULL ? 0 : error_memory(error, "an outcome");
+}
+
+/* What an error that a plain vat answers with is to the message alone. */
+static bool spares_vat(const struct kernel *kernel)
+{
+    return kernel->crank.delivery.runtime == KERNEL_VAT_PLAIN &&
+           (kernel->crank.kind == CRANK_SEND || kernel->crank.kind == CRANK_NOTIFY);
+}
+
+/* Garbage and options are the kernel's own business, and bringOutYourDead runs no user code. */
+static bool uses_meter(const struct kernel *kernel)
+{
+    switch (kernel->crank.kind) {
+    case CRANK_SEND:
+    case CRANK_NOTIFY:
+    case CRANK_START_VAT:
+    case CRANK_CREATE_VAT:
+    case CRANK_UPGRADE_VAT:
+        return kernel->crank.delivery.view.metered;
+    default:
+        return false;
+    }
+}
+
+static int meter_suffices(struct kernel *kernel, int64_t compute, bool *suffices,
+                          struct error *error)
+{
+    struct vat_reading reading;
+    struct vat_meter meter;
+    bool found;
+    int result;
+
+    *suffices = true;
+    if (compute <= 0 || !uses_meter(kernel) || kernel->crank.delivery.is_reap)
+        return 0;
+    if (vat_record_read(kernel, kernel->crank.vat, &reading, error) != 0)
+        return -1;
+    result = vat_meter_get(kernel, reading.record.meter_id, &meter, &found, error);
+    vat_record_free(&reading);
+    if (result == 0 && found)
+        *suffices = meter.remaining == VAT_METER_UNLIMITED || meter.remaining >= compute;
+    return result;
+}
+
+/* exit(): with failure, what was done in this delivery is taken back. */
+static void take_exit(struct delivery_state *delivery, struct crank_results *results)
+{
+    results->terminate = true;
+    results->reject = results->undo = delivery->exit_failure;
+    json_decref(results->info);
+    results->info = delivery->exit_info;
+    delivery->exit_info = NULL;
+}
+
+/* What is worst comes first. */
+static int end_delivery_judge(struct kernel *kernel, const struct kernel_outcome *outcome,
+                              struct error *error)
+{
+    struct delivery_state *delivery = &kernel->crank.delivery;
+    struct crank_results *results = &kernel->crank.results;
+    const char *problem = outcome->problem != NULL ? outcome->problem : "it failed";
+    bool suffices;
+
+    if (outcome->compute > 0 && !delivery->is_before_snapshot)
+        results->compute += outcome->compute;
+    if (delivery->illegal.length > 0)
+        return condemn(results, buf_string(&delivery->illegal), error);
+    if (outcome->came == KERNEL_CAME_ERROR && spares_vat(kernel)) {
+        results->undo = results->rejects_message = true;
+        return 0;
+    }
+    if (outcome->came != KERNEL_CAME_OK)
+        return condemn(results, problem, error);
+    if (meter_suffices(kernel, outcome->compute, &suffices, error) != 0)
+        return -1;
+    if (!suffices)
+        return condemn(results, "meter underflow, vat terminated", error);
+    if (delivery->exit_info != NULL)
+        take_exit(delivery, results);
+    return 0;
+}
+
+/* ---- what stays of it ---- */
+
+static int advance(struct kernel *kernel, struct error *error)
+{
+    /* SwingSet's transcript has entries for writing and loading the snapshot. */
+    enum { PSEUDO_DELIVERIES = 2 };
+    const struct delivery_state *delivery = &kernel->crank.delivery;
+    struct vat_position position = {
+        .incarnation = delivery->view.incarnation,
+        .position = delivery->view.position + 1,
+        .delivery_num = delivery->view.delivery_num + 1 +
+                        (delivery->is_before_snapshot ? PSEUDO_DELIVERIES : 0),
+    };
+
+    return vat_record_set_position(kernel, delivery->view.vat, &position, error);
+}
+
+static int end_delivery_keep(struct kernel *kernel, const struct kernel_outcome *outcome,
+                             struct error *error)
+{
+    if (transcript_item_keep(kernel, outcome, error) != 0 || advance(kernel, error) != 0)
+        return -1;
+    return kernel->crank.delivery.is_reap ? reap_clear_dirt(kernel, kernel->crank.vat, error) : 0;
+}
+
+static bool has_stopped(const struct kernel *kernel, int64_t vat)
+{
+    for (size_t i = 0; i < kernel->crank.stopped_count; i++) {
+        if (kernel->crank.stopped[i] == vat)
+            return true;
+    }
+    return false;
+}
+
+/* Begins a further delivery of the crank, where there must be one. */
+static int go_on(struct kernel *kernel, const struct kernel_outcome *outcome, bool *again,
+                 struct error *error)
+{
+    const struct delivery_state *delivery = &kernel->crank.delivery;
+    bool upgrades = kernel->crank.kind == CRANK_UPGRADE_VAT;
+
+    *again = false;
+    if (kernel->crank.results.undo || has_stopped(kernel, kernel->crank.vat))
+        return 0;
+    if (upgrades && !delivery->is_upgrade_end && !kernel->crank.results.terminate) {
+        *again = true;
+        return deliver_upgraded(kernel, error);
+    }
+    if (!upgrades && outcome->snapshot_follows && !delivery->is_before_snapshot &&
+        delivery->runtime != KERNEL_VAT_PLAIN) {
+        *again = true;
+        return deliver_before_snapshot(kernel, error);
+    }
+    return 0;
+}
+
+/* ---- what comes of the crank ---- */
+
+/* The message was for a plain vat, which cannot do it: it is done with. */
+static int reject_message(struct kernel *kernel, const struct kernel_outcome *outcome,
+                          struct error *error)
+{
+    const json_t *message = json_object_get(kernel->crank.message, "msg");
+    const char *result = json_string_value(json_object_get(message, "result"));
+    const char *problem = outcome->problem != NULL ? outcome->problem : "it failed";
+
+    if (end_delivery_keep(kernel, outcome, error) != 0)
+        return -1;
+    if (kernel->crank.kind == CRANK_NOTIFY)
+        return refcount_decrement(kernel,
+                                  json_string_value(json_object_get(kernel->crank.message, "kpid")),
+                                  REFCOUNT_KERNEL, error);
+    if (result != NULL && promise_reject(kernel, result, problem, error) != 0)
+        return -1;
+    return queue_release_send(kernel, kernel->crank.message, error);
+}
+
+/* Work that is not tried again: it would find no vat to make, start or change. */
+static bool is_done_with(const struct kernel *kernel)
+{
+    return kernel->crank.results.rejects_message || kernel->crank.kind == CRANK_START_VAT ||
+           kernel->crank.kind == CRANK_CREATE_VAT || kernel->crank.kind == CRANK_UPGRADE_VAT ||
+           kernel->crank.kind == CRANK_CHANGE_OPTIONS;
+}
+
+static int tell_threshold(struct kernel *kernel, const char *meter_id, const struct vat_meter *left,
+                          struct error *error)
+{
+    return terminate_tell_vat_admin(
+        kernel, "meterCrossedThreshold",
+        json_pack("[s,o]", meter_id, json_sprintf("+%" PRId64, left->remaining)), json_array(),
+        error);
+}
+
+/* Also what was undone has been used. */
+static int deduct(struct kernel *kernel, const char *meter_id, struct error *error)
+{
+    struct vat_meter left;
+    bool crossed;
+
+    if (meter_id[0] == '\0' || kernel->crank.results.compute <= 0)
+        return 0;
+    if (vat_meter_deduct(kernel, meter_id, kernel->crank.results.compute, &left, &crossed, error) !=
+        0)
+        return -1;
+    return crossed ? tell_threshold(kernel, meter_id, &left, error) : 0;
+}
+
+/* Before anything is undone: the vat's record may go with that. */
+static int find_meter(struct kernel *kernel, char meter_id[KERNEL_REF_SIZE], struct error *error)
+{
+    struct vat_reading reading;
+
+    meter_id[0] = '\0';
+    if (!uses_meter(kernel))
+        return 0;
+    if (vat_record_read(kernel, kernel->crank.vat, &reading, error) != 0)
+        return -1;
+    if (reading.record.meter_id != NULL && strlen(reading.record.meter_id) < KERNEL_REF_SIZE)
+        memcpy(meter_id, reading.record.meter_id, strlen(reading.record.meter_id) + 1);
+    vat_record_free(&reading);
+    return 0;
+}
+
+/* Plain vats are never reaped. */
+static int add_dirt(struct kernel *kernel, struct error *error)
+{
+    const json_t *krefs = json_object_get(kernel->crank.message, "krefs");
+
+    if (kernel->crank.results.undo || kernel->crank.results.terminate ||
+        kernel->crank.kind == CRANK_REAP || kernel->crank.kind == CRANK_UPGRADE_VAT ||
+        kernel->crank.kind == CRANK_CHANGE_OPTIONS ||
+        kernel->crank.delivery.runtime == KERNEL_VAT_PLAIN)
+        return 0;
+    return reap_add_dirt(kernel, kernel->crank.vat, (int64_t)json_array_size(krefs), error);
+}
+
+static int end_vat(struct kernel *kernel, struct error *error)
+{
+    const struct crank_results *results = &kernel->crank.results;
+    struct kernel_termination termination = {.vat = kernel->crank.vat, .reject = results->reject};
+    struct buf info = {0};
+    int result;
+
+    if (!results->terminate)
+        return 0;
+    if (kernel->listener.vat_terminated != NULL) {
+        if (keys_json_text(&info, results->info, error) != 0 || buf_string(&info) == NULL) {
+            buf_free(&info);
+            return error_memory(error, "the end of a vat");
+        }
+        termination.info = info.data;
+        kernel->listener.vat_terminated(kernel->listener.context, &termination);
+    }
+    result = terminate_vat(kernel, kernel->crank.vat, results->reject, results->info, error);
+    buf_free(&info);
+    return result;
+}
+
+/* The vatAdmin vat waits to hear of vats that are made or upgraded. */
+static int tell_made(struct kernel *kernel, bool upgraded, struct error *error)
+{
+    if (kernel->crank.kind == CRANK_UPGRADE_VAT)
+        return dynamic_vat_tell_upgraded(kernel, kernel->crank.vat, kernel->crank.message, upgraded,
+                                         error);
+    if (kernel->crank.kind == CRANK_CREATE_VAT && !kernel->crank.results.terminate)
+        return dynamic_vat_tell_created(kernel, kernel->crank.vat, error);
+    return 0;
+}
+
+/* An upgrade that fails leaves the vat as it was; its worker has gone too far. */
+static int spare_upgrade(struct kernel *kernel, bool *upgraded, struct error *error)
+{
+    struct crank_results *results = &kernel->crank.results;
+
+    *upgraded = !results->terminate;
+    if (kernel->crank.kind != CRANK_UPGRADE_VAT || *upgraded)
+        return 0;
+    results->terminate = false;
+    results->undo = true;
+    return terminate_stop_worker(kernel, kernel->crank.vat, error);
+}
+
+static int settle(struct kernel *kernel, const struct kernel_outcome *outcome, struct error *error)
+{
+    char meter_id[KERNEL_REF_SIZE];
+    bool upgraded;
+
+    if (find_meter(kernel, meter_id, error) != 0 || spare_upgrade(kernel, &upgraded, error) != 0)
+        return -1;
+    if (kernel->crank.results.undo && crank_undo(kernel, !is_done_with(kernel), error) != 0)
+        return -1;
+    if (kernel->crank.results.rejects_message && reject_message(kernel, outcome, error) != 0)
+        return -1;
+    if (deduct(kernel, meter_id, error) != 0 || add_dirt(kernel, error) != 0 ||
+        end_vat(kernel, error) != 0)
+        return -1;
+    return tell_made(kernel, upgraded, error);
+}
+
+int kernel_end_delivery(struct kernel *kernel, const struct kernel_outcome *outcome,
+                        struct kernel_delivery_end *end, struct error *error)
+{
+    memset(end, 0, sizeof *end);
+    if (!kernel->crank.delivery.under_way)
+        return error_set(error, ERROR_SYSTEM, "no delivery is under way");
+    if (end_delivery_judge(kernel, outcome, error) != 0)
+        return -1;
+    if (!kernel->crank.results.undo && end_delivery_keep(kernel, outcome, error) != 0)
+        return -1;
+    if (go_on(kernel, outcome, &end->again, error) != 0)
+        return -1;
+    if (end->again) {
+        end->delivery = kernel->crank.delivery.view;
+        return 0;
+    }
+    if (settle(kernel, outcome, error) != 0)
+        return -1;
+    return crank_finish(kernel, &end->end, error);
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "kernel/state.h"
 
 /* The beginning of deliveries: what the work in hand means for its vat. */
 
@@ -24,5 +25,12 @@ int deliver_upgraded(struct kernel *kernel, struct error *error);
 
 /* Forgets the delivery under way. */
 void deliver_forget(struct kernel *kernel);
+
+/* What stands in the queues: {"type":"send",...}, SwingSet's run-queue events. */
+
+/* Its kind, when it has all that this kind must have; else ERROR_SYSTEM. */
+int work_item_read(const json_t *item, enum crank_kind *kind, struct error *error);
+
+const char *work_item_name(enum crank_kind kind);
 
 #endif

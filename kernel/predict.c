@@ -16,7 +16,6 @@
 #include "kernel/records/reference.h"
 #include "kernel/state.h"
 #include "kernel/syscall.h"
-#include "kernel/work_item.h"
 #include "store/overlay.h"
 #include "store/store.h"
 
