@@ -6,8 +6,7 @@
 
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
-#include "kernel/lifecycle/dynamic_vat.h"
-#include "kernel/lifecycle/terminate.h"
+#include "kernel/lifecycle/vat_lifecycle.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/limits.h"

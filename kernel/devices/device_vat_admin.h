@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_DEVICES_BUNDLE_DEVICE_H
-#define GASPIPE_KERNEL_DEVICES_BUNDLE_DEVICE_H
+#ifndef GASPIPE_KERNEL_DEVICES_DEVICE_VAT_ADMIN_H
+#define GASPIPE_KERNEL_DEVICES_DEVICE_VAT_ADMIN_H
 
 #include <jansson.h>
 #include <stdbool.h>
