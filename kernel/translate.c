@@ -470,7 +470,7 @@ static int change_entry(struct kernel *kernel, int64_t vat, enum vat_syscall_kin
     return clist_delete(kernel, vat, kref, error);
 }
 
-static int translate_garbage_one(struct kernel *kernel, int64_t vat,
+static int translate_collected_one(struct kernel *kernel, int64_t vat,
                                  const struct vat_syscall *syscall, const json_t *reference,
                                  json_t *krefs, struct error *error)
 {
@@ -493,7 +493,7 @@ static int translate_garbage_one(struct kernel *kernel, int64_t vat,
                : syscall_translate_no_memory(error);
 }
 
-static int translate_garbage(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
+static int translate_collected(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                              json_t **ksc, struct error *error)
 {
     json_t *krefs = json_array();
@@ -504,7 +504,7 @@ static int translate_garbage(struct kernel *kernel, int64_t vat, const struct va
     json_array_foreach(syscall->references, i, reference)
     {
         if (result == 0)
-            result = translate_garbage_one(kernel, vat, syscall, reference, krefs, error);
+            result = translate_collected_one(kernel, vat, syscall, reference, krefs, error);
     }
     if (result != 0) {
         json_decref(krefs);
@@ -526,10 +526,10 @@ int syscall_translate(struct kernel *kernel, int64_t vat, const struct vat_sysca
         [VAT_SYSCALL_SUBSCRIBE] = translate_subscribe,
         [VAT_SYSCALL_CALL_NOW] = translate_call,
         [VAT_SYSCALL_EXIT] = translate_exit,
-        [VAT_SYSCALL_DROP_IMPORTS] = translate_garbage,
-        [VAT_SYSCALL_RETIRE_IMPORTS] = translate_garbage,
-        [VAT_SYSCALL_RETIRE_EXPORTS] = translate_garbage,
-        [VAT_SYSCALL_ABANDON_EXPORTS] = translate_garbage,
+        [VAT_SYSCALL_DROP_IMPORTS] = translate_collected,
+        [VAT_SYSCALL_RETIRE_IMPORTS] = translate_collected,
+        [VAT_SYSCALL_RETIRE_EXPORTS] = translate_collected,
+        [VAT_SYSCALL_ABANDON_EXPORTS] = translate_collected,
     };
 
     *ksc = NULL;

@@ -461,7 +461,7 @@ int reap_schedule(struct kernel *kernel, int64_t vat, struct error *error)
     return queued ? 0 : keys_append_text(kernel, queue_key, id, error);
 }
 
-static json_t *make_item(const json_t *vat_id)
+static json_t *make_reap_item(const json_t *vat_id)
 {
     return json_pack("{s:s,s:O}", "type", "bringOutYourDead", "vatID", vat_id);
 }
@@ -475,7 +475,7 @@ int reap_look(struct kernel *kernel, int64_t index, json_t **item, struct error 
     if (keys_get_json(kernel, queue_key, &queue, error) != 0)
         return -1;
     if (index < (int64_t)json_array_size(queue)) {
-        *item = make_item(json_array_get(queue, (size_t)index));
+        *item = make_reap_item(json_array_get(queue, (size_t)index));
         result = *item != NULL ? 0 : error_memory(error, "work");
     }
     json_decref(queue);
@@ -495,7 +495,7 @@ int reap_next(struct kernel *kernel, json_t **item, struct error *error)
         return 0;
     if (keys_get_json(kernel, queue_key, &queue, error) != 0)
         return -1;
-    *item = make_item(json_array_get(queue, 0));
+    *item = make_reap_item(json_array_get(queue, 0));
     json_array_remove(queue, 0);
     result = *item != NULL ? keys_set_json(kernel, queue_key, queue, error)
                            : error_memory(error, "work");

@@ -196,7 +196,7 @@ int queue_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct er
 
 static const char list_key[] = "kernel.quarantined";
 
-struct ends {
+struct held_ends {
     int64_t head, tail;
 };
 
@@ -249,7 +249,7 @@ int held_reason(struct kernel *kernel, int64_t vat, bool *is, struct buf *reason
 
 /* ---- the items ---- */
 
-static int get_ends(struct kernel *kernel, int64_t vat, struct ends *ends, struct error *error)
+static int get_held_ends(struct kernel *kernel, int64_t vat, struct held_ends *ends, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
     int64_t numbers[2];
@@ -258,11 +258,11 @@ static int get_ends(struct kernel *kernel, int64_t vat, struct ends *ends, struc
         return -1;
     if (!keys_read_numbers(buf_string(&kernel->value), numbers, 2) || numbers[1] < numbers[0])
         return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a queue", key);
-    *ends = (struct ends){.head = numbers[0], .tail = numbers[1]};
+    *ends = (struct held_ends){.head = numbers[0], .tail = numbers[1]};
     return 0;
 }
 
-static int set_ends(struct kernel *kernel, int64_t vat, struct ends ends, struct error *error)
+static int set_held_ends(struct kernel *kernel, int64_t vat, struct held_ends ends, struct error *error)
 {
     char key[KEYS_NAME_SIZE], text[64];
 
@@ -285,7 +285,7 @@ int held_begin(struct kernel *kernel, int64_t vat, const char *reason, struct er
         keys_append_text(kernel, list_key, vat_name(name, vat), error) != 0 ||
         keys_set(kernel, vat_key(key, vat, "quarantine"), reason, error) != 0)
         return -1;
-    return set_ends(kernel, vat, (struct ends){1, 1}, error);
+    return set_held_ends(kernel, vat, (struct held_ends){1, 1}, error);
 }
 
 int held_vat_of(struct kernel *kernel, const json_t *item, int64_t *vat, struct error *error)
@@ -314,22 +314,22 @@ int held_vat_of(struct kernel *kernel, const json_t *item, int64_t *vat, struct 
 int held_add(struct kernel *kernel, int64_t vat, const json_t *item, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
-    struct ends ends;
+    struct held_ends ends;
 
-    if (get_ends(kernel, vat, &ends, error) != 0 ||
+    if (get_held_ends(kernel, vat, &ends, error) != 0 ||
         keys_set_json(kernel, item_key(key, vat, ends.tail), item, error) != 0)
         return -1;
     ends.tail++;
-    return set_ends(kernel, vat, ends, error);
+    return set_held_ends(kernel, vat, ends, error);
 }
 
 int held_look(struct kernel *kernel, int64_t vat, json_t **item, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
-    struct ends ends;
+    struct held_ends ends;
 
     *item = NULL;
-    if (get_ends(kernel, vat, &ends, error) != 0)
+    if (get_held_ends(kernel, vat, &ends, error) != 0)
         return -1;
     return ends.head < ends.tail ? keys_get_json(kernel, item_key(key, vat, ends.head), item, error)
                                  : 0;
@@ -338,16 +338,16 @@ int held_look(struct kernel *kernel, int64_t vat, json_t **item, struct error *e
 int held_take(struct kernel *kernel, int64_t vat, json_t **item, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
-    struct ends ends;
+    struct held_ends ends;
 
     if (held_look(kernel, vat, item, error) != 0)
         return -1;
     if (*item == NULL)
         return 0;
-    if (get_ends(kernel, vat, &ends, error) == 0 &&
+    if (get_held_ends(kernel, vat, &ends, error) == 0 &&
         keys_delete(kernel, item_key(key, vat, ends.head), error) == 0) {
         ends.head++;
-        if (set_ends(kernel, vat, ends, error) == 0)
+        if (set_held_ends(kernel, vat, ends, error) == 0)
             return 0;
     }
     json_decref(*item);
@@ -361,8 +361,8 @@ int held_take(struct kernel *kernel, int64_t vat, json_t **item, struct error *e
 static int give_back(struct kernel *kernel, int64_t vat, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
-    struct ends ends;
-    int result = get_ends(kernel, vat, &ends, error);
+    struct held_ends ends;
+    int result = get_held_ends(kernel, vat, &ends, error);
 
     while (result == 0 && ends.tail > ends.head) {
         json_t *item;
