@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "store/integrity/cached_rows.h"
-#include "store/key_writes.h"
 #include "store/store_internal.h"
 
 static struct row keys_row_of(const char *key, const struct iovec *value)

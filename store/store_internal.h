@@ -6,10 +6,10 @@
 #include <sqlite3.h>
 
 #include "base/buf.h"
+#include "store/integrity/cached_rows.h"
 #include "store/integrity/commit_mark.h"
-#include "store/integrity/running_sums.h"
+#include "store/integrity/rows.h"
 #include "store/key_cache.h"
-#include "store/key_writes.h"
 #include "store/statements.h"
 #include "store/store.h"
 

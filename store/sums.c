@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/key_writes.h"
+#include "store/integrity/cached_rows.h"
 #include "store/statements.h"
 #include "store/store.h"
 

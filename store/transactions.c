@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "store/integrity/running_sums.h"
-#include "store/key_writes.h"
+#include "store/integrity/cached_rows.h"
+#include "store/integrity/rows.h"
 #include "store/store_error.h"
 #include "store/store_internal.h"
 

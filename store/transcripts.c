@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/integrity/cached_rows.h"
-#include "store/key_writes.h"
 #include "store/store_internal.h"
 
 static struct row transcripts_row_of(int64_t vat, int64_t incarnation, int64_t position)

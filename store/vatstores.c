@@ -2,7 +2,6 @@
 #include <inttypes.h>
 
 #include "store/integrity/cached_rows.h"
-#include "store/key_writes.h"
 #include "store/store_internal.h"
 
 static struct row vatstores_row_of(int64_t vat, struct iovec key, struct iovec value)

@@ -15,7 +15,7 @@
  * "input.", the caller's, nor the records of vats' limits.
  *
  * The running hash of the state is the sum modulo 2^64, as 8 bytes, little endian, of the
- * checksums (store/integrity/row.h) of all rows that can be in a crank's changes, but for
+ * checksums (store/integrity/rows.h) of all rows that can be in a crank's changes, but for
  * `activityhash`. It follows each change without reading other rows. So two
  * stores with the same activity hash agree in every key and value, also in those that somebody
  * has edited since they were written.

@@ -12,11 +12,10 @@
 
 #include "base/array.h"
 #include "base/log.h"
-#include "store/format/schema.h"
+#include "store/format/database.h"
+#include "store/integrity/cached_rows.h"
 #include "store/integrity/page_vfs.h"
-#include "store/integrity/row.h"
-#include "store/integrity/running_sums.h"
-#include "store/key_writes.h"
+#include "store/integrity/rows.h"
 #include "store/store_error.h"
 #include "store/store_internal.h"
 

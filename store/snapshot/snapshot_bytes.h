@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "store/integrity/row.h"
+#include "store/integrity/rows.h"
 #include "store/store.h"
 
 /* A snapshot's bytes on their way: compressed with zstd, and hashed as they are. */

@@ -3,7 +3,7 @@
  * usage: store_edit FILE SQL
  * Executes SQL on a store's file with right checksums of its pages, as somebody would who hides
  * an edit: what then is found was found by the rows. To hide it from these too there is the
- * function checksum(TABLE, NUMBER, NUMBER, NUMBER, KEY, VALUE) of store/integrity/row.h, and
+ * function checksum(TABLE, NUMBER, NUMBER, NUMBER, KEY, VALUE) of store/integrity/rows.h, and
  * plus(A, B), which adds modulo 2^64.
  */
 #include <stdio.h>
