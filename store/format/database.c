@@ -14,7 +14,6 @@
 #include "base/io.h"
 #include "store/integrity/page_vfs.h"
 #include "store/statements.h"
-#include "store/store_error.h"
 #include "store/store_internal.h"
 
 /* "gasp" in the file's header (PRAGMA application_id) tells our files from others. */

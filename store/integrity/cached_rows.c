@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "store/integrity/rows.h"
-#include "store/store_error.h"
+#include "store/statements.h"
 #include "store/store_internal.h"
 
 /* What has changed is written when it has come to this, so that memory does not grow with what a

@@ -16,7 +16,7 @@
 #include "store/integrity/cached_rows.h"
 #include "store/integrity/page_vfs.h"
 #include "store/integrity/rows.h"
-#include "store/store_error.h"
+#include "store/statements.h"
 #include "store/store_internal.h"
 
 static void keep_line(void *context, const char *line)

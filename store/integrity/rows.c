@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/json/json_value.h"
 #include "store/statements.h"
-#include "store/store_error.h"
 #include "store/store_internal.h"
 
 /* How many numbers name a row of a table that can be cached. */

@@ -3,8 +3,8 @@
 
 #include "store/integrity/rows.h"
 #include "store/snapshot/snapshot_bytes.h"
+#include "store/statements.h"
 #include "store/store.h"
-#include "store/store_error.h"
 #include "store/store_internal.h"
 
 static struct iovec snapshots_text_of(const char *text)
