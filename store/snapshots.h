@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_STORE_SNAPSHOT_SNAPSHOT_BYTES_H
-#define GASPIPE_STORE_SNAPSHOT_SNAPSHOT_BYTES_H
+#ifndef GASPIPE_STORE_SNAPSHOTS_H
+#define GASPIPE_STORE_SNAPSHOTS_H
 
 #include <sys/uio.h>
 

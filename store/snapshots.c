@@ -1,0 +1,731 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/snapshots.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/hex.h"
+#include "base/io.h"
+#include "base/output/packer.h"
+#include "store/integrity/page_vfs.h"
+#include "store/integrity/rows.h"
+#include "store/statements.h"
+#include "store/store.h"
+#include "store/store_internal.h"
+
+enum { CHUNK = 256 * 1024 };
+
+/* One direction or the other, and the hash of what is not compressed. */
+struct passage {
+    char *chunk;
+    EVP_MD_CTX *hash;
+    struct packer *packer;
+    ZSTD_DCtx *unpacker;
+};
+
+static int passage_open(struct passage *passage, struct error *error)
+{
+    *passage = (struct passage){.chunk = malloc(CHUNK), .hash = EVP_MD_CTX_new()};
+    if (passage->chunk == NULL || passage->hash == NULL)
+        return error_memory(error, "a snapshot");
+    if (EVP_DigestInit_ex(passage->hash, EVP_sha256(), NULL) != 1)
+        return error_set(error, ERROR_SYSTEM, "a snapshot cannot be hashed");
+    return 0;
+}
+
+static void passage_close(struct passage *passage)
+{
+    free(passage->chunk);
+    EVP_MD_CTX_free(passage->hash);
+    packer_free(passage->packer);
+    ZSTD_freeDCtx(passage->unpacker);
+}
+
+static int add_to_hash(struct passage *passage, const void *bytes, size_t length,
+                       struct error *error)
+{
+    if (EVP_DigestUpdate(passage->hash, bytes, length) == 1)
+        return 0;
+    return error_set(error, ERROR_SYSTEM, "a snapshot cannot be hashed");
+}
+
+static int finish_hash(struct passage *passage, char hash[STORE_HASH_SIZE], struct error *error)
+{
+    unsigned char digest[32];
+
+    if (EVP_DigestFinal_ex(passage->hash, digest, NULL) != 1)
+        return error_set(error, ERROR_SYSTEM, "a snapshot cannot be hashed");
+    hex_write(hash, digest, sizeof digest);
+    return 0;
+}
+
+static ssize_t read_chunk(int fd, char *chunk, struct error *error)
+{
+    for (;;) {
+        ssize_t count = read(fd, chunk, CHUNK);
+
+        if (count >= 0)
+            return count;
+        if (errno != EINTR)
+            return error_system(error, errno, "cannot read a snapshot");
+    }
+}
+
+static int pack(struct passage *passage, int fd, struct buf *compressed,
+                struct store_snapshot *snapshot, struct error *error)
+{
+    size_t before = compressed->length;
+    int64_t size = 0;
+    ssize_t count;
+
+    passage->packer = packer_new(error);
+    if (passage->packer == NULL)
+        return -1;
+    while ((count = read_chunk(fd, passage->chunk, error)) > 0) {
+        size += count;
+        if (add_to_hash(passage, passage->chunk, (size_t)count, error) != 0 ||
+            packer_add(passage->packer, passage->chunk, (size_t)count, PACKER_GOES_ON, compressed,
+                       error) != 0)
+            return -1;
+    }
+    if (count < 0 || packer_add(passage->packer, NULL, 0, PACKER_FINISH, compressed, error) != 0)
+        return -1;
+    snapshot->size = size;
+    snapshot->compressed_size = (int64_t)(compressed->length - before);
+    return finish_hash(passage, snapshot->hash, error);
+}
+
+int snapshot_bytes_pack(int fd, struct buf *compressed, struct store_snapshot *snapshot,
+                        struct error *error)
+{
+    struct passage passage;
+    int result = passage_open(&passage, error);
+
+    if (result == 0)
+        result = pack(&passage, fd, compressed, snapshot, error);
+    passage_close(&passage);
+    return result;
+}
+
+static int unpack(struct passage *passage, struct iovec compressed, int fd, struct error *error)
+{
+    ZSTD_inBuffer in = {.src = compressed.iov_base, .size = compressed.iov_len};
+    size_t left = 1;
+
+    passage->unpacker = ZSTD_createDCtx();
+    if (passage->unpacker == NULL)
+        return error_memory(error, "a snapshot");
+    while (left != 0) {
+        ZSTD_outBuffer out = {.dst = passage->chunk, .size = CHUNK};
+
+        left = ZSTD_decompressStream(passage->unpacker, &out, &in);
+        if (ZSTD_isError(left))
+            return error_set(error, ERROR_SYSTEM, "it is damaged: %s", ZSTD_getErrorName(left));
+        if (left != 0 && in.pos == in.size && out.pos < out.size)
+            return error_set(error, ERROR_SYSTEM, "it is damaged: its end is missing");
+        if (add_to_hash(passage, out.dst, out.pos, error) != 0)
+            return -1;
+        if (io_write_all(fd, out.dst, out.pos) != 0)
+            return error_system(error, errno, "it cannot be written");
+    }
+    return 0;
+}
+
+int snapshot_bytes_unpack(struct iovec compressed, const char *hash, int fd, struct error *error)
+{
+    char found[STORE_HASH_SIZE];
+    struct passage passage;
+    int result = passage_open(&passage, error);
+
+    if (result == 0)
+        result = unpack(&passage, compressed, fd, error);
+    if (result == 0)
+        result = finish_hash(&passage, found, error);
+    if (result == 0 && strcmp(found, hash) != 0)
+        result = error_set(error, ERROR_SYSTEM, "it is damaged: its SHA-256 is %s", found);
+    passage_close(&passage);
+    return result;
+}
+
+struct row snapshot_content_row(const struct store_snapshot *snapshot)
+{
+    return (struct row){.table = ROW_CONTENT,
+                        .numbers = {snapshot->size, snapshot->compressed_size},
+                        .key = {(void *)(uintptr_t)snapshot->hash, strlen(snapshot->hash)}};
+}
+
+int snapshot_content_put(struct store *store, const struct store_snapshot *snapshot,
+                         struct iovec compressed, struct error *error)
+{
+    const struct row row = snapshot_content_row(snapshot);
+    struct row_change change;
+
+    if (rows_look(store, &row, &change, error) != 0)
+        return -1;
+    return change.was ? 0 : rows_put_with(store, &row, compressed, &change, error);
+}
+
+/* Contents that are not referred to. SQLite cannot free one with a damaged page: it stays, or its
+ * vat could not be ended, upgraded or released, and no other one saved. */
+static int sweep_contents(struct store *store, struct error *error)
+{
+    uint64_t sum;
+
+    if (rows_delete_all(store, STATEMENT_CONTENT_UNUSED, STATEMENT_CONTENT_SWEEP, 0, &sum, error) ==
+        0)
+        return 0;
+    return sqlite3_extended_errcode(store->database) == PAGE_VFS_DAMAGED ? 0 : -1;
+}
+
+int snapshot_sweep(struct store *store, int64_t vat, int kept, struct error *error)
+{
+    static const enum statement which[] = {STATEMENT_SNAPSHOT_OLD, STATEMENT_SNAPSHOT_SWEEP};
+    uint64_t sum;
+
+    for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
+        statement_bind_integer(store, which[i], 1, vat);
+        statement_bind_integer(store, which[i], 2, kept);
+    }
+    if (rows_delete_all(store, which[0], which[1], vat, &sum, error) != 0)
+        return -1;
+    return sweep_contents(store, error);
+}
+
+int snapshot_record_put(struct store *store, const struct row *row, struct error *error)
+{
+    struct row_change change;
+
+    if (rows_look(store, row, &change, error) != 0 || rows_put(store, row, &change, error) != 0)
+        return -1;
+    return row->table == ROW_SNAPSHOT
+               ? snapshot_sweep(store, row->numbers[0], SNAPSHOTS_KEPT, error)
+               : sweep_contents(store, error);
+}
+
+static struct iovec snapshots_text_of(const char *text)
+{
+    return (struct iovec){(void *)(uintptr_t)text, strlen(text)};
+}
+
+/* Keeps the content, which nobody refers to yet. */
+static int put_content(struct store *store, int fd, struct store_snapshot *snapshot,
+                       struct error *error)
+{
+    struct buf compressed = {0};
+    int result = snapshot_bytes_pack(fd, &compressed, snapshot, error);
+
+    if (result == 0)
+        result = snapshot_content_put(store, snapshot,
+                                      (struct iovec){compressed.data, compressed.length}, error);
+    buf_free(&compressed);
+    return result;
+}
+
+static int put_snapshot(struct store *store, struct row *row, int fd,
+                        struct store_snapshot *snapshot, struct error *error)
+{
+    if (put_content(store, fd, snapshot, error) != 0)
+        return -1;
+    row->value = snapshots_text_of(snapshot->hash);
+    return snapshot_record_put(store, row, error);
+}
+
+int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
+                       int fd, struct store_snapshot *snapshot, struct error *error)
+{
+    struct row row = {.table = ROW_SNAPSHOT, .numbers = {vat, incarnation, position}};
+    bool own;
+
+    if (store_snapshot_settle(store, error) != 0 || transaction_enter(store, &own, error) != 0)
+        return -1;
+    return transaction_leave(store, own, put_snapshot(store, &row, fd, snapshot, error), error);
+}
+
+int store_snapshot_put_named(struct store *store, const char *name, int fd,
+                             struct store_snapshot *snapshot, struct error *error)
+{
+    struct row row = {.table = ROW_NAMED, .key = snapshots_text_of(name)};
+    bool own;
+
+    if (transaction_enter(store, &own, error) != 0)
+        return -1;
+    return transaction_leave(store, own, put_snapshot(store, &row, fd, snapshot, error), error);
+}
+
+static int put_packed(struct store *store, struct row *row, const struct store_snapshot *snapshot,
+                      struct iovec compressed, struct error *error)
+{
+    row->value = snapshots_text_of(snapshot->hash);
+    if (snapshot_content_put(store, snapshot, compressed, error) != 0)
+        return -1;
+    return snapshot_record_put(store, row, error);
+}
+
+int store_snapshot_put_packed(struct store *store, const char *name,
+                              const struct store_snapshot *snapshot, struct iovec compressed,
+                              struct error *error)
+{
+    struct row row = {.table = ROW_NAMED, .key = snapshots_text_of(name)};
+    bool own;
+
+    if (transaction_enter(store, &own, error) != 0)
+        return -1;
+    return transaction_leave(store, own, put_packed(store, &row, snapshot, compressed, error),
+                             error);
+}
+
+static int lost(const struct store *store, const char *hash, struct error *error)
+{
+    return store_error_set(store, error, ERROR_SYSTEM, "the store is damaged: no snapshot %.64s",
+                           hash);
+}
+
+static int take_hash(struct store *store, struct iovec bytes, char hash[STORE_HASH_SIZE],
+                     struct error *error)
+{
+    if (bytes.iov_len != STORE_HASH_SIZE - 1)
+        return store_error_set(store, error, ERROR_SYSTEM,
+                               "the store is damaged: a snapshot's hash of %zu "
+                               "digits",
+                               bytes.iov_len);
+    memcpy(hash, bytes.iov_base, bytes.iov_len);
+    hash[bytes.iov_len] = '\0';
+    return 0;
+}
+
+static int take_sizes(struct store *store, struct store_snapshot *snapshot, struct error *error)
+{
+    struct row row;
+
+    snapshot->size = statement_integer(store, STATEMENT_CONTENT_SIZES, 0);
+    snapshot->compressed_size = statement_integer(store, STATEMENT_CONTENT_SIZES, 1);
+    row = snapshot_content_row(snapshot);
+    return row_check(store, &row, (uint64_t)statement_integer(store, STATEMENT_CONTENT_SIZES, 2),
+                     error);
+}
+
+static int find_sizes(struct store *store, struct store_snapshot *snapshot, struct error *error)
+{
+    int result;
+    bool found;
+
+    statement_bind_text(store, STATEMENT_CONTENT_SIZES, 1, snapshots_text_of(snapshot->hash));
+    result = statement_step(store, STATEMENT_CONTENT_SIZES, &found, error);
+    if (found)
+        result = take_sizes(store, snapshot, error);
+    else if (result == 0)
+        result = lost(store, snapshot->hash, error);
+    statement_done(store, STATEMENT_CONTENT_SIZES);
+    return result;
+}
+
+/* Of the row that was found of the vat's snapshot. */
+static int take_record(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
+                       struct store_snapshot *snapshot, struct error *error)
+{
+    const enum statement which = STATEMENT_SNAPSHOT_GET;
+    const struct row row = {.table = ROW_SNAPSHOT,
+                            .numbers = {vat, incarnation, statement_integer(store, which, 0)},
+                            .value = statement_bytes(store, which, 1)};
+
+    *position = row.numbers[2];
+    if (row_check(store, &row, (uint64_t)statement_integer(store, which, 2), error) != 0)
+        return -1;
+    return take_hash(store, row.value, snapshot->hash, error);
+}
+
+/* The vat's last snapshot of that incarnation, or the one before. */
+static int find_snapshot(struct store *store, const int64_t place[2], bool before,
+                         int64_t *position, struct store_snapshot *snapshot, bool *found,
+                         struct error *error)
+{
+    const enum statement which = STATEMENT_SNAPSHOT_GET;
+    int result;
+
+    *found = false;
+    if (store_snapshot_settle(store, error) != 0)
+        return -1;
+    statement_bind_integer(store, which, 1, place[0]);
+    statement_bind_integer(store, which, 2, place[1]);
+    statement_bind_integer(store, which, 3, before);
+    result = statement_step(store, which, found, error);
+    if (*found)
+        result = take_record(store, place[0], place[1], position, snapshot, error);
+    statement_done(store, which);
+    if (result == 0 && *found)
+        result = find_sizes(store, snapshot, error);
+    return result;
+}
+
+int store_snapshot_last(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
+                        struct store_snapshot *snapshot, bool *found, struct error *error)
+{
+    return find_snapshot(store, (int64_t[]){vat, incarnation}, false, position, snapshot, found,
+                         error);
+}
+
+int store_snapshot_before(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
+                          struct store_snapshot *snapshot, bool *found, struct error *error)
+{
+    return find_snapshot(store, (int64_t[]){vat, incarnation}, true, position, snapshot, found,
+                         error);
+}
+
+int store_snapshot_named(struct store *store, const char *name, struct store_snapshot *snapshot,
+                         bool *found, struct error *error)
+{
+    const struct row row = {.table = ROW_NAMED, .key = snapshots_text_of(name)};
+    struct buf hash = {0};
+    int result = rows_get(store, &row, &hash, found, error);
+
+    if (result == 0 && *found)
+        result = take_hash(store, (struct iovec){hash.data, hash.length}, snapshot->hash, error);
+    buf_free(&hash);
+    if (result == 0 && *found)
+        result = find_sizes(store, snapshot, error);
+    return result;
+}
+
+static int delete_snapshot(struct store *store, const struct row *row, struct error *error)
+{
+    struct row_change change;
+
+    if (rows_look(store, row, &change, error) != 0 || rows_delete(store, row, &change, error) != 0)
+        return -1;
+    return snapshot_sweep(store, row->numbers[0], SNAPSHOTS_KEPT, error);
+}
+
+int store_snapshot_delete(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
+                          struct error *error)
+{
+    const struct row row = {.table = ROW_SNAPSHOT, .numbers = {vat, incarnation, position}};
+    bool own;
+
+    if (store_snapshot_settle(store, error) != 0 || transaction_enter(store, &own, error) != 0)
+        return -1;
+    return transaction_leave(store, own, delete_snapshot(store, &row, error), error);
+}
+
+int store_snapshot_delete_all(struct store *store, int64_t vat, struct error *error)
+{
+    bool own;
+
+    if (store_snapshot_settle(store, error) != 0 || transaction_enter(store, &own, error) != 0)
+        return -1;
+    return transaction_leave(store, own, snapshot_sweep(store, vat, 0, error), error);
+}
+
+int store_snapshot_read(struct store *store, const char *hash, int fd, struct error *error)
+{
+    struct error reason;
+    bool found;
+    int result;
+
+    statement_bind_text(store, STATEMENT_CONTENT_GET, 1, snapshots_text_of(hash));
+    result = statement_step(store, STATEMENT_CONTENT_GET, &found, error);
+    if (found) {
+        result = snapshot_bytes_unpack(statement_bytes(store, STATEMENT_CONTENT_GET, 0), hash, fd,
+                                       &reason);
+        if (result != 0)
+            store_error_set(store, error, reason.kind, "snapshot %.12s...: %s", hash, reason.text);
+    } else if (result == 0) {
+        result = lost(store, hash, error);
+    }
+    statement_done(store, STATEMENT_CONTENT_GET);
+    return result;
+}
+
+/* ---- the thread that compresses and hashes ---- */
+
+/* One at a time packs: several would take the processors from the cranks that go on. */
+static pthread_mutex_t packing_turn = PTHREAD_MUTEX_INITIALIZER;
+
+struct packing {
+    pthread_t thread;
+    const struct store *store; /* outlives the thread */
+    int fd;                    /* -1: everything was read */
+    struct buf compressed;
+    struct store_snapshot snapshot;
+    int result;
+    struct error error;
+    atomic_bool over; /* what is above will not change any more */
+};
+
+/* Not on the processor of the crank that goes on, unless the system thinks better of it later. */
+static void leave_processor(const struct store *store)
+{
+    const int here = sched_getcpu();
+    cpu_set_t others = store->processors;
+
+    if (here >= 0)
+        CPU_CLR((size_t)here, &others);
+    if (CPU_COUNT(&others) > 0)
+        (void)sched_setaffinity(0, sizeof others, &others);
+    store_place_thread(store);
+}
+
+static void *pack(void *argument)
+{
+    struct packing *packing = argument;
+
+    leave_processor(packing->store);
+    (void)pthread_mutex_lock(&packing_turn); /* cannot fail: this thread has not locked it */
+    packing->result =
+        snapshot_bytes_pack(packing->fd, &packing->compressed, &packing->snapshot, &packing->error);
+    (void)pthread_mutex_unlock(&packing_turn);
+    /* Here, since that may free as much memory as the snapshot has bytes. */
+    close(packing->fd);
+    packing->fd = -1;
+    atomic_store(&packing->over, true);
+    return NULL;
+}
+
+/* Signals are for the thread that has the event loop. */
+static int start_thread(struct packing *packing)
+{
+    sigset_t all, before;
+    int result;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail with these arguments */
+    result = pthread_create(&packing->thread, NULL, pack, packing);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
+static void free_packing(struct packing *packing)
+{
+    buf_free(&packing->compressed);
+    if (packing->fd >= 0)
+        close(packing->fd);
+    free(packing);
+}
+
+/*
+ * Packs what is read from `fd` up to its end. `fd` is owned. NULL with ERROR_SYSTEM; then `fd` is
+ * closed, too.
+ */
+static struct packing *packing_start(int fd, const struct store *store, struct error *error)
+{
+    struct packing *packing = calloc(1, sizeof *packing);
+    int result;
+
+    if (packing == NULL) {
+        close(fd);
+        error_memory(error, "a snapshot");
+        return NULL;
+    }
+    packing->fd = fd;
+    packing->store = store;
+    result = start_thread(packing);
+    if (result == 0)
+        return packing;
+    free_packing(packing);
+    error_system(error, result, "cannot start a thread for a snapshot");
+    return NULL;
+}
+
+/* Waits for the end, and frees `packing`. Appends the compressed bytes and fills *snapshot. */
+static int packing_end(struct packing *packing, struct buf *compressed,
+                       struct store_snapshot *snapshot, struct error *error)
+{
+    int result;
+
+    (void)pthread_join(packing->thread, NULL); /* cannot fail: it is joined once */
+    result = packing->result;
+    if (result != 0)
+        *error = packing->error;
+    else if (buf_append(compressed, packing->compressed.data, packing->compressed.length) != 0)
+        result = error_memory(error, "a snapshot");
+    *snapshot = packing->snapshot;
+    free_packing(packing);
+    return result;
+}
+
+/* ---- the snapshots in the store ---- */
+
+static void unlink_late(struct store *store, const struct late_snapshot *late)
+{
+    struct late_snapshot **link = &store->late;
+
+    while (*link != late)
+        link = &(*link)->next;
+    *link = late->next;
+}
+
+static void forget(struct store *store, struct late_snapshot *late)
+{
+    unlink_late(store, late);
+    buf_free(&late->compressed);
+    free(late);
+}
+
+bool store_snapshot_is_late(const struct store *store)
+{
+    for (const struct late_snapshot *late = store->late; late != NULL; late = late->next)
+        if (late->state == LATE_PACKING && !atomic_load(&late->packing->over))
+            return true;
+    return false;
+}
+
+/* Waits for its end, and tells it. Forgets it when it fails. */
+static int end_packing(struct store *store, struct late_snapshot *late, struct error *error)
+{
+    if (packing_end(late->packing, &late->compressed, &late->snapshot, error) != 0) {
+        forget(store, late);
+        return -1;
+    }
+    late->packing = NULL;
+    late->state = LATE_PACKED;
+    if (late->listener.kept == NULL)
+        return 0;
+    return late->listener.kept(late->listener.context, &late->snapshot, error);
+}
+
+static int late_snapshot_put(struct store *store, const struct late_snapshot *late,
+                             struct error *error)
+{
+    const struct row row = {
+        .table = ROW_SNAPSHOT,
+        .numbers = {late->vat, late->incarnation, late->position},
+        .value = {(void *)(uintptr_t)late->snapshot.hash, strlen(late->snapshot.hash)},
+    };
+
+    if (snapshot_content_put(store, &late->snapshot,
+                             (struct iovec){late->compressed.data, late->compressed.length},
+                             error) != 0)
+        return -1;
+    return snapshot_record_put(store, &row, error);
+}
+
+/* It may be forgotten by that. */
+static int settle_one(struct store *store, struct late_snapshot *late, struct error *error)
+{
+    if (late->state == LATE_PACKING && end_packing(store, late, error) != 0)
+        return -1;
+    if (late->state != LATE_PACKED)
+        return 0;
+    if (late_snapshot_put(store, late, error) != 0)
+        return -1;
+    late->state = LATE_PUT;
+    late->savepoints = store->cache.savepoint_count;
+    if (late->savepoints == 0)
+        forget(store, late);
+    return 0;
+}
+
+int store_snapshot_settle(struct store *store, struct error *error)
+{
+    struct late_snapshot *next;
+
+    for (struct late_snapshot *late = store->late; late != NULL; late = next) {
+        next = late->next;
+        if (settle_one(store, late, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void undo_late(struct store *store)
+{
+    for (struct late_snapshot *late = store->late; late != NULL; late = late->next)
+        if (late->state == LATE_PUT && late->savepoints > store->cache.savepoint_count)
+            late->state = LATE_PACKED;
+}
+
+static void release_late(struct store *store)
+{
+    struct late_snapshot *next;
+
+    for (struct late_snapshot *late = store->late; late != NULL; late = next) {
+        next = late->next;
+        if (late->state != LATE_PUT || late->savepoints <= store->cache.savepoint_count)
+            continue;
+        late->savepoints = store->cache.savepoint_count;
+        if (late->savepoints == 0)
+            forget(store, late);
+    }
+}
+
+static void drop_late(struct store *store)
+{
+    struct error ignored; /* nothing of it is kept */
+
+    while (store->late != NULL)
+        if (store->late->state != LATE_PACKING || end_packing(store, store->late, &ignored) == 0)
+            forget(store, store->late);
+}
+
+/* Behind those that are late already. */
+static void add_late(struct store *store, struct late_snapshot *late)
+{
+    struct late_snapshot **link = &store->late;
+
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = late;
+}
+
+static bool are_too_many(const struct store *store)
+{
+    int count = 0;
+
+    for (const struct late_snapshot *late = store->late; late != NULL; late = late->next)
+        count++;
+    return count >= STORE_LATE_MAX;
+}
+
+/* NULL with the error; `fd` is owned in both cases. */
+static struct late_snapshot *late_snapshot_new(const struct store *store, int fd,
+                                               struct error *error)
+{
+    struct late_snapshot *late = calloc(1, sizeof *late);
+
+    if (late == NULL) {
+        close(fd);
+        error_memory(error, "a snapshot");
+        return NULL;
+    }
+    late->packing = packing_start(fd, store, error);
+    if (late->packing != NULL)
+        return late;
+    free(late);
+    return NULL;
+}
+
+int store_snapshot_put_late(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
+                            int fd, const struct store_late_listener *listener, struct error *error)
+{
+    static const struct transaction_watch watch = {
+        .commits = store_snapshot_settle,
+        .undone = undo_late,
+        .released = release_late,
+        .dropped = drop_late,
+    };
+    struct late_snapshot *late;
+
+    if (are_too_many(store) && store_snapshot_settle(store, error) != 0) {
+        close(fd);
+        return -1;
+    }
+    late = late_snapshot_new(store, fd, error);
+    if (late == NULL)
+        return -1;
+    late->state = LATE_PACKING;
+    late->vat = vat;
+    late->incarnation = incarnation;
+    late->position = position;
+    late->listener = *listener;
+    add_late(store, late);
+    store->watch = &watch;
+    return 0;
+}
