@@ -6,66 +6,84 @@
 #include "store/integrity/rows.h"
 #include "store/store_internal.h"
 
-static struct row keys_row_of(const char *key, const struct iovec *value)
+/* ---- changes of keys and vatstores ---- */
+
+/* Reports a vatstore's key as vN.vs.KEY. */
+static int report_change(struct store *store, char what, const struct row *row,
+                         const struct row_change *change, struct error *error)
 {
-    return (struct row){.table = ROW_KEY,
-                        .key = {(void *)(uintptr_t)key, strlen(key)},
-                        .value = value != NULL ? *value : (struct iovec){0}};
+    struct store_changed changed = {.what = what,
+                                    .key = row->key,
+                                    .value = row->value,
+                                    .before = change->before,
+                                    .after = change->after};
+
+    if (store->changed == NULL)
+        return 0;
+    if (row->table == ROW_VATSTORE) {
+        buf_clear(&store->scope);
+        buf_printf(&store->scope, "v%" PRId64 ".vs.", row->numbers[0]);
+        buf_append(&store->scope, row->key.iov_base, row->key.iov_len);
+        if (buf_failed(&store->scope))
+            return error_memory(error, "a change of the store");
+        changed.key = (struct iovec){store->scope.data, store->scope.length};
+    }
+    store->changed(store->changed_context, &changed);
+    return 0;
 }
 
-static void report_key_change(struct store *store, char what, const struct row *row,
-                              const struct row_change *change)
+static int change_and_report(struct store *store, const struct row *row, const char *name,
+                             char what, struct error *error)
 {
-    const struct store_changed told = {.what = what,
-                                       .key = row->key,
-                                       .value = row->value,
-                                       .before = change->before,
-                                       .after = change->after};
+    struct cached_row wanted = {.row = row, .name = name};
+    struct row_change change;
 
-    if (store->changed != NULL)
-        store->changed(store->changed_context, &told);
+    if (cached_row_place(store, row, &wanted.place, error) != 0 ||
+        cached_row_change(store, &wanted, what == STORE_SET, &change, error) != 0)
+        return -1;
+    return report_change(store, what, row, &change, error);
+}
+
+/* STORE_SET or STORE_DELETED, in a transaction; `name` as in struct cached_row. */
+static int change_row(struct store *store, const struct row *row, const char *name, char what,
+                      struct error *error)
+{
+    bool own;
+
+    if (transaction_enter(store, &own, error) != 0)
+        return -1;
+    return transaction_leave(store, own, change_and_report(store, row, name, what, error), error);
+}
+
+/* ---- the kernel's keys ---- */
+
+static struct row keys_row_of(const char *key, struct iovec value)
+{
+    return (struct row){
+        .table = ROW_KEY, .key = {(void *)(uintptr_t)key, strlen(key)}, .value = value};
 }
 
 int store_key_get(struct store *store, const char *key, struct buf *value, bool *found,
                   struct error *error)
 {
-    const struct row row = keys_row_of(key, NULL);
-
+    const struct row row = keys_row_of(key, (struct iovec){0});
     const struct cached_row wanted = {.place = row.key, .row = &row, .name = key};
 
     return cached_row_get(store, &wanted, value, found, error);
 }
 
-/* NULL as value: the key is deleted. */
-static int change_row(struct store *store, const char *key, const struct iovec *value,
-                      struct error *error)
-{
-    const struct row row = keys_row_of(key, value);
-    const struct cached_row wanted = {.place = row.key, .row = &row, .name = key};
-    struct row_change change;
-
-    if (cached_row_change(store, &wanted, value != NULL, &change, error) != 0)
-        return -1;
-    report_key_change(store, value != NULL ? STORE_SET : STORE_DELETED, &row, &change);
-    return 0;
-}
-
 int store_key_set(struct store *store, const char *key, struct iovec value, struct error *error)
 {
-    bool own;
+    const struct row row = keys_row_of(key, value);
 
-    if (transaction_enter(store, &own, error) != 0)
-        return -1;
-    return transaction_leave(store, own, change_row(store, key, &value, error), error);
+    return change_row(store, &row, key, STORE_SET, error);
 }
 
 int store_key_delete(struct store *store, const char *key, struct error *error)
 {
-    bool own;
+    const struct row row = keys_row_of(key, (struct iovec){0});
 
-    if (transaction_enter(store, &own, error) != 0)
-        return -1;
-    return transaction_leave(store, own, change_row(store, key, NULL, error), error);
+    return change_row(store, &row, key, STORE_DELETED, error);
 }
 
 int store_name_note_new(struct store *store, const char *name, struct error *error)
@@ -115,27 +133,11 @@ int store_key_next(struct store *store, const char *prefix, const char *after, s
     return result;
 }
 
+/* ---- vatstores ---- */
+
 static struct row vatstores_row_of(int64_t vat, struct iovec key, struct iovec value)
 {
     return (struct row){.table = ROW_VATSTORE, .numbers = {vat}, .key = key, .value = value};
-}
-
-static int report_vat_change(struct store *store, char what, const struct row *row,
-                             const struct row_change *change, struct error *error)
-{
-    struct store_changed told = {
-        .what = what, .value = row->value, .before = change->before, .after = change->after};
-
-    if (store->changed == NULL)
-        return 0;
-    buf_clear(&store->scope);
-    buf_printf(&store->scope, "v%" PRId64 ".vs.", row->numbers[0]);
-    buf_append(&store->scope, row->key.iov_base, row->key.iov_len);
-    if (buf_failed(&store->scope))
-        return error_memory(error, "a change of the store");
-    told.key = (struct iovec){store->scope.data, store->scope.length};
-    store->changed(store->changed_context, &told);
-    return 0;
 }
 
 int store_vat_get(struct store *store, int64_t vat, struct iovec key, struct buf *value,
@@ -149,36 +151,19 @@ int store_vat_get(struct store *store, int64_t vat, struct iovec key, struct buf
     return cached_row_get(store, &wanted, value, found, error);
 }
 
-static int change_row(struct store *store, const struct row *row, char what, struct error *error)
-{
-    struct cached_row wanted = {.row = row};
-    struct row_change change;
-
-    if (cached_row_place(store, row, &wanted.place, error) != 0 ||
-        cached_row_change(store, &wanted, what == STORE_SET, &change, error) != 0)
-        return -1;
-    return report_vat_change(store, what, row, &change, error);
-}
-
 int store_vat_set(struct store *store, int64_t vat, struct iovec key, struct iovec value,
                   struct error *error)
 {
     const struct row row = vatstores_row_of(vat, key, value);
-    bool own;
 
-    if (transaction_enter(store, &own, error) != 0)
-        return -1;
-    return transaction_leave(store, own, change_row(store, &row, STORE_SET, error), error);
+    return change_row(store, &row, NULL, STORE_SET, error);
 }
 
 int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct error *error)
 {
     const struct row row = vatstores_row_of(vat, key, (struct iovec){0});
-    bool own;
 
-    if (transaction_enter(store, &own, error) != 0)
-        return -1;
-    return transaction_leave(store, own, change_row(store, &row, STORE_DELETED, error), error);
+    return change_row(store, &row, NULL, STORE_DELETED, error);
 }
 
 int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struct buf *next,
@@ -206,7 +191,7 @@ static int empty(struct store *store, int64_t vat, struct error *error)
     if (rows_delete_all(store, STATEMENT_VAT_LOOK_ALL, STATEMENT_VAT_DELETE_ALL, vat,
                         &change.before, error) != 0)
         return -1;
-    return report_vat_change(store, STORE_EMPTIED, &row, &change, error);
+    return report_change(store, STORE_EMPTIED, &row, &change, error);
 }
 
 int store_vat_delete_all(struct store *store, int64_t vat, struct error *error)
@@ -217,6 +202,8 @@ int store_vat_delete_all(struct store *store, int64_t vat, struct error *error)
         return -1;
     return transaction_leave(store, own, empty(store, vat, error), error);
 }
+
+/* ---- transcripts ---- */
 
 static struct row transcripts_row_of(int64_t vat, int64_t incarnation, int64_t position)
 {
@@ -312,6 +299,8 @@ int store_transcript_delete_all(struct store *store, int64_t vat, struct error *
         return -1;
     return transaction_leave(store, own, delete_rows(store, vat, error), error);
 }
+
+/* ---- bundles ---- */
 
 static struct row bundles_row_of(const char *id)
 {

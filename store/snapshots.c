@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/snapshots.h"
-
 #include <errno.h>
 #include <openssl/evp.h>
 #include <pthread.h>
@@ -23,6 +21,9 @@
 #include "store/store_internal.h"
 
 enum { CHUNK = 256 * 1024 };
+
+/* Of each vat: the last one, and one to use where that cannot be restored. */
+enum { SNAPSHOTS_KEPT = 2 };
 
 /* One direction or the other, and the hash of what is not compressed. */
 struct passage {
@@ -156,15 +157,17 @@ int snapshot_bytes_unpack(struct iovec compressed, const char *hash, int fd, str
     return result;
 }
 
-struct row snapshot_content_row(const struct store_snapshot *snapshot)
+/* The checksum covers the sizes; the hash, which is borrowed, stands for the bytes. */
+static struct row snapshot_content_row(const struct store_snapshot *snapshot)
 {
     return (struct row){.table = ROW_CONTENT,
                         .numbers = {snapshot->size, snapshot->compressed_size},
                         .key = {(void *)(uintptr_t)snapshot->hash, strlen(snapshot->hash)}};
 }
 
-int snapshot_content_put(struct store *store, const struct store_snapshot *snapshot,
-                         struct iovec compressed, struct error *error)
+/* Keeps a content that is packed already; once. */
+static int snapshot_content_put(struct store *store, const struct store_snapshot *snapshot,
+                                struct iovec compressed, struct error *error)
 {
     const struct row row = snapshot_content_row(snapshot);
     struct row_change change;
@@ -186,7 +189,8 @@ static int sweep_contents(struct store *store, struct error *error)
     return sqlite3_extended_errcode(store->database) == PAGE_VFS_DAMAGED ? 0 : -1;
 }
 
-int snapshot_sweep(struct store *store, int64_t vat, int kept, struct error *error)
+/* Deletes the vat's snapshots but the `kept` last ones, and contents that nothing refers to. */
+static int snapshot_sweep(struct store *store, int64_t vat, int kept, struct error *error)
 {
     static const enum statement which[] = {STATEMENT_SNAPSHOT_OLD, STATEMENT_SNAPSHOT_SWEEP};
     uint64_t sum;
@@ -200,7 +204,11 @@ int snapshot_sweep(struct store *store, int64_t vat, int kept, struct error *err
     return sweep_contents(store, error);
 }
 
-int snapshot_record_put(struct store *store, const struct row *row, struct error *error)
+/*
+ * Notes which content is a vat's snapshot (ROW_SNAPSHOT) or the one of a name (ROW_NAMED), and
+ * deletes older snapshots of the vat, and contents that nothing refers to.
+ */
+static int snapshot_record_put(struct store *store, const struct row *row, struct error *error)
 {
     struct row_change change;
 
@@ -473,7 +481,7 @@ static void leave_processor(const struct store *store)
     store_place_thread(store);
 }
 
-static void *pack(void *argument)
+static void *run_packing(void *argument)
 {
     struct packing *packing = argument;
 
@@ -497,7 +505,7 @@ static int start_thread(struct packing *packing)
 
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail with these arguments */
-    result = pthread_create(&packing->thread, NULL, pack, packing);
+    result = pthread_create(&packing->thread, NULL, run_packing, packing);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return result;
 }

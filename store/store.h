@@ -237,6 +237,13 @@ int store_snapshot_named(struct store *store, const char *name, struct store_sna
  */
 int store_snapshot_read(struct store *store, const char *hash, int fd, struct error *error);
 
+/* Appends what is read from `fd` up to its end, compressed with zstd, and fills *snapshot. */
+int snapshot_bytes_pack(int fd, struct buf *compressed, struct store_snapshot *snapshot,
+                        struct error *error);
+
+/* Writes what `compressed` holds to `fd`. -1 with ERROR_SYSTEM, also if its hash is another. */
+int snapshot_bytes_unpack(struct iovec compressed, const char *hash, int fd, struct error *error);
+
 /* ---- bundles, by the caller's names ("b1-…") ---- */
 
 /* A bundle that is there already stays as it is: names tell contents. */

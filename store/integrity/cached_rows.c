@@ -38,7 +38,10 @@ static int make_place(struct store *store, const struct row *row, bool whole, st
 int cached_row_place(struct store *store, const struct row *row, struct iovec *place,
                      struct error *error)
 {
-    return make_place(store, row, true, place, error);
+    if (row->table != ROW_KEY)
+        return make_place(store, row, true, place, error);
+    *place = row->key;
+    return 0;
 }
 
 /* ---- reading ---- */

@@ -22,6 +22,12 @@ enum {
 /* Operations of ours for sqlite3_file_control(); SQLite's own end below 100. */
 enum { CONTROL_CHECK = 0x67617370, CONTROL_SCAN, CONTROL_SUSPECT };
 
+/* How the files of this layer begin. */
+struct outer_file {
+    sqlite3_file base;
+    sqlite3_file *inner; /* the system's, which follows in memory */
+};
+
 struct scan {
     bool repair;
     int64_t damaged;
@@ -29,21 +35,89 @@ struct scan {
 
 /* The database; other files go to the system's layer directly. */
 struct page_file {
-    sqlite3_file base;
-    bool stamps;         /* the file has room for checksums */
-    bool checks;         /* all its pages have them */
-    bool suspect;        /* a page that was read before that had no right one */
-    char *page;          /* the page that is being written, with its checksum */
-    sqlite3_file *inner; /* behind this struct */
+    struct outer_file outer;
+    bool stamps;  /* the file has space for checksums */
+    bool checks;  /* all its pages have them */
+    bool suspect; /* a page that was read before that had a wrong one */
+    char *page;   /* the page that is being written, with its checksum */
 };
 
 static sqlite3_vfs *system_vfs;
 static int64_t damaged_page;
 
+/* ---- what is only passed on ---- */
+
 static sqlite3_file *inner_of(sqlite3_file *file)
 {
-    return ((struct page_file *)file)->inner;
+    return ((struct outer_file *)file)->inner;
 }
+
+static int truncate_file(sqlite3_file *file, sqlite3_int64 size)
+{
+    return inner_of(file)->pMethods->xTruncate(inner_of(file), size);
+}
+
+static int sync_file(sqlite3_file *file, int flags)
+{
+    return inner_of(file)->pMethods->xSync(inner_of(file), flags);
+}
+
+static int size_of_file(sqlite3_file *file, sqlite3_int64 *size)
+{
+    return inner_of(file)->pMethods->xFileSize(inner_of(file), size);
+}
+
+static int lock_file(sqlite3_file *file, int level)
+{
+    return inner_of(file)->pMethods->xLock(inner_of(file), level);
+}
+
+static int unlock_file(sqlite3_file *file, int level)
+{
+    return inner_of(file)->pMethods->xUnlock(inner_of(file), level);
+}
+
+static int check_reserved_lock(sqlite3_file *file, int *locked)
+{
+    return inner_of(file)->pMethods->xCheckReservedLock(inner_of(file), locked);
+}
+
+static int pass_control(sqlite3_file *file, int what, void *argument)
+{
+    return inner_of(file)->pMethods->xFileControl(inner_of(file), what, argument);
+}
+
+static int sector_size(sqlite3_file *file)
+{
+    return inner_of(file)->pMethods->xSectorSize(inner_of(file));
+}
+
+static int device_characteristics(sqlite3_file *file)
+{
+    return inner_of(file)->pMethods->xDeviceCharacteristics(inner_of(file));
+}
+
+static int map_shared(sqlite3_file *file, int region, int size, int extend, void volatile **memory)
+{
+    return inner_of(file)->pMethods->xShmMap(inner_of(file), region, size, extend, memory);
+}
+
+static int lock_shared(sqlite3_file *file, int offset, int count, int flags)
+{
+    return inner_of(file)->pMethods->xShmLock(inner_of(file), offset, count, flags);
+}
+
+static void order_shared(sqlite3_file *file)
+{
+    inner_of(file)->pMethods->xShmBarrier(inner_of(file));
+}
+
+static int unmap_shared(sqlite3_file *file, int delete)
+{
+    return inner_of(file)->pMethods->xShmUnmap(inner_of(file), delete);
+}
+
+/* ---- the pages of the database ---- */
 
 static uint64_t checksum_of(const unsigned char *page, int length, int64_t offset)
 {
@@ -78,7 +152,7 @@ static bool is_sound(const unsigned char *page, int length, int64_t offset)
 static int read_checked(sqlite3_file *file, void *bytes, int length, sqlite3_int64 offset)
 {
     struct page_file *own = (struct page_file *)file;
-    const int code = own->inner->pMethods->xRead(own->inner, bytes, length, offset);
+    const int code = own->outer.inner->pMethods->xRead(own->outer.inner, bytes, length, offset);
 
     if (code != SQLITE_OK)
         return code;
@@ -99,7 +173,7 @@ static int write_stamped(sqlite3_file *file, const void *bytes, int length, sqli
 
     look_at_header(own, bytes, length, offset);
     if (!own->stamps || !is_page(length, offset))
-        return own->inner->pMethods->xWrite(own->inner, bytes, length, offset);
+        return own->outer.inner->pMethods->xWrite(own->outer.inner, bytes, length, offset);
     if (own->page == NULL)
         own->page = malloc(PAGE_SIZE_MAX);
     if (own->page == NULL)
@@ -107,7 +181,7 @@ static int write_stamped(sqlite3_file *file, const void *bytes, int length, sqli
     checksum = checksum_of(bytes, length, offset);
     memcpy(own->page, bytes, (size_t)length - PAGE_VFS_RESERVED);
     memcpy(own->page + length - PAGE_VFS_RESERVED, &checksum, sizeof checksum);
-    return own->inner->pMethods->xWrite(own->inner, own->page, length, offset);
+    return own->outer.inner->pMethods->xWrite(own->outer.inner, own->page, length, offset);
 }
 
 /* ---- all pages ---- */
@@ -117,13 +191,13 @@ static int repair_page(struct page_file *file, unsigned char *page, int length, 
     const uint64_t checksum = checksum_of(page, length, offset);
 
     memcpy(page + length - PAGE_VFS_RESERVED, &checksum, sizeof checksum);
-    return file->inner->pMethods->xWrite(file->inner, page, length, offset);
+    return file->outer.inner->pMethods->xWrite(file->outer.inner, page, length, offset);
 }
 
 static int scan_page(struct page_file *file, struct scan *scan, unsigned char *page, int length,
                      int64_t offset)
 {
-    const int code = file->inner->pMethods->xRead(file->inner, page, length, offset);
+    const int code = file->outer.inner->pMethods->xRead(file->outer.inner, page, length, offset);
 
     if (code != SQLITE_OK || is_sound(page, length, offset))
         return code;
@@ -134,19 +208,19 @@ static int scan_page(struct page_file *file, struct scan *scan, unsigned char *p
 static int scan_pages(struct page_file *file, struct scan *scan, unsigned char *page, int length)
 {
     sqlite3_int64 size = 0;
-    int code = file->inner->pMethods->xFileSize(file->inner, &size);
+    int code = file->outer.inner->pMethods->xFileSize(file->outer.inner, &size);
 
     for (int64_t offset = 0; code == SQLITE_OK && offset + length <= size; offset += length)
         code = scan_page(file, scan, page, length, offset);
     if (code == SQLITE_OK && scan->repair)
-        code = file->inner->pMethods->xSync(file->inner, SQLITE_SYNC_FULL);
+        code = file->outer.inner->pMethods->xSync(file->outer.inner, SQLITE_SYNC_FULL);
     return code;
 }
 
 static int scan_file(struct page_file *file, struct scan *scan)
 {
     unsigned char header[HEADER_SIZE], *page;
-    int code = file->inner->pMethods->xRead(file->inner, header, sizeof header, 0);
+    int code = file->outer.inner->pMethods->xRead(file->outer.inner, header, sizeof header, 0);
     int length = header[HEADER_PAGE_SIZE] << 8 | header[HEADER_PAGE_SIZE + 1];
 
     if (code == SQLITE_IOERR_SHORT_READ) /* nothing is in the file yet */
@@ -161,45 +235,13 @@ static int scan_file(struct page_file *file, struct scan *scan)
     return code;
 }
 
-/* ---- what is only passed on ---- */
-
-static int close_file(sqlite3_file *file)
+static int close_pages(sqlite3_file *file)
 {
     free(((struct page_file *)file)->page);
     return inner_of(file)->pMethods->xClose(inner_of(file));
 }
 
-static int truncate_file(sqlite3_file *file, sqlite3_int64 size)
-{
-    return inner_of(file)->pMethods->xTruncate(inner_of(file), size);
-}
-
-static int sync_file(sqlite3_file *file, int flags)
-{
-    return inner_of(file)->pMethods->xSync(inner_of(file), flags);
-}
-
-static int size_of_file(sqlite3_file *file, sqlite3_int64 *size)
-{
-    return inner_of(file)->pMethods->xFileSize(inner_of(file), size);
-}
-
-static int lock_file(sqlite3_file *file, int level)
-{
-    return inner_of(file)->pMethods->xLock(inner_of(file), level);
-}
-
-static int unlock_file(sqlite3_file *file, int level)
-{
-    return inner_of(file)->pMethods->xUnlock(inner_of(file), level);
-}
-
-static int check_reserved_lock(sqlite3_file *file, int *locked)
-{
-    return inner_of(file)->pMethods->xCheckReservedLock(inner_of(file), locked);
-}
-
-static int control_file(sqlite3_file *file, int what, void *argument)
+static int control_pages(sqlite3_file *file, int what, void *argument)
 {
     struct page_file *own = (struct page_file *)file;
 
@@ -213,43 +255,13 @@ static int control_file(sqlite3_file *file, int what, void *argument)
     }
     if (what == CONTROL_SCAN)
         return scan_file(own, argument);
-    return inner_of(file)->pMethods->xFileControl(inner_of(file), what, argument);
-}
-
-static int sector_size(sqlite3_file *file)
-{
-    return inner_of(file)->pMethods->xSectorSize(inner_of(file));
-}
-
-static int device_characteristics(sqlite3_file *file)
-{
-    return inner_of(file)->pMethods->xDeviceCharacteristics(inner_of(file));
-}
-
-static int map_shared(sqlite3_file *file, int region, int size, int extend, void volatile **memory)
-{
-    return inner_of(file)->pMethods->xShmMap(inner_of(file), region, size, extend, memory);
-}
-
-static int lock_shared(sqlite3_file *file, int offset, int count, int flags)
-{
-    return inner_of(file)->pMethods->xShmLock(inner_of(file), offset, count, flags);
-}
-
-static void order_shared(sqlite3_file *file)
-{
-    inner_of(file)->pMethods->xShmBarrier(inner_of(file));
-}
-
-static int unmap_shared(sqlite3_file *file, int delete)
-{
-    return inner_of(file)->pMethods->xShmUnmap(inner_of(file), delete);
+    return pass_control(file, what, argument);
 }
 
 /* Version 2, without xFetch: a page in mapped memory would be read past the check. */
-static const sqlite3_io_methods methods = {
+static const sqlite3_io_methods page_methods = {
     .iVersion = 2,
-    .xClose = close_file,
+    .xClose = close_pages,
     .xRead = read_checked,
     .xWrite = write_stamped,
     .xTruncate = truncate_file,
@@ -258,7 +270,7 @@ static const sqlite3_io_methods methods = {
     .xLock = lock_file,
     .xUnlock = unlock_file,
     .xCheckReservedLock = check_reserved_lock,
-    .xFileControl = control_file,
+    .xFileControl = control_pages,
     .xSectorSize = sector_size,
     .xDeviceCharacteristics = device_characteristics,
     .xShmMap = map_shared,
@@ -267,88 +279,19 @@ static const sqlite3_io_methods methods = {
     .xShmUnmap = unmap_shared,
 };
 
-/* ---- the layer ---- */
-
-static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
-                     int *flags_found)
-{
-    struct page_file *own = (struct page_file *)file;
-    int code;
-
-    (void)vfs;
-    if ((flags & SQLITE_OPEN_WAL) != 0)
-        return log_file_open(system_vfs, name, file, flags, flags_found);
-    if ((flags & SQLITE_OPEN_MAIN_DB) == 0)
-        return system_vfs->xOpen(system_vfs, name, file, flags, flags_found);
-    *own = (struct page_file){.inner = (sqlite3_file *)(own + 1)};
-    code = system_vfs->xOpen(system_vfs, name, own->inner, flags, flags_found);
-    /* SQLite closes what has methods, also when it was not opened. */
-    if (own->inner->pMethods != NULL)
-        own->base.pMethods = &methods;
-    return code;
-}
-
-int page_vfs_register(struct error *error)
-{
-    static sqlite3_vfs vfs;
-
-    if (system_vfs != NULL)
-        return 0;
-    system_vfs = sqlite3_vfs_find(NULL);
-    if (system_vfs == NULL)
-        return error_set(error, ERROR_SYSTEM, "SQLite has no files");
-    /* All but opening is the system's, which finds its own data in the same place. */
-    vfs = *system_vfs;
-    vfs.pNext = NULL;
-    vfs.zName = PAGE_VFS_NAME;
-    vfs.szOsFile = (int)sizeof(struct page_file) + system_vfs->szOsFile;
-    if (vfs.szOsFile < log_file_size(system_vfs))
-        vfs.szOsFile = log_file_size(system_vfs);
-    vfs.xOpen = open_file;
-    if (sqlite3_vfs_register(&vfs, 0) != SQLITE_OK)
-        return error_memory(error, "the files of SQLite");
-    return 0;
-}
-
-int page_vfs_reserve(sqlite3 *database, struct error *error)
-{
-    int bytes = PAGE_VFS_RESERVED;
-
-    if (sqlite3_file_control(database, NULL, SQLITE_FCNTL_RESERVE_BYTES, &bytes) == SQLITE_OK)
-        return 0;
-    return error_set(error, ERROR_SYSTEM, "SQLite cannot keep room for checksums");
-}
-
-void page_vfs_check(sqlite3 *database)
-{
-    /* A database in memory has no file to check. */
-    (void)sqlite3_file_control(database, NULL, CONTROL_CHECK, NULL);
-}
-
-bool page_vfs_is_suspect(sqlite3 *database)
-{
-    bool suspect = false;
-
-    (void)sqlite3_file_control(database, NULL, CONTROL_SUSPECT, &suspect);
-    return suspect;
-}
-
-int page_vfs_scan(sqlite3 *database, bool repair, int64_t *damaged, struct error *error)
-{
-    struct scan scan = {.repair = repair};
-    const int code = sqlite3_file_control(database, NULL, CONTROL_SCAN, &scan);
-
-    *damaged = scan.damaged;
-    if (code == SQLITE_OK)
-        return 0;
-    return error_set(error, ERROR_SYSTEM, "the pages of the store cannot be checked: %s",
-                     sqlite3_errstr(code));
-}
-
-int64_t page_vfs_damaged(void)
-{
-    return damaged_page;
-}
+/*
+ * ---- the write-ahead log ----
+ *
+ * The hazard: SQLite writes each frame as two small writes, and another process may read the log at
+ * any time. What is appended is therefore kept in memory until the page that ends the commit comes,
+ * or until SQLite reads, syncs, truncates or measures the file. This is safe because SQLite
+ * publishes a commit in the shared index only after its last write returned: no reader looks past
+ * that. A failed write is reported for the commit's last page, and the next commit begins where the
+ * failed one did.
+ *
+ * Steps: write_log() keeps appended frames, writes what is in the middle through; keep() notices
+ * the frame that ends a commit; write_kept() writes all of them.
+ */
 
 /* https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
 enum {
@@ -364,18 +307,12 @@ enum { KEPT_MAX = 1024 * 1024 };
 enum { WRITE_MAX = 64 * 1024 };
 
 struct log_file {
-    sqlite3_file base;
-    sqlite3_file *inner; /* behind this struct */
-    struct buf kept;     /* frames that were appended */
-    int64_t start;       /* where in the file they belong */
-    int64_t end;         /* of the last frame; -1: not known yet */
-    bool commits;        /* the page of the frame whose header came last ends a commit */
+    struct outer_file outer;
+    struct buf kept; /* appended frames */
+    int64_t start;   /* their offset in the file */
+    int64_t end;     /* of the last frame; -1: unknown */
+    bool commits;    /* the last frame header that came ends a commit */
 };
-
-static sqlite3_file *inner_of(sqlite3_file *file)
-{
-    return ((struct log_file *)file)->inner;
-}
 
 static int write_kept(struct log_file *file)
 {
@@ -385,8 +322,8 @@ static int write_kept(struct log_file *file)
         return SQLITE_OK;
     for (size_t at = 0, length; code == SQLITE_OK && at < file->kept.length; at += length) {
         length = file->kept.length - at < WRITE_MAX ? file->kept.length - at : WRITE_MAX;
-        code = file->inner->pMethods->xWrite(file->inner, file->kept.data + at, (int)length,
-                                             file->start + (int64_t)at);
+        code = file->outer.inner->pMethods->xWrite(file->outer.inner, file->kept.data + at,
+                                                   (int)length, file->start + (int64_t)at);
     }
     if (code != SQLITE_OK)
         file->end = file->start; /* the transaction fails, and the next one begins there */
@@ -405,7 +342,7 @@ static int write_through(struct log_file *file, const void *bytes, int length, i
         file->end = LOG_HEADER_SIZE;
     else if (offset + length > file->end)
         file->end = offset + length;
-    return file->inner->pMethods->xWrite(file->inner, bytes, length, offset);
+    return file->outer.inner->pMethods->xWrite(file->outer.inner, bytes, length, offset);
 }
 
 static bool ends_commit(const char *header)
@@ -483,39 +420,7 @@ static int close_log(sqlite3_file *file)
     return inner_of(file)->pMethods->xClose(inner_of(file));
 }
 
-/* ---- what is only passed on ---- */
-
-static int lock_log(sqlite3_file *file, int level)
-{
-    return inner_of(file)->pMethods->xLock(inner_of(file), level);
-}
-
-static int unlock_log(sqlite3_file *file, int level)
-{
-    return inner_of(file)->pMethods->xUnlock(inner_of(file), level);
-}
-
-static int check_reserved_lock(sqlite3_file *file, int *locked)
-{
-    return inner_of(file)->pMethods->xCheckReservedLock(inner_of(file), locked);
-}
-
-static int control_log(sqlite3_file *file, int what, void *argument)
-{
-    return inner_of(file)->pMethods->xFileControl(inner_of(file), what, argument);
-}
-
-static int sector_size(sqlite3_file *file)
-{
-    return inner_of(file)->pMethods->xSectorSize(inner_of(file));
-}
-
-static int device_characteristics(sqlite3_file *file)
-{
-    return inner_of(file)->pMethods->xDeviceCharacteristics(inner_of(file));
-}
-
-static const sqlite3_io_methods methods = {
+static const sqlite3_io_methods log_methods = {
     .iVersion = 1,
     .xClose = close_log,
     .xRead = read_log,
@@ -523,29 +428,105 @@ static const sqlite3_io_methods methods = {
     .xTruncate = truncate_log,
     .xSync = sync_log,
     .xFileSize = size_of_log,
-    .xLock = lock_log,
-    .xUnlock = unlock_log,
+    .xLock = lock_file,
+    .xUnlock = unlock_file,
     .xCheckReservedLock = check_reserved_lock,
-    .xFileControl = control_log,
+    .xFileControl = pass_control,
     .xSectorSize = sector_size,
     .xDeviceCharacteristics = device_characteristics,
 };
 
-int log_file_size(const sqlite3_vfs *system)
-{
-    return (int)sizeof(struct log_file) + system->szOsFile;
-}
+/* ---- the layer ---- */
 
-int log_file_open(sqlite3_vfs *system, sqlite3_filename name, sqlite3_file *file, int flags,
-                  int *flags_found)
+/* Opens the system's file; `methods` serve `outer`, which the system's file follows in memory. */
+static int open_inner(struct outer_file *outer, size_t size, const sqlite3_io_methods *methods,
+                      sqlite3_filename name, int flags, int *flags_found)
 {
-    struct log_file *own = (struct log_file *)file;
     int code;
 
-    *own = (struct log_file){.inner = (sqlite3_file *)(own + 1), .end = -1};
-    code = system->xOpen(system, name, own->inner, flags, flags_found);
-    /* SQLite closes what has methods, also when it was not opened. */
-    if (own->inner->pMethods != NULL)
-        own->base.pMethods = &methods;
+    outer->inner = (sqlite3_file *)((char *)outer + size);
+    code = system_vfs->xOpen(system_vfs, name, outer->inner, flags, flags_found);
+    /* SQLite closes what has methods, even if it could not be opened. */
+    outer->base.pMethods = outer->inner->pMethods != NULL ? methods : NULL;
     return code;
+}
+
+static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
+                     int *flags_found)
+{
+    (void)vfs;
+    if ((flags & SQLITE_OPEN_WAL) != 0) {
+        *(struct log_file *)file = (struct log_file){.end = -1};
+        return open_inner((struct outer_file *)file, sizeof(struct log_file), &log_methods, name,
+                          flags, flags_found);
+    }
+    if ((flags & SQLITE_OPEN_MAIN_DB) == 0)
+        return system_vfs->xOpen(system_vfs, name, file, flags, flags_found);
+    *(struct page_file *)file = (struct page_file){0};
+    return open_inner((struct outer_file *)file, sizeof(struct page_file), &page_methods, name,
+                      flags, flags_found);
+}
+
+int page_vfs_register(struct error *error)
+{
+    static sqlite3_vfs vfs;
+
+    if (system_vfs != NULL)
+        return 0;
+    system_vfs = sqlite3_vfs_find(NULL);
+    if (system_vfs == NULL)
+        return error_set(error, ERROR_SYSTEM, "SQLite has no files");
+    /* All but opening is the system's, which finds its own data in the same place. */
+    vfs = *system_vfs;
+    vfs.pNext = NULL;
+    vfs.zName = PAGE_VFS_NAME;
+    vfs.szOsFile = (int)sizeof(union {
+                       struct page_file pages;
+                       struct log_file log;
+                   }) +
+                   system_vfs->szOsFile;
+    vfs.xOpen = open_file;
+    if (sqlite3_vfs_register(&vfs, 0) != SQLITE_OK)
+        return error_memory(error, "the files of SQLite");
+    return 0;
+}
+
+int page_vfs_reserve(sqlite3 *database, struct error *error)
+{
+    int bytes = PAGE_VFS_RESERVED;
+
+    if (sqlite3_file_control(database, NULL, SQLITE_FCNTL_RESERVE_BYTES, &bytes) == SQLITE_OK)
+        return 0;
+    return error_set(error, ERROR_SYSTEM, "SQLite cannot reserve space for checksums");
+}
+
+void page_vfs_check(sqlite3 *database)
+{
+    /* A database in memory has no file to check. */
+    (void)sqlite3_file_control(database, NULL, CONTROL_CHECK, NULL);
+}
+
+bool page_vfs_is_suspect(sqlite3 *database)
+{
+    bool suspect = false;
+
+    (void)sqlite3_file_control(database, NULL, CONTROL_SUSPECT, &suspect);
+    return suspect;
+}
+
+int page_vfs_scan(sqlite3 *database, bool repair, int64_t *damaged, struct error *error)
+{
+    struct scan scan = {.repair = repair};
+    const int code = sqlite3_file_control(database, NULL, CONTROL_SCAN, &scan);
+
+    *damaged = scan.damaged;
+    if (code == SQLITE_OK)
+        return 0;
+    return error_set(error, ERROR_SYSTEM, "the pages of the store cannot be checked: %s",
+                     sqlite3_errstr(code));
+}
+
+int64_t page_vfs_damaged(void)
+{
+    return damaged_page;
 }

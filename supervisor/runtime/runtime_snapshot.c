@@ -15,7 +15,6 @@
 #include "proto/command.h"
 #include "proto/meter.h"
 #include "proto/vat_message.h"
-#include "store/snapshots.h"
 #include "supervisor/process/locate.h"
 #include "supervisor/process/worker_exit.h"
 #include "supervisor/runtime/heap_file.h"

@@ -22,7 +22,7 @@ store_edit() {
     # shellcheck disable=SC2046 # the flags are several words
     [ -x "$program" ] || cc -std=gnu17 -D_GNU_SOURCE -I "$ROOT" \
         "$ROOT/tests/program/store_edit.c" "$ROOT/store/integrity/page_vfs.c" \
-        "$ROOT/store/format/log_file.c" "$ROOT/base/buf.c" "$ROOT/base/text/format.c" "$ROOT/base/error.c" \
+        "$ROOT/base/buf.c" "$ROOT/base/text/format.c" "$ROOT/base/error.c" \
         $(pkg-config --cflags --libs sqlite3 libxxhash) -o "$program"
     "$program" "$1/gaspipe.sqlite" "$2"
 }
