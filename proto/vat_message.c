@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json/json_nodes.h"
 #include "base/json/json_value.h"
 
 /*

@@ -3,6 +3,7 @@
 #define GASPIPE_BASE_JSON_JSON_VALUE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -39,5 +40,37 @@ void json_value_c_string(struct buf *buf, const char *string, size_t length);
 
 /* Appends one for people, as UTF-8: U+FFFD in the place of what is marked, and of '\0'. */
 void json_value_show_string(struct buf *buf, const char *string, size_t length);
+
+/*
+ * The most values that one JSON text may consist of, arrays and objects included. Each takes
+ * jansson up to 136 bytes on top of its text (an empty array, x86-64), so 64 MiB of `[]` would
+ * take 2.6 GB. This keeps it below 300 MB.
+ */
+enum { JSON_NODES_MAX = 1 << 21 };
+
+/*
+ * How many values a text that a vat or a line sends may have: values take as much memory as text.
+ * With this and NETSTRING_CAP_UP (proto/netstring.h) gaspipe stays below 300 MB with all its
+ * copies.
+ */
+static inline size_t json_nodes_affordable(size_t length)
+{
+    enum { TEXT_MAX = 24 << 20, BYTES_PER_NODE = 32, LEAST = 1 << 16 };
+    const size_t most = length < TEXT_MAX ? (TEXT_MAX - length) / BYTES_PER_NODE : 0;
+
+    return most > LEAST ? most : LEAST;
+}
+
+/* Whether a JSON text consists of more values than that. Any text is safe. */
+bool json_nodes_exceed(const char *text, size_t length, size_t most);
+
+/*
+ * What json_loadb() makes of a text, several times as fast, where the text is plain: ASCII, no
+ * \uXXXX, integers of up to 18 digits as its only numbers, keys without escapes, no more than 64
+ * values within each other. NULL for all other texts, JSON or not, and when memory ran out: then
+ * json_loadb() has to judge. Of its flags this knows JSON_DECODE_ANY, JSON_REJECT_DUPLICATES and
+ * JSON_ALLOW_NUL; with others no text is plain.
+ */
+json_t *json_plain_read(const char *text, size_t length, size_t flags);
 
 #endif

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json/scan.h"
 
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/json/decimal.h"
+
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -169,4 +174,168 @@ struct scan_span scan_string(struct scan_span value)
     if (value.at == NULL || value.length < 2 || value.at[0] != '"')
         return (struct scan_span){0};
     return (struct scan_span){value.at + 1, value.length - 2};
+}
+
+/* So many digits a double holds exactly. */
+enum { EXACT_DIGITS = 15 };
+
+/* Takes a number that is all digits, as most are, without strtod(). */
+static bool is_whole(struct scan_span value, double *result)
+{
+    int64_t number = 0;
+
+    for (size_t i = 0; i < value.length; i++) {
+        if (value.at[i] < '0' || value.at[i] > '9')
+            return false;
+        number = number * 10 + (value.at[i] - '0');
+    }
+    *result = (double)number;
+    return true;
+}
+
+bool scan_double(struct scan_span value, double *result)
+{
+    char text[64], *end;
+
+    if (value.at == NULL || value.length == 0 || value.length >= sizeof text)
+        return false;
+    if (*value.at != '-' && (*value.at < '0' || *value.at > '9'))
+        return false;
+    if (value.length <= EXACT_DIGITS && is_whole(value, result))
+        return true;
+    memcpy(text, value.at, value.length);
+    text[value.length] = '\0';
+    *result = strtod(text, &end);
+    return *end == '\0' && isfinite(*result);
+}
+
+/* For numbers with an exponent or more digits than an int64_t has. */
+static bool decimal_by_double(struct scan_span value, int scale, int64_t *result)
+{
+    double number;
+
+    if (!scan_double(value, &number))
+        return false;
+    number = round(number * pow(10, scale));
+    if (!(fabs(number) < 0x1p63))
+        return false;
+    *result = (int64_t)number;
+    return true;
+}
+
+bool scan_decimal(struct scan_span value, int scale, int64_t *result)
+{
+    /* What a number ends at is not ours to know here. */
+    char text[64 + SCAN_PADDING] = {0};
+    const char *after;
+
+    if (value.at == NULL || value.length == 0 || value.length >= 64)
+        return false;
+    memcpy(text, value.at, value.length);
+    after = decimal_read(text, text + value.length, scale, result);
+    return after == text + value.length || decimal_by_double(value, scale, result);
+}
+
+enum { REPLACEMENT = 0xfffd };
+
+static void append_utf8(struct buf *text, uint32_t point)
+{
+    if (point < 0x80) {
+        buf_append_byte(text, (char)point);
+    } else if (point < 0x800) {
+        buf_append_byte(text, (char)(0xc0 | point >> 6));
+        buf_append_byte(text, (char)(0x80 | (point & 0x3f)));
+    } else if (point < 0x10000) {
+        buf_append_byte(text, (char)(0xe0 | point >> 12));
+        buf_append_byte(text, (char)(0x80 | (point >> 6 & 0x3f)));
+        buf_append_byte(text, (char)(0x80 | (point & 0x3f)));
+    } else {
+        buf_append_byte(text, (char)(0xf0 | point >> 18));
+        buf_append_byte(text, (char)(0x80 | (point >> 12 & 0x3f)));
+        buf_append_byte(text, (char)(0x80 | (point >> 6 & 0x3f)));
+        buf_append_byte(text, (char)(0x80 | (point & 0x3f)));
+    }
+}
+
+static int hex_digit(char byte)
+{
+    if (byte >= '0' && byte <= '9')
+        return byte - '0';
+    if (byte >= 'a' && byte <= 'f')
+        return byte - 'a' + 10;
+    if (byte >= 'A' && byte <= 'F')
+        return byte - 'A' + 10;
+    return -1;
+}
+
+bool scan_hex_unit(const char *at, const char *end, uint32_t *unit)
+{
+    *unit = 0;
+    if (end - at < 4)
+        return false;
+    for (int i = 0; i < 4; i++) {
+        int digit = hex_digit(at[i]);
+
+        if (digit < 0)
+            return false;
+        *unit = *unit << 4 | (uint32_t)digit;
+    }
+    return true;
+}
+
+/* What follows \u at `at`, with the second half of a surrogate pair; returns behind it. */
+static const char *unescape_unicode(const char *at, const char *end, struct buf *text)
+{
+    uint32_t unit, low;
+
+    if (!scan_hex_unit(at, end, &unit)) {
+        append_utf8(text, REPLACEMENT);
+        return at;
+    }
+    at += 4;
+    if (unit < 0xd800 || unit > 0xdfff) {
+        append_utf8(text, unit);
+        return at;
+    }
+    if (unit < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u' &&
+        scan_hex_unit(at + 2, end, &low) && low >= 0xdc00 && low <= 0xdfff) {
+        append_utf8(text, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
+        return at + 6;
+    }
+    append_utf8(text, REPLACEMENT);
+    return at;
+}
+
+/* The escape whose letter is at `at`; returns behind it. */
+static const char *unescape_one(const char *at, const char *end, struct buf *text)
+{
+    static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+    const char *letter;
+
+    if (*at == 'u')
+        return unescape_unicode(at + 1, end, text);
+    letter = *at == '\0' ? NULL : strchr(letters, *at);
+    if (letter == NULL)
+        append_utf8(text, REPLACEMENT);
+    else
+        buf_append_byte(text, meanings[letter - letters]);
+    return at + 1;
+}
+
+void scan_unescape(struct scan_span string, struct buf *text)
+{
+    const char *at = string.at, *end = at + string.length;
+
+    while (at < end) {
+        const char *backslash = memchr(at, '\\', (size_t)(end - at));
+
+        if (backslash == NULL) {
+            buf_append(text, at, (size_t)(end - at));
+            return;
+        }
+        buf_append(text, at, (size_t)(backslash - at));
+        if (backslash + 1 == end)
+            return;
+        at = unescape_one(backslash + 1, end, text);
+    }
 }

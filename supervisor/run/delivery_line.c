@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/json/json_nodes.h"
 #include "base/json/json_value.h"
 #include "base/json/scan.h"
 #include "base/option/similar.h"

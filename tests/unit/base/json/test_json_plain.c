@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/json/json_plain.h"
+#include "base/json/json_value.h"
 
 static const size_t flag_sets[] = {0, JSON_DECODE_ANY, JSON_ALLOW_NUL,
                                    JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY};

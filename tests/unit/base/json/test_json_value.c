@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "base/json/json_nodes.h"
 #include "base/json/json_value.h"
 
 static json_t *read_text(const char *text)
