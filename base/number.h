@@ -3,6 +3,7 @@
 #define GASPIPE_BASE_NUMBER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -30,5 +31,33 @@ int number_option_bytes(const char *option, const char *text, int64_t *bytes, st
 /* Seconds from 0 to max, with a fraction if wanted; rounded up to milliseconds. */
 int number_option_seconds(const char *option, const char *text, uint64_t max,
                           uint64_t *milliseconds, struct error *error);
+
+/*
+ * Sums of what others report. A meter from a file or from a worker may claim anything: a result
+ * that has no room stays at the largest or least value there is.
+ */
+static inline int64_t saturate_add(int64_t one, int64_t other)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(one, other, &sum))
+        return other > 0 ? INT64_MAX : INT64_MIN;
+    return sum;
+}
+
+static inline int64_t saturate_subtract(int64_t from, int64_t less)
+{
+    int64_t difference;
+
+    if (__builtin_sub_overflow(from, less, &difference))
+        return less > 0 ? INT64_MIN : INT64_MAX;
+    return difference;
+}
+
+/* The room that `length` bytes take as hexadecimal digits, with the '\0'. */
+#define HEX_SIZE(length) (2 * (length) + 1)
+
+/* Writes bytes as lower-case digits and a '\0'; `text` has room for HEX_SIZE(length). */
+void hex_write(char *text, const void *bytes, size_t length);
 
 #endif

@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "base/hex.h"
 #include "base/io.h"
+#include "base/number.h"
 #include "base/output/packer.h"
 #include "store/integrity/page_vfs.h"
 #include "store/integrity/rows.h"

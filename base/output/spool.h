@@ -8,6 +8,16 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+/* TMPDIR, or /tmp. */
+const char *temporary_file_place(void);
+
+/* A file there without a name, for reading and writing, which is gone when it is closed. -1 with
+ * ERROR_SYSTEM. */
+int temporary_file_open(struct error *error);
+
+/* The same in another directory. */
+int temporary_file_open_in(const char *place, struct error *error);
+
 /*
  * Bytes that may become many: what exceeds SPOOL_MEMORY goes to a temporary file without a name.
  * All zeros is an empty spool. An append that fails is remembered, and the later ones do nothing;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/saturate.h"
+#include "base/number.h"
 
 /* ---- texts ---- */
 

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "base/profile/profile_write.h"
-#include "base/saturate.h"
 
 /* In a stack, `;` is between frames, and the end of the line is its end. */
 static void put_text(struct buf *out, const char *text)

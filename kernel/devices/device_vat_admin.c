@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hex.h"
 #include "base/json/json_value.h"
+#include "base/number.h"
 #include "kernel/devices/device.h"
 #include "kernel/graph/queue.h"
 #include "kernel/lifecycle/vat_lifecycle.h"

@@ -6,7 +6,6 @@
 #include <openssl/evp.h>
 #include <string.h>
 
-#include "base/hex.h"
 #include "base/number.h"
 #include "base/text/format.h"
 #include "kernel/records/capdata.h"

@@ -7,7 +7,7 @@
 #include <openssl/sha.h>
 
 #include "base/array.h"
-#include "base/hex.h"
+#include "base/number.h"
 #include "meter/costs/cost_table.h"
 
 /* The longest line of a table has seven words. */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hex.h"
 #include "base/io.h"
-#include "base/output/temporary_file.h"
+#include "base/number.h"
+#include "base/output/spool.h"
 #include "supervisor/replay/source/source.h"
 
 enum { SHA256_SIZE = 32, MEMORY_MAX = 4 << 20, PIECE_SIZE = 64 * 1024 };

@@ -9,10 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hex.h"
 #include "base/io.h"
 #include "base/number.h"
-#include "base/output/temporary_file.h"
+#include "base/output/spool.h"
 
 enum { SHA256_SIZE = 32 };
 

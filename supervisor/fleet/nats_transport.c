@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/number.h"
-#include "base/output/temporary_file.h"
+#include "base/output/spool.h"
 #include "base/stamp.h"
 #include "supervisor/fleet/nats_records.h"
 #include "supervisor/fleet/transport.h"

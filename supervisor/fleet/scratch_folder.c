@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/output/temporary_file.h"
+#include "base/output/spool.h"
 
 static const char scratch_name[] = "gaspipe-fleet-";
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hex.h"
+#include "base/number.h"
 
 #define HASH_SIZE 32
 #define READ_SIZE 16384

@@ -10,7 +10,6 @@
 
 #include "base/io.h"
 #include "base/number.h"
-#include "base/saturate.h"
 
 #define PROFILE_BYTES_MAX ((size_t)1 << 32)
 

@@ -9,7 +9,6 @@
 #include "base/array.h"
 #include "base/io.h"
 #include "base/number.h"
-#include "base/saturate.h"
 #include "supervisor/profile/elf_symbols.h"
 
 #define PROFILE_BYTES_MAX ((size_t)1 << 32)

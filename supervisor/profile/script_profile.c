@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "base/json/json_value.h"
-#include "base/saturate.h"
+#include "base/number.h"
 
 static int bad(struct error *error, const char *what)
 {

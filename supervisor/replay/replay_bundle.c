@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
-#include "base/hex.h"
 #include "base/json/json_value.h"
+#include "base/number.h"
 #include "supervisor/runtime/contract_file.h"
 
 /* ---- whether a bundle is whole ---- */

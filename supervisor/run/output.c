@@ -11,7 +11,7 @@
 
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
-#include "base/saturate.h"
+#include "base/number.h"
 #include "base/visible.h"
 #include "supervisor/runtime/contract_file.h"
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hex.h"
 #include "base/io.h"
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/json/scan.h"
-#include "base/saturate.h"
+#include "base/number.h"
 
 const char *const cost_by_names[] = {
     [COST_BY_FUNCTION] = "function", [COST_BY_LINE] = "line",         [COST_BY_VAT] = "vat",

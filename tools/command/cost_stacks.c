@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/saturate.h"
+#include "base/number.h"
 #include "base/visible.h"
 
 /* A stack with what it cost. The text is borrowed. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/hex.h"
+#include "base/number.h"
 #include "trace/patch/unwind.h"
 
 /* What stays open with the module: names and bytes are borrowed from it. */

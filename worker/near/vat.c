@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hex.h"
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
+#include "base/number.h"
 #include "worker/near/value.h"
 
 enum { HEX_BYTE = 2 };

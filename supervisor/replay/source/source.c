@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/hex.h"
 #include "base/io.h"
+#include "base/number.h"
 #include "slog/model/describe.h"
 #include "slog/read/source.h"
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base/hex.h"
+#include "base/number.h"
 
 static void each_byte_is_two_digits(void **state)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/saturate.h"
+#include "base/number.h"
 
 static void sums_with_room_are_exact(void **state)
 {
