@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * What the counter writes of each region (`profile-fd=N`, counter/qemu/code/profile_write.h):
+ * What the counter writes of each region (`profile-fd=N`, counter/qemu/code/profile.h):
  * where its instructions are, and who called them. Records follow each other, each a
  * struct profile_stream_head and what its type says, in the machine's byte order, padded to
  * eight bytes. Files, places and chains are numbered by each process and told before the first

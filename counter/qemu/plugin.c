@@ -26,7 +26,6 @@
 #include "counter/qemu/emulator/interpose.h"
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
-#include "counter/qemu/guest/ended_threads.h"
 #include "counter/qemu/guest/follow.h"
 #include "counter/qemu/marks.h"
 #include "counter/qemu/reporter.h"

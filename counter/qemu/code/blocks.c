@@ -2,9 +2,8 @@
 #include "counter/qemu/code/blocks.h"
 
 #include "counter/kind.h"
-#include "counter/qemu/code/instruction.h"
+#include "counter/qemu/code/insn.h"
 #include "counter/qemu/code/profile.h"
-#include "counter/qemu/code/stretch.h"
 #include "counter/qemu/emulator/host.h"
 #include "counter/qemu/tally.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/pair_table.h"
-#include "counter/qemu/code/stretch.h"
+#include "counter/qemu/code/insn.h"
 
 /*
  * The calls that a thread is in, by where their return addresses lie. Stacks

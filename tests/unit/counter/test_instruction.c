@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "counter/qemu/code/instruction.h"
+#include "counter/qemu/code/insn.h"
 
 enum expected { HARMLESS, FAULTS, RAISES, REPEATS };
 

@@ -1,10 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_QEMU_CODE_STRETCH_H
-#define GASPIPE_COUNTER_QEMU_CODE_STRETCH_H
+#ifndef GASPIPE_COUNTER_QEMU_CODE_INSN_H
+#define GASPIPE_COUNTER_QEMU_CODE_INSN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "counter/kind.h"
+
+/* What the counter has to know of an x86-64 instruction, from its opcode. */
+struct instruction {
+    bool may_fault; /* it can end without having completed, and a handler run instead */
+    bool raises;    /* it can do so for another reason than an access to memory */
+    bool repeats;   /* a string instruction with a rep prefix */
+    bool atomic;    /* it reads and writes memory in one, locked */
+};
+
+/* No instruction is longer. */
+#define INSTRUCTION_BYTES_MAX 15
+
+/*
+ * An instruction that is not known here may fault for any reason. A mistake on
+ * that side costs time, one on the other costs a wrong count.
+ */
+struct instruction instruction_of(const struct opcode *opcode);
 
 /* Instructions in a row that are counted together, when the first of them begins. */
 struct stretch {
