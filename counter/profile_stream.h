@@ -14,7 +14,7 @@
 enum profile_stream_type {
     PROFILE_STREAM_PROCESS = 1, /* the process's ID is `count` */
     PROFILE_STREAM_FILE,   /* `count` bytes: the path of the next file; the first is number 1 */
-    PROFILE_STREAM_PLACES, /* `count` of struct profile_stream_place: stretches of code */
+    PROFILE_STREAM_PLACES, /* `count` of struct profile_stream_place: sequences of code */
     PROFILE_STREAM_CHAINS, /* the same: chains of calls, callers before those they called */
     PROFILE_STREAM_REGION, /* a struct profile_stream_region, `count` of struct
                               profile_stream_cell */
@@ -25,13 +25,13 @@ struct profile_stream_head {
     uint32_t count;
 };
 
-/* Where a stretch begins; or where the last call of a chain returns to. */
+/* Where a sequence begins; or where the last call of a chain returns to. */
 struct profile_stream_place {
     uint64_t offset; /* in the file */
     uint32_t file;   /* 0: in no file; offset is an address */
-    uint32_t number; /* of the stretch; of the chain, from 1 */
+    uint32_t number; /* of the sequence; of the chain, from 1 */
     uint32_t caller; /* of a chain: the number of its caller's; 0: nobody called */
-    uint32_t length; /* of the stretch, in instructions; of a chain: 0 */
+    uint32_t length; /* of the sequence, in instructions; of a chain: 0 */
 };
 
 struct profile_stream_region {
@@ -42,7 +42,7 @@ struct profile_stream_region {
 /* A region's cells add up to its instructions. */
 struct profile_stream_cell {
     uint32_t chain; /* 0: nobody called */
-    uint32_t place; /* the number of a stretch */
+    uint32_t place; /* the number of a sequence */
     uint64_t instructions;
 };
 

@@ -396,10 +396,10 @@ static void skip_blanks(struct plain *plain)
         plain->at++;
 }
 
-/* Behind blanks, and the blanks behind it too. */
-static bool skip_mark(struct plain *plain, char mark)
+/* Skips the byte, and the blanks around it. */
+static bool skip_mark(struct plain *plain, char byte)
 {
-    if (plain->at == plain->end || *plain->at != mark)
+    if (plain->at == plain->end || *plain->at != byte)
         return false;
     plain->at++;
     skip_blanks(plain);

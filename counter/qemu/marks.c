@@ -19,25 +19,38 @@
 #include "sandbox/tight_filter.h"
 
 /*
+ * ---- the watchdog ----
+ *
+ * A thread that checks now and then whether a region has passed its limit, and ends the process
+ * with GASMARK_EXIT_LIMIT if so. It sleeps while no region is limited, and costs the counted code
+ * nothing.
+ */
+
+/*
  * No guest under QEMU executes more than about this many instructions in a
- * nanosecond, so a look is not needed before that time has gone by.
+ * nanosecond, so there is nothing to check before that time has passed.
  */
 #define INSTRUCTIONS_PER_NANOSECOND 4
 #define SHORTEST_SLEEP_NS           1000000
 #define LONGEST_SLEEP_NS            50000000
 
-/* As in watchdog_begin(). */
-static uint64_t (*instructions_left)(void);
+/*
+ * The least number of instructions that the process may still execute before a region passes its
+ * limit; 0: one has passed it; UINT64_MAX: nothing is limited. Called on any thread.
+ */
+static uint64_t instructions_left(void);
+static void watchdog_wake(void);
 static bool running;
 static sem_t wanted;
 
-_Noreturn void watchdog_over_limit(void)
+/* Ends the process: says why on stderr and exits with GASMARK_EXIT_LIMIT. */
+static _Noreturn void watchdog_over_limit(void)
 {
     static const char words[] = "gasmark: instruction limit passed\n";
 
     reporter_over_limit();
     if (write(STDERR_FILENO, words, sizeof words - 1) < 0) {
-        /* Nobody listens; the exit status says it as well. */
+        /* stderr is closed; the exit status says it as well. */
     }
     _exit(GASMARK_EXIT_LIMIT);
 }
@@ -72,16 +85,16 @@ static void *watch(void *unused)
 }
 
 /* Of `running`; held over a fork, since the child has only the thread that forks. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_watchdog_lock(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&running_lock);
 }
 
 static void leave_watchdog_lock(void)
 {
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&running_lock);
 }
 
 /* A forked child has the region but not the thread. */
@@ -111,18 +124,14 @@ static void start_thread(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void watchdog_begin(uint64_t (*left)(void))
-{
-    instructions_left = left;
-}
-
 static void prepare(void)
 {
     sem_init(&wanted, 0, 0);
     pthread_atfork(take_watchdog_lock, leave_watchdog_lock, watchdog_in_child);
 }
 
-void watchdog_wake(void)
+/* Called after a region with a limit began to run. */
+static void watchdog_wake(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -379,6 +388,5 @@ static uint64_t instructions_left(void)
 /* As in tally_begin(). Of what is registered later, the lock is taken earlier. */
 void marks_begin(void)
 {
-    watchdog_begin(instructions_left);
     pthread_atfork(take_marks_lock, leave_marks_lock, leave_marks_lock);
 }

@@ -43,29 +43,29 @@ struct blocks_manner {
 
 #define GUEST_PAGE_SIZE 4096
 
-/* A stretch in the making. */
-struct open_stretch {
+/* A sequence in the making. */
+struct open_sequence {
     struct qemu_plugin_insn *first; /* NULL: empty */
-    struct stretch stretch;
+    struct insn_sequence sequence;
 };
 
-static void extend_stretch(struct open_stretch *open, struct qemu_plugin_insn *insn,
-                           const struct opcode *opcode, bool with_kinds)
+static void extend_sequence(struct open_sequence *open, struct qemu_plugin_insn *insn,
+                            const struct opcode *opcode, bool with_kinds)
 {
     if (open->first == NULL) {
         open->first = insn;
-        open->stretch.address = qemu_plugin_insn_vaddr(insn);
+        open->sequence.address = qemu_plugin_insn_vaddr(insn);
     }
-    open->stretch.length++;
+    open->sequence.length++;
     if (with_kinds)
-        stretch_add_kind(&open->stretch, kind_of(opcode));
+        insn_sequence_add_kind(&open->sequence, kind_of(opcode));
 }
 
-static void close_stretch(struct open_stretch *open, enum tally_manner manner)
+static void close_sequence(struct open_sequence *open, enum tally_manner manner)
 {
     if (open->first != NULL)
-        tally_count_before(open->first, &open->stretch, manner);
-    *open = (struct open_stretch){0};
+        tally_count_before(open->first, &open->sequence, manner);
+    *open = (struct open_sequence){0};
 }
 
 /*
@@ -100,15 +100,15 @@ static enum tally_manner manner_of(const struct instruction *instruction,
 }
 
 /*
- * With the precision of an instruction, a stretch ends with one that can fault:
+ * With the precision of an instruction, a sequence ends with one that can fault:
  * when that one does, it is the only one of them that did not complete. With
- * the precision of a block, all of it is one stretch.
+ * the precision of a block, all of it is one sequence.
  */
 /* Makes the instructions of a block count, while it is being translated. */
 static void blocks_count(struct qemu_plugin_tb *tb, struct blocks_manner manner)
 {
     size_t count = qemu_plugin_tb_n_insns(tb);
-    struct open_stretch open = {0};
+    struct open_sequence open = {0};
 
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -117,14 +117,14 @@ static void blocks_count(struct qemu_plugin_tb *tb, struct blocks_manner manner)
         enum tally_manner special = manner_of(&instruction, manner);
 
         if (special != TALLY_PLAIN || may_be_taken_back(tb, i))
-            close_stretch(&open, TALLY_PLAIN);
-        extend_stretch(&open, insn, &opcode, manner.kinds);
+            close_sequence(&open, TALLY_PLAIN);
+        extend_sequence(&open, insn, &opcode, manner.kinds);
         profile_watch(insn, &opcode);
         if (special != TALLY_PLAIN ||
             (instruction.may_fault && manner.precision == GASMARK_INSTRUCTION))
-            close_stretch(&open, special);
+            close_sequence(&open, special);
     }
-    close_stretch(&open, TALLY_PLAIN);
+    close_sequence(&open, TALLY_PLAIN);
 }
 
 /* ---- options ---- */

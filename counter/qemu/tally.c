@@ -26,7 +26,7 @@ struct slot {
     uint64_t atomic_begun;  /* the same of an atomic operation; 0: none that may begin again */
     uint64_t added_before;  /* host_added() when the thread began */
     /* Only where kinds or a profile are asked for: */
-    uint32_t last;              /* stretch to begin, its key; 0: none */
+    uint32_t last;              /* sequence to begin, its key; 0: none */
     uint64_t kinds[KIND_COUNT]; /* of what completed */
 } __attribute__((aligned(128)));
 
@@ -184,35 +184,35 @@ static void add_repeated(unsigned thread, void *address)
     slot->repeated_begun = begun_by(thread);
 }
 
-/* ---- where kinds or a profile are asked for, a function is called for each stretch ---- */
+/* ---- where kinds or a profile are asked for, a function is called for each sequence ---- */
 
-static void add_kinds(unsigned thread, const struct stretch *stretch)
+static void add_kinds(unsigned thread, const struct insn_sequence *sequence)
 {
     uint64_t *kinds = many_threads ? slots[thread].kinds : alone_kinds;
 
     for (int kind = 0; kind < KIND_COUNT; kind++)
-        kinds[kind] += stretch->kinds[kind];
+        kinds[kind] += sequence->kinds[kind];
 }
 
-static void tally_note(unsigned thread, const struct stretch *stretch)
+static void tally_note(unsigned thread, const struct insn_sequence *sequence)
 {
-    slots[thread].last = stretch->key;
+    slots[thread].last = sequence->key;
     if (alone_kinds != NULL)
-        add_kinds(thread, stretch);
+        add_kinds(thread, sequence);
     if (feeds_profile)
-        profile_began(thread, stretch);
+        profile_began(thread, sequence);
 }
 
 /* As quick to be seen from outside as what translated code adds by itself. */
-static void note_plain(unsigned thread, void *stretch_of)
+static void note_plain(unsigned thread, void *insn_sequence_of)
 {
-    const struct stretch *stretch = stretch_of;
+    const struct insn_sequence *sequence = insn_sequence_of;
 
     if (many_threads)
-        begin_instructions(thread, stretch->length);
+        begin_instructions(thread, sequence->length);
     else
-        alone_words[0] += stretch->length;
-    tally_note(thread, stretch);
+        alone_words[0] += sequence->length;
+    tally_note(thread, sequence);
 }
 
 /* The same while there is one thread and kinds are not asked for. What it is told fits into a word,
@@ -228,31 +228,31 @@ static void note_profiled(unsigned thread, void *length_and_key)
     profile_began_alone(key, length);
 }
 
-static void *length_and_key(const struct stretch *stretch)
+static void *length_and_key(const struct insn_sequence *sequence)
 {
-    return (void *)(uintptr_t)(stretch->length << 32 | stretch->key);
+    return (void *)(uintptr_t)(sequence->length << 32 | sequence->key);
 }
 
-static void note_raising(unsigned thread, void *stretch)
+static void note_raising(unsigned thread, void *sequence)
 {
     add_raising(thread, NULL);
-    tally_note(thread, stretch);
+    tally_note(thread, sequence);
 }
 
-static void note_atomic(unsigned thread, void *stretch)
+static void note_atomic(unsigned thread, void *sequence)
 {
     add_atomic(thread, NULL);
-    tally_note(thread, stretch);
+    tally_note(thread, sequence);
 }
 
-static void note_repeated(unsigned thread, void *stretch_of)
+static void note_repeated(unsigned thread, void *insn_sequence_of)
 {
-    const struct stretch *stretch = stretch_of;
+    const struct insn_sequence *sequence = insn_sequence_of;
 
-    if (begins_again(thread, stretch->address))
+    if (begins_again(thread, sequence->address))
         return;
-    tally_note(thread, stretch);
-    add_repeated(thread, (void *)(uintptr_t)stretch->address);
+    tally_note(thread, sequence);
+    add_repeated(thread, (void *)(uintptr_t)sequence->address);
 }
 
 static void call_before(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t function,
@@ -262,7 +262,7 @@ static void call_before(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb
                                            (void *)(uintptr_t)data);
 }
 
-static void note_before(struct qemu_plugin_insn *insn, const struct stretch *stretch,
+static void note_before(struct qemu_plugin_insn *insn, const struct insn_sequence *sequence,
                         enum tally_manner manner)
 {
     static const qemu_plugin_vcpu_udata_cb_t functions[] = {
@@ -271,7 +271,7 @@ static void note_before(struct qemu_plugin_insn *insn, const struct stretch *str
         [TALLY_RAISING] = note_raising,
         [TALLY_ATOMIC] = note_atomic,
     };
-    const struct stretch *kept = stretch_keep(stretch);
+    const struct insn_sequence *kept = insn_sequence_keep(sequence);
 
     if (kept == NULL) {
         qemu_plugin_outs("gascount: no memory for what is counted\n");
@@ -302,30 +302,30 @@ static void count_plain(struct qemu_plugin_insn *insn, uint64_t instructions)
         add_to_words(insn, instructions);
 }
 
-void tally_count_before(struct qemu_plugin_insn *insn, const struct stretch *stretch,
+void tally_count_before(struct qemu_plugin_insn *insn, const struct insn_sequence *sequence,
                         enum tally_manner manner)
 {
     if (alone_kinds != NULL || feeds_profile)
-        note_before(insn, stretch, manner);
+        note_before(insn, sequence, manner);
     else if (manner == TALLY_REPEATED)
-        call_before(insn, add_repeated, (void *)(uintptr_t)stretch->address);
+        call_before(insn, add_repeated, (void *)(uintptr_t)sequence->address);
     else if (manner == TALLY_RAISING)
         call_before(insn, add_raising, NULL);
     else if (manner == TALLY_ATOMIC)
         call_before(insn, add_atomic, NULL);
     else
-        count_plain(insn, stretch->length);
+        count_plain(insn, sequence->length);
 }
 
-/* What began is the last instruction of the last stretch: its kind is taken away again. */
+/* What began is the last instruction of the last sequence: its kind is taken away again. */
 static void take_back_kind(struct slot *slot)
 {
     unsigned thread = (unsigned)(slot - slots);
-    const struct stretch *last;
+    const struct insn_sequence *last;
 
     if (slot->last == 0)
         return;
-    last = stretch_of_key(slot->last);
+    last = insn_sequence_of_key(slot->last);
     if (alone_kinds != NULL) {
         slot->kinds[last->last_class]--;
         slot->kinds[last->last_memory]--;
@@ -465,9 +465,9 @@ static release_function *real_release;
 
 /* Those of running threads, by their indices, and those whose threads have ended. */
 static struct child children[TALLY_THREADS_MAX];
-static struct child ended[TALLY_THREADS_MAX];
+static struct child ended_children[TALLY_THREADS_MAX];
 static unsigned ended_count;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t children_lock = PTHREAD_MUTEX_INITIALIZER;
 
 #define OF_THREAD static __thread __attribute__((tls_model("initial-exec")))
 
@@ -499,10 +499,10 @@ static struct child take_ended(void)
 {
     struct child taken = {0};
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&children_lock);
     if (ended_count > 0)
-        taken = ended[--ended_count];
-    pthread_mutex_unlock(&lock);
+        taken = ended_children[--ended_count];
+    pthread_mutex_unlock(&children_lock);
     return taken;
 }
 
@@ -545,10 +545,10 @@ static void *seed_random(const uint32_t *seed, unsigned length)
 static _Noreturn void end_thread(void *result)
 {
     if (own.property != NULL) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&children_lock);
         if (ended_count < TALLY_THREADS_MAX)
-            ended[ended_count++] = own;
-        pthread_mutex_unlock(&lock);
+            ended_children[ended_count++] = own;
+        pthread_mutex_unlock(&children_lock);
     }
     if (random_numbers != NULL)
         free_random(random_numbers);
@@ -558,12 +558,12 @@ static _Noreturn void end_thread(void *result)
 
 static void take_threads_lock(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&children_lock);
 }
 
 static void leave_threads_lock(void)
 {
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&children_lock);
 }
 
 bool ended_threads_reclaim(void)
@@ -579,19 +579,19 @@ bool ended_threads_reclaim(void)
 
 void ended_threads_began(unsigned thread)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&children_lock);
     children[thread] = last_made;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&children_lock);
     last_made = (struct child){0};
 }
 
 /* Soon another thread may have the index. */
 void ended_threads_exits(unsigned thread)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&children_lock);
     /* QEMU may begin the syscall again. */
     if (children[thread].property != NULL)
         own = children[thread];
     children[thread] = (struct child){0};
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&children_lock);
 }

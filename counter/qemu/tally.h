@@ -64,10 +64,10 @@ enum tally_manner {
 void tally_threads_come(void);
 
 /*
- * Arranges, while a block is being translated, that the stretch is counted each
+ * Arranges, while a block is being translated, that the sequence is counted each
  * time before `insn`, its first instruction, begins.
  */
-void tally_count_before(struct qemu_plugin_insn *insn, const struct stretch *stretch,
+void tally_count_before(struct qemu_plugin_insn *insn, const struct insn_sequence *sequence,
                         enum tally_manner manner);
 
 /* For aborts_watch(). Does nothing before tally_set_thread(). */
@@ -90,7 +90,7 @@ void tally_use_words(uint64_t *words);
 /* The same for kinds: KIND_COUNT words. Without this call kinds are not counted. */
 void tally_use_kind_words(uint64_t *words);
 
-/* Each stretch that begins is told to the profile. To be called before anything is counted. */
+/* Each sequence that begins is told to the profile. To be called before anything is counted. */
 void tally_feed_profile(void);
 
 /*

@@ -138,7 +138,7 @@ struct call_chain *chain_tree_find(struct chain_tree *tree, const struct call_ch
     return chain;
 }
 
-/* Where the stretch is, or would be: there is always an empty cell. */
+/* Where the sequence is, or would be: there is always an empty cell. */
 static struct call_cell *place_of(struct call_cell *cells, uint32_t mask, uint32_t key)
 {
     uint32_t at = key & mask;

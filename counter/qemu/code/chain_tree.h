@@ -67,13 +67,13 @@ static inline bool call_stack_enter(struct call_stack *stack, uint64_t slot, voi
 void call_stack_free(struct call_stack *stack);
 
 /*
- * Chains of calls, and how many instructions of each stretch completed in each. A chain is never
+ * Chains of calls, and how many instructions of each sequence completed in each. A chain is never
  * forgotten, so its number and its address stay the same.
  */
 
-/* What completed of a stretch in one chain: so small that eight share a cache line. */
+/* What completed of a sequence in one chain: so small that eight share a cache line. */
 struct call_cell {
-    uint32_t key;          /* of the stretch; 0: an empty cell */
+    uint32_t key;          /* of the sequence; 0: an empty cell */
     uint32_t instructions; /* the lower half of their number: chain_tree_completed() has all */
 };
 
@@ -81,7 +81,7 @@ struct call_cell {
 
 /* A cache line, as calls and returns go from one to another. */
 struct call_chain {
-    _Alignas(CACHE_LINE) struct call_cell *cells; /* owned: a hash table by the stretch's key */
+    _Alignas(CACHE_LINE) struct call_cell *cells; /* owned: a hash table by the sequence's key */
     uint32_t mask;                                /* one less than the cells there is room for */
     uint32_t used;
     uint32_t id, caller;     /* numbers of this chain and of its caller's; 0: that of no calls */
@@ -119,7 +119,7 @@ static inline void chain_tree_visit(struct chain_tree *tree, struct call_chain *
 /* For call_chain_cell(): also makes a cell where there is none. NULL without memory. */
 struct call_cell *call_chain_make_cell(struct call_chain *chain, uint32_t key);
 
-/* The chain's cell of the stretch, until the next one is made. NULL without memory. */
+/* The chain's cell of the sequence, until the next one is made. NULL without memory. */
 static inline struct call_cell *call_chain_cell(struct call_chain *chain, uint32_t key)
 {
     struct call_cell *cell = &chain->cells[key & chain->mask];

@@ -177,7 +177,7 @@ struct instruction instruction_of(const struct opcode *opcode)
 }
 
 struct kept {
-    struct stretch stretch;
+    struct insn_sequence sequence;
     struct kept *next; /* with the same hash */
 };
 
@@ -193,15 +193,15 @@ static struct kept *rows[ROWS];
 static uint32_t last_number;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void stretch_add_kind(struct stretch *stretch, struct kind kind)
+void insn_sequence_add_kind(struct insn_sequence *sequence, struct kind kind)
 {
-    stretch->last_class = (uint16_t)kind.class;
-    stretch->last_memory = (uint16_t)(KIND_CLASSES + kind.memory);
-    stretch->kinds[stretch->last_class]++;
-    stretch->kinds[stretch->last_memory]++;
+    sequence->last_class = (uint16_t)kind.class;
+    sequence->last_memory = (uint16_t)(KIND_CLASSES + kind.memory);
+    sequence->kinds[sequence->last_class]++;
+    sequence->kinds[sequence->last_memory]++;
 }
 
-static bool is_same(const struct stretch *a, const struct stretch *b)
+static bool is_same(const struct insn_sequence *a, const struct insn_sequence *b)
 {
     return a->address == b->address && a->length == b->length && a->last_class == b->last_class &&
            a->last_memory == b->last_memory && memcmp(a->kinds, b->kinds, sizeof a->kinds) == 0;
@@ -209,7 +209,7 @@ static bool is_same(const struct stretch *a, const struct stretch *b)
 
 /*
  * By an odd number: the lower bits differ as those of the number do, and do not stand in a row. But
- * four stretches that were met one after the other, as they will be again, share a cache line.
+ * four sequences that were met one after the other, as they will be again, share a cache line.
  */
 #define FACTOR  0x9e3779b1U
 #define INVERSE 0x0e8b2f51U /* FACTOR times this is 1 */
@@ -219,11 +219,11 @@ static uint32_t scatter(uint32_t number, uint32_t factor)
     return number / 4 * factor * 4 + number % 4;
 }
 
-const struct stretch *stretch_of_key(uint32_t key)
+const struct insn_sequence *insn_sequence_of_key(uint32_t key)
 {
     const uint32_t number = scatter(key, INVERSE);
 
-    return &rows[number / ROW][number % ROW].stretch;
+    return &rows[number / ROW][number % ROW].sequence;
 }
 
 /* Where the next one goes. NULL without memory. */
@@ -241,30 +241,30 @@ static struct kept *next_place(void)
     return &rows[number / ROW][number % ROW];
 }
 
-static const struct stretch *find_or_add(const struct stretch *stretch)
+static const struct insn_sequence *find_or_add(const struct insn_sequence *sequence)
 {
-    struct kept **bucket = &buckets[(stretch->address ^ stretch->address >> 16) % BUCKETS];
+    struct kept **bucket = &buckets[(sequence->address ^ sequence->address >> 16) % BUCKETS];
     struct kept *kept;
 
     for (kept = *bucket; kept != NULL; kept = kept->next)
-        if (is_same(&kept->stretch, stretch))
-            return &kept->stretch;
+        if (is_same(&kept->sequence, sequence))
+            return &kept->sequence;
     kept = next_place();
     if (kept == NULL)
         return NULL;
-    *kept = (struct kept){*stretch, *bucket};
-    kept->stretch.number = last_number;
-    kept->stretch.key = scatter(last_number, FACTOR);
+    *kept = (struct kept){*sequence, *bucket};
+    kept->sequence.number = last_number;
+    kept->sequence.key = scatter(last_number, FACTOR);
     *bucket = kept;
-    return &kept->stretch;
+    return &kept->sequence;
 }
 
-const struct stretch *stretch_keep(const struct stretch *stretch)
+const struct insn_sequence *insn_sequence_keep(const struct insn_sequence *sequence)
 {
-    const struct stretch *kept;
+    const struct insn_sequence *kept;
 
     pthread_mutex_lock(&lock);
-    kept = find_or_add(stretch);
+    kept = find_or_add(sequence);
     pthread_mutex_unlock(&lock);
     return kept;
 }

@@ -25,7 +25,7 @@ struct instruction {
 struct instruction instruction_of(const struct opcode *opcode);
 
 /* Instructions in a row that are counted together, when the first of them begins. */
-struct stretch {
+struct insn_sequence {
     uint64_t address; /* of the first, in the guest */
     uint64_t length;  /* instructions */
     uint32_t number;  /* of a kept one: they are counted as they come, from 1 */
@@ -36,15 +36,15 @@ struct stretch {
 };
 
 /* One more instruction, behind the others. */
-void stretch_add_kind(struct stretch *stretch, struct kind kind);
+void insn_sequence_add_kind(struct insn_sequence *sequence, struct kind kind);
 
 /*
- * A copy that lives as long as the process; the same for the same stretch, so
+ * A copy that lives as long as the process; the same for the same sequence, so
  * that blocks may be translated any number of times. NULL without memory.
  */
-const struct stretch *stretch_keep(const struct stretch *stretch);
+const struct insn_sequence *insn_sequence_keep(const struct insn_sequence *sequence);
 
 /* The kept one with that key. */
-const struct stretch *stretch_of_key(uint32_t key);
+const struct insn_sequence *insn_sequence_of_key(uint32_t key);
 
 #endif

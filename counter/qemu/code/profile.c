@@ -48,7 +48,7 @@ static void write_cells(FILE *out, const struct chain_tree *tree, const struct c
         if (completed == 0)
             continue;
         fprintf(out, "count %" PRIu64 " %" PRIu32 " ", completed, chain->id);
-        write_place(out, files, stretch_of_key(cell->key)->address);
+        write_place(out, files, insn_sequence_of_key(cell->key)->address);
     }
 }
 
@@ -95,12 +95,12 @@ void profile_text_append(const char *path, const struct chain_tree *tree,
 #define STREAM_FD_LEAST 40
 
 static int stream = -1;
-static struct guest_files files;
+static struct guest_files mapped_files;
 
 /* What the reader was told before. */
 static char **told_paths;
 static size_t told_files;
-static uint8_t *told_stretches; /* by number */
+static uint8_t *told_sequences; /* by number */
 static size_t told_room;
 static size_t told_chains = 1;
 static pid_t told_process;
@@ -118,8 +118,8 @@ void profile_regions_mapped(void)
     guest_files_read(&found);
     if (found.count == 0)
         return;
-    guest_files_free(&files);
-    files = found;
+    guest_files_free(&mapped_files);
+    mapped_files = found;
 }
 
 /* ---- records ---- */
@@ -165,7 +165,7 @@ static void tell_place(FILE *out, FILE *places, uint64_t address, struct profile
     const struct guest_file *file;
 
     place.offset = address;
-    file = guest_files_find(&files, address, &place.offset);
+    file = guest_files_find(&mapped_files, address, &place.offset);
     if (file != NULL)
         place.file = tell_file(out, file->path);
     fwrite(&place, sizeof place, 1, places);
@@ -180,35 +180,35 @@ static bool mark_told(uint32_t number)
     uint8_t *larger;
 
     if (number >= told_room) {
-        larger = realloc(told_stretches, room);
+        larger = realloc(told_sequences, room);
         if (larger == NULL)
             return true;
         memset(larger + told_room, 0, room - told_room);
-        told_stretches = larger;
+        told_sequences = larger;
         told_room = room;
     }
-    if (told_stretches[number] != 0)
+    if (told_sequences[number] != 0)
         return false;
-    told_stretches[number] = 1;
+    told_sequences[number] = 1;
     return true;
 }
 
-static void tell_stretch(FILE *out, FILE *places, const struct stretch *stretch)
+static void tell_sequence(FILE *out, FILE *places, const struct insn_sequence *sequence)
 {
-    if (mark_told(stretch->number))
-        tell_place(out, places, stretch->address,
+    if (mark_told(sequence->number))
+        tell_place(out, places, sequence->address,
                    (struct profile_stream_place){
-                       .number = stretch->number,
-                       .length = (uint32_t)stretch->length,
+                       .number = sequence->number,
+                       .length = (uint32_t)sequence->length,
                    });
 }
 
-static void tell_stretches(FILE *out, FILE *places, const struct chain_tree *tree,
+static void tell_sequences(FILE *out, FILE *places, const struct chain_tree *tree,
                            const struct call_chain *chain)
 {
     for (uint32_t at = 0; at <= chain->mask; at++)
         if (chain_tree_completed(tree, chain, &chain->cells[at]) > 0)
-            tell_stretch(out, places, stretch_of_key(chain->cells[at].key));
+            tell_sequence(out, places, insn_sequence_of_key(chain->cells[at].key));
 }
 
 static void tell_chains(FILE *out, FILE *places, const struct chain_tree *tree)
@@ -234,7 +234,7 @@ static void put_places(FILE *out, enum profile_stream_type type, const struct ch
         tell_chains(out, places, tree);
     else
         for (size_t i = 0; i < tree->visited_count; i++)
-            tell_stretches(out, places, tree, tree->chains[tree->visited[i]]);
+            tell_sequences(out, places, tree, tree->chains[tree->visited[i]]);
     if (fclose(places) == 0 && length > 0) {
         profile_regions_put_head(out, type, length / sizeof(struct profile_stream_place));
         fwrite(text, 1, length, out);
@@ -259,7 +259,7 @@ static size_t put_cells(FILE *out, const struct chain_tree *tree, const struct c
         if (told.instructions == 0)
             continue;
         count++;
-        told.place = stretch_of_key(cell->key)->number;
+        told.place = insn_sequence_of_key(cell->key)->number;
         if (out != NULL)
             fwrite(&told, sizeof told, 1, out);
     }
@@ -453,34 +453,34 @@ static void set_alone(const struct profiled_thread *thread)
     profile_alone.mask = thread->counts ? chain_of(thread)->mask : 0;
 }
 
-static struct call_cell *cell_of(unsigned thread, const struct stretch *stretch)
+static struct call_cell *cell_of(unsigned thread, const struct insn_sequence *sequence)
 {
-    struct call_cell *cell = call_chain_cell(chain_of(&threads[thread]), stretch->key);
+    struct call_cell *cell = call_chain_cell(chain_of(&threads[thread]), sequence->key);
 
     if (cell == NULL)
         out_of_memory();
     return cell;
 }
 
-void profile_began(unsigned thread, const struct stretch *stretch)
+void profile_began(unsigned thread, const struct insn_sequence *sequence)
 {
     if (!threads[thread].counts)
         return;
     lock_if_shared();
-    if (!chain_tree_add(&tree, chain_of(&threads[thread]), cell_of(thread, stretch),
-                        (uint32_t)stretch->length))
+    if (!chain_tree_add(&tree, chain_of(&threads[thread]), cell_of(thread, sequence),
+                        (uint32_t)sequence->length))
         out_of_memory();
     set_alone(&threads[thread]); /* it may have become larger */
     unlock_if_shared();
 }
 
 /* The cell is there already, so no memory is asked for: this may be a signal handler. */
-void profile_aborted(unsigned thread, const struct stretch *stretch)
+void profile_aborted(unsigned thread, const struct insn_sequence *sequence)
 {
     if (!threads[thread].counts)
         return;
     lock_if_shared();
-    chain_tree_take_back(&tree, chain_of(&threads[thread]), cell_of(thread, stretch));
+    chain_tree_take_back(&tree, chain_of(&threads[thread]), cell_of(thread, sequence));
     unlock_if_shared();
 }
 

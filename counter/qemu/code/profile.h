@@ -74,27 +74,27 @@ void profile_thread_began(unsigned thread);
 /* There may be several threads from now on. */
 void profile_threads_come(void);
 
-/* The stretch begins on that thread. */
-void profile_began(unsigned thread, const struct stretch *stretch);
+/* The sequence begins on that thread. */
+void profile_began(unsigned thread, const struct insn_sequence *sequence);
 
-/* Where the stretches of the first thread are counted while it is the only one. */
+/* Where the sequences of the first thread are counted while it is the only one. */
 extern struct profile_alone {
     struct call_cell *cells;
     uint32_t mask; /* as in struct call_chain */
 } profile_alone;
 
-/* The same as profile_began() while there is one thread, for the stretch with that key and length.
- * This is called for each stretch, so it is short enough to become part of the caller. */
+/* The same as profile_began() while there is one thread, for the sequence with that key and length.
+ * This is called for each sequence, so it is short enough to become part of the caller. */
 static inline void profile_began_alone(uint32_t key, uint32_t length)
 {
     struct call_cell *cell = &profile_alone.cells[key & profile_alone.mask];
 
     if (__builtin_expect(cell->key != key, 0) || !call_cell_add(cell, length))
-        profile_began(0, stretch_of_key(key));
+        profile_began(0, insn_sequence_of_key(key));
 }
 
-/* The last instruction of the stretch, the last that began, did not complete. */
-void profile_aborted(unsigned thread, const struct stretch *stretch);
+/* The last instruction of the sequence, the last that began, did not complete. */
+void profile_aborted(unsigned thread, const struct insn_sequence *sequence);
 
 /* The thread's handlers may run on this stack from now on; size 0: not any more. */
 void profile_alternate_stack(unsigned thread, uint64_t start, uint64_t size);

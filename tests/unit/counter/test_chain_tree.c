@@ -31,15 +31,15 @@ static void test_chains(void **state)
     chain_tree_free(&tree);
 }
 
-static const struct stretch *keep(uint64_t address)
+static const struct insn_sequence *keep(uint64_t address)
 {
-    const struct stretch stretch = {.address = address, .length = 3};
-    const struct stretch *kept = stretch_keep(&stretch);
+    const struct insn_sequence sequence = {.address = address, .length = 3};
+    const struct insn_sequence *kept = insn_sequence_keep(&sequence);
 
     assert_non_null(kept);
-    assert_ptr_equal(stretch_keep(&stretch), kept);
+    assert_ptr_equal(insn_sequence_keep(&sequence), kept);
     assert_int_not_equal(kept->key, 0);
-    assert_ptr_equal(stretch_of_key(kept->key), kept);
+    assert_ptr_equal(insn_sequence_of_key(kept->key), kept);
     return kept;
 }
 
@@ -63,8 +63,8 @@ static void assert_cells(const struct call_chain *chain, uint64_t step)
         if (cell->key == 0)
             continue;
         found++;
-        assert_int_equal(stretch_of_key(cell->key)->address % step, 0);
-        assert_int_equal(cell->instructions, stretch_of_key(cell->key)->address + 1);
+        assert_int_equal(insn_sequence_of_key(cell->key)->address % step, 0);
+        assert_int_equal(cell->instructions, insn_sequence_of_key(cell->key)->address + 1);
     }
     assert_int_equal(found, (STRETCHES + step - 1) / step);
 }
