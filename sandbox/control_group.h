@@ -43,4 +43,10 @@ void control_group_end(const char *path);
  * milliseconds. -1 with ERROR_SYSTEM. */
 int control_group_enter(const char *path, struct error *error);
 
+/*
+ * The directory of the control group (version 2) that this process is in, from the texts of
+ * /proc/self/cgroup and /proc/self/mountinfo. False: it cannot see one.
+ */
+bool current_cgroup_parse(const char *groups, const char *mounts, char folder[PATH_MAX]);
+
 #endif

@@ -5,7 +5,15 @@
 #include "base/error.h"
 
 /*
- * Namespaces of its own, as far as Linux gives them without privilege: user, network, IPC.
+ * Resource limits of this process, and of what it executes: no core file, few descriptors, no
+ * locked memory, no message queues, files (a snapshot is one) of at most 4 GiB, and 16 GiB of
+ * addresses: whatever way memory is taken, it needs them. A lower hard limit that is there already
+ * stays. 0, or -1 with ERROR_SYSTEM.
+ */
+int sandbox_limit_resources(struct error *error);
+
+/*
+ * Namespaces of its own, as far as the kernel gives them without privilege: user, network, IPC.
  * There is no process namespace (docs/security.md says why); sandbox_enter_root() makes the mount
  * namespace. User and group keep their numbers. The calling process may have one thread only. Sets
  * in *had which of enum sandbox_namespace it has now.

@@ -14,13 +14,12 @@
 #include <unistd.h>
 
 #include "sandbox/control_group.h"
-#include "sandbox/own_group.h"
 
 static const char unified[] =
     "25 1 0:22 / /sys rw - sysfs sysfs rw\n"
     "30 25 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
 
-static void the_own_group_is_found(void **state)
+static void the_current_cgroup_is_found(void **state)
 {
     static const struct {
         const char *groups, *mounts, *folder; /* NULL: there is none */
@@ -40,7 +39,7 @@ static void the_own_group_is_found(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char folder[PATH_MAX];
-        const bool found = own_group_parse(cases[i].groups, cases[i].mounts, folder);
+        const bool found = current_cgroup_parse(cases[i].groups, cases[i].mounts, folder);
 
         assert_int_equal(found, cases[i].folder != NULL);
         if (found)
@@ -151,7 +150,7 @@ static void without_groups_there_is_nothing_to_do(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_own_group_is_found),
+        cmocka_unit_test(the_current_cgroup_is_found),
         cmocka_unit_test(nothing_outlives_its_group),
         cmocka_unit_test(groups_of_the_killed_are_removed),
         cmocka_unit_test(without_groups_there_is_nothing_to_do),
