@@ -153,9 +153,9 @@ $(BUILD)/obj/worker/near/call/parameters.o: worker/near/call/parameters.txt
 
 # The filters of system calls, compiled here from their rules. The same for every build: a metered
 # or sanitized one does not compile the compiler, too.
-FILTERS := build/filters/start_filter.inc build/filters/zygote_filter.inc build/filters/tight_filter.inc \
+FILTERS := build/filters/start_filter.inc build/filters/zygote_filter.inc build/filters/contract_filter.inc \
 	build/filters/syscall_names.inc
-build/filters/compile-filters: $(wildcard sandbox/filters/*.[ch]) sandbox/filter_program.h
+build/filters/compile-filters: $(wildcard sandbox/filters/*.[ch]) sandbox/contract_filter.h
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
 	$(Q)gcc -std=gnu17 -I. -D_GNU_SOURCE -O1 $(filter %.c,$^) -lseccomp -o $@.$$$$ && mv $@.$$$$ $@
@@ -169,7 +169,7 @@ build/filters/syscall_names.inc:
 	$(Q)echo '#include <asm/unistd_64.h>' | gcc -E -dM - | \
 		sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/[\2] = "\1",/p' > $@.$$$$ && mv $@.$$$$ $@
 $(BUILD)/obj/sandbox/%: ROOM_CFLAGS = -Ibuild/filters
-$(addprefix $(BUILD)/obj/sandbox/,start_filter.o tight_filter.o syscall_name.o): $(FILTERS)
+$(addprefix $(BUILD)/obj/sandbox/,main.o contract_filter.o syscall_name.o): $(FILTERS)
 
 # An archive is also remade when a file has left its room.
 define archive_rule
@@ -290,7 +290,7 @@ $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog gas b
 	$(link) $(PACKAGE_LIBS) $(HTTP_LIBS) -lm -lpthread -o $@
 
 # Not sanitized, because it is loaded into QEMU, which is not.
-$(BUILD)/libgascount.so: $(call sources_below,counter) base/pair_table.c base/pair_table.h $(addprefix sandbox/,tight_filter.c filter_program.c syscall_name.c) $(FILTERS) $(wildcard sandbox/*.h counter/*.h counter/qemu/*.h counter/qemu/*/*.h) $(FLAGS_FILE)
+$(BUILD)/libgascount.so: $(call sources_below,counter) base/pair_table.c base/pair_table.h $(addprefix sandbox/,contract_filter.c syscall_name.c) $(FILTERS) $(wildcard sandbox/*.h counter/*.h counter/qemu/*.h counter/qemu/*/*.h) $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call say,plugin,$@)
 	$(Q)$(CC) -std=gnu17 -I. -Ibuild/filters $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -fvisibility=hidden \

@@ -66,7 +66,7 @@ enum gasmark {
     GASMARK_SYSCALLS = 9, /* buffer gets the number of system calls in the region, marks left out */
     GASMARK_SCOPE = 10,   /* buffer holds a gasmark_scope for regions that start from now on */
     GASMARK_FAULTS = 11,  /* buffer gets the number of instructions that faulted */
-    GASMARK_CONFINE = 12, /* put the whole process under the filter of sandbox/tight_filter.h;
+    GASMARK_CONFINE = 12, /* put the whole process under the filter of sandbox/contract_filter.h;
                              buffer gets 0, or the errno that stood in the way */
     GASMARK_COUNT = 13,   /* how many marks there are */
 };

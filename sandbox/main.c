@@ -6,13 +6,47 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "base/option/option.h"
+#include "sandbox/contract_filter.h"
 #include "sandbox/control_group.h"
 #include "sandbox/paths.h"
 #include "sandbox/privileges.h"
 #include "sandbox/probe.h"
-#include "sandbox/start_filter.h"
+
+static const struct sock_filter program[] = {
+#include <start_filter.inc> /* compiled from sandbox/filters/start_rules.c */
+};
+
+static const struct sock_filter zygote_program[] = {
+#include <zygote_filter.inc> /* from the same rules */
+};
+
+static int enter(const struct sock_filter *filter, size_t length, struct error *error)
+{
+    const int result = filter_program_enter(filter, length, false);
+
+    return result == 0 ? 0 : error_system(error, result, "cannot enter the filter of system calls");
+}
+
+/*
+ * The seccomp filter under which a worker starts: the dynamic linker, QEMU and an engine find
+ * what they want; no process can be made, no socket, and nothing that reaches other processes
+ * or the kernel's seldom used parts: those fail with EPERM. Stays with what is executed later.
+ * no_new_privs must be set. 0, or -1 with ERROR_SYSTEM.
+ */
+static int sandbox_enter_start_filter(struct error *error)
+{
+    return enter(program, sizeof program / sizeof *program, error);
+}
+
+/* The same for a process that makes others, which enter the contract filter
+ * (sandbox/contract_filter.h) before they do anything that was not decided here. */
+static int sandbox_enter_zygote_filter(struct error *error)
+{
+    return enter(zygote_program, sizeof zygote_program / sizeof *zygote_program, error);
+}
 
 enum { EXIT_USAGE = 2, EXIT_MISSING = 125, EXIT_CANNOT_EXECUTE = 126 };
 

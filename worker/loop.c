@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "counter/gasmark.h"
 #include "proto/meter.h"
-#include "sandbox/tight_filter.h"
+#include "sandbox/contract_filter.h"
 #include "worker/counter/region.h"
 #include "worker/cpu_usage.h"
 #include "worker/pipe/channel.h"
@@ -445,7 +445,7 @@ static int confine(void *context)
     if (!worker->confine)
         return 0;
     told = gasmark_confine();
-    errnum = told == GASMARK_NONE ? sandbox_enter_tight_filter(false) : (int)told;
+    errnum = told == GASMARK_NONE ? sandbox_enter_contract_filter(false) : (int)told;
     if (errnum == 0 || errnum == EOPNOTSUPP)
         return 0;
     log_line("--confine: %s", strerror(errnum));

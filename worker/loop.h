@@ -18,7 +18,7 @@ struct loop_options {
     bool forks;           /* once started, serve as a zygote on `in` (worker/pipe/zygote.h) */
     char *name;           /* what ps(1) shows, in place; NULL: nothing of its own */
     const char *snapshot; /* where to start from; NULL: afresh */
-    bool confine;         /* run commands under the filter of sandbox/tight_filter.h */
+    bool confine;         /* run commands under the filter of sandbox/contract_filter.h */
     bool xsnap;           /* say and do what xsnap-worker does (worker/xsnap_compat.h) */
     bool report_stops;    /* send COMMAND_STOPPED before ending at a limit; take COMMAND_STOP */
 };

@@ -16,7 +16,7 @@
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
 #include "counter/qemu/reporter.h"
-#include "sandbox/tight_filter.h"
+#include "sandbox/contract_filter.h"
 
 /*
  * ---- the watchdog ----
@@ -323,7 +323,7 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
     case GASMARK_CONFINE:
         watchdog_wake(); /* no thread can be made afterwards */
         profile_sees_files();
-        answer(buffer, size, (uint64_t)sandbox_enter_tight_filter(true));
+        answer(buffer, size, (uint64_t)sandbox_enter_contract_filter(true));
         break;
     case GASMARK_COUNT:
         break;

@@ -31,7 +31,7 @@
 #include "counter/qemu/marks.h"
 #include "counter/qemu/reporter.h"
 #include "counter/qemu/tally.h"
-#include "sandbox/tight_filter.h"
+#include "sandbox/contract_filter.h"
 
 /* How the blocks that are translated from now on are to be counted. */
 struct blocks_manner {

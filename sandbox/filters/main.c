@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: compile-filters start|zygote|tight
- * Compiles the rules of a filter to the program that Linux runs, and prints it as the inside
+ * usage: compile-filters start|zygote|contract
+ * Compiles the rules of a filter to the program that the kernel runs, and prints it as the inside
  * of an array of struct sock_filter. It runs when gaspipe is built: libseccomp takes more than a
  * millisecond, which each worker's start would pay.
  */
@@ -36,7 +36,7 @@ static const struct {
 } kinds[] = {
     {"start", rules_start, SCMP_ACT_ALLOW},
     {"zygote", rules_zygote, SCMP_ACT_ALLOW},
-    {"tight", rules_tight, SCMP_ACT_TRAP},
+    {"contract", rules_contract, SCMP_ACT_TRAP},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     while (argc == 2 && kind < KINDS && strcmp(argv[1], kinds[kind].name) != 0)
         kind++;
     if (argc != 2 || kind == KINDS) {
-        fputs("usage: compile-filters start|zygote|tight\n", stderr);
+        fputs("usage: compile-filters start|zygote|contract\n", stderr);
         return EXIT_FAILURE;
     }
     filter = seccomp_init(kinds[kind].others);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 
-#include "sandbox/filter_program.h"
+#include "sandbox/contract_filter.h"
 #include "sandbox/filters/rules.h"
 
 /* Of an argument that is an int Linux sees the lower half. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sandbox/sanitized.h"
+#include "sandbox/contract_filter.h"
 #include "supervisor/process/locate.h"
 #include "supervisor/process/worker_process.h"
 

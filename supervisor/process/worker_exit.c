@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "proto/command.h"
-#include "sandbox/tight_filter.h"
+#include "sandbox/contract_filter.h"
 
 const char worker_unsettled[] = "the method's promise was not settled when nothing was left to do";
 
@@ -89,10 +89,10 @@ bool worker_exit_is_memory(int exit_status, int signal_number)
 /* Only a name or a number is believed: native code may have printed the line itself. */
 static bool names_system_call(const char *stderr_line)
 {
-    const size_t mark = strlen(TIGHT_FILTER_REFUSES);
+    const size_t mark = strlen(CONTRACT_FILTER_REFUSES);
     const char *name = stderr_line + mark;
 
-    return strncmp(stderr_line, TIGHT_FILTER_REFUSES, mark) == 0 && *name != '\0' &&
+    return strncmp(stderr_line, CONTRACT_FILTER_REFUSES, mark) == 0 && *name != '\0' &&
            name[strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789")] == '\0';
 }
 

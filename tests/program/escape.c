@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #include "counter/gasmark.h"
-#include "sandbox/tight_filter.h"
+#include "sandbox/contract_filter.h"
 
 /* WORKER_SAVE_FD: a file that is given. */
 enum { SNAPSHOT_FD = 7 };
@@ -448,7 +448,7 @@ static const struct {
     {"message-queue", message_queue},
     {"become-root", become_root},
     {"list-processes", list_processes},
-    /* Under the tight filter only: a worker that starts must load its libraries. */
+    /* Under the contract filter only: a worker that starts must load its libraries. */
     {"map-executable", map_executable},
     {"make-executable", make_executable},
     {"fill-shared-memory", fill_shared_memory},
@@ -545,7 +545,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (argc == 3 && strcmp(argv[1], "--confined") == 0) {
         const uint64_t told = gasmark_confine();
-        const int errnum = told == GASMARK_NONE ? sandbox_enter_tight_filter(false) : (int)told;
+        const int errnum = told == GASMARK_NONE ? sandbox_enter_contract_filter(false) : (int)told;
 
         if (errnum != 0) {
             fprintf(stderr, "escape: %s\n", strerror(errnum));

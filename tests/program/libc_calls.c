@@ -28,7 +28,7 @@
 
 #include "base/sort/sort.h"
 #include "counter/gasmark.h"
-#include "sandbox/tight_filter.h"
+#include "sandbox/contract_filter.h"
 
 /* Around the sizes at which glibc does otherwise: on the stack, on the heap, in a mapping. */
 static const size_t sizes[] = {1, 100, 1023, 1025, 65535, 65537, (1 << 20) + 1, (32 << 20) + 1};
@@ -467,7 +467,7 @@ static int confine(void)
 {
     const uint64_t told = gasmark_confine();
 
-    return told == GASMARK_NONE ? sandbox_enter_tight_filter(false) : (int)told;
+    return told == GASMARK_NONE ? sandbox_enter_contract_filter(false) : (int)told;
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,7 @@ load common
 
 setup_file() {
     cc -std=gnu17 -D_GNU_SOURCE -I "$ROOT" "$BATS_TEST_DIRNAME/escape.c" \
-        -I "$ROOT/build/filters" "$ROOT"/sandbox/{tight_filter,filter_program,syscall_name}.c -o "$BATS_FILE_TMPDIR/escape"
+        -I "$ROOT/build/filters" "$ROOT"/sandbox/{contract_filter,syscall_name}.c -o "$BATS_FILE_TMPDIR/escape"
     export ESCAPE=$BATS_FILE_TMPDIR/escape
     export PLAIN_WORKER=$BUILD/gaspipe-worker
     chmod 755 "$BATS_FILE_TMPDIR"
@@ -28,7 +28,7 @@ under_qemu() {
     sandboxed "$(command -v qemu-x86_64)" -plugin "$BUILD/libgascount.so" "$ESCAPE" "$@"
 }
 
-# refused_all COMMAND...: each attempt but those that only the tight filter refuses. Descriptor 7 is the
+# refused_all COMMAND...: each attempt but those that only the contract filter refuses. Descriptor 7 is the
 # file for a snapshot, as in a worker.
 refused_all() {
     local attempt out=()
@@ -202,7 +202,7 @@ library_calls() {
 
 @test "sandbox: what the engines call of the C library returns in it, with arguments of any size" {
     cc -std=gnu17 -O0 -fno-builtin -w -D_GNU_SOURCE -I "$ROOT" -I "$ROOT/build/filters" "$BATS_TEST_DIRNAME/libc_calls.c" \
-        "$ROOT"/sandbox/{tight_filter,filter_program,syscall_name}.c "$ROOT/base/sort/sort.c" -lm -o libc_calls
+        "$ROOT"/sandbox/{contract_filter,syscall_name}.c "$ROOT/base/sort/sort.c" -lm -o libc_calls
     library_calls | sort -u > called
     [ "$(wc -l < called)" -gt 100 ]
     assert_equal "$(./libc_calls --list | sort -u | comm -13 - called)" '' "calls that libc_calls.c does not make"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "sandbox/tight_filter.h"
+#include "sandbox/contract_filter.h"
 #include "supervisor/process/worker_exit.h"
 
 static void assert_ended(int signal_number, const char *stderr_line, const char *words)
@@ -23,9 +23,9 @@ static void the_filter_names_the_system_call(void **state)
 {
     (void)state;
     assert_ended(
-        SIGSYS, TIGHT_FILTER_REFUSES "socket",
+        SIGSYS, CONTRACT_FILTER_REFUSES "socket",
         "its worker was killed by signal 31: contracts may not make the system call socket");
-    assert_ended(SIGSYS, TIGHT_FILTER_REFUSES "9999",
+    assert_ended(SIGSYS, CONTRACT_FILTER_REFUSES "9999",
                  "its worker was killed by signal 31: contracts may not make the system call 9999");
 }
 
@@ -35,10 +35,10 @@ static void what_is_no_name_is_not_repeated(void **state)
 
     (void)state;
     assert_ended(SIGSYS, "", plain);
-    assert_ended(SIGSYS, TIGHT_FILTER_REFUSES, plain);
-    assert_ended(SIGSYS, TIGHT_FILTER_REFUSES "socket; call 555-1234", plain);
+    assert_ended(SIGSYS, CONTRACT_FILTER_REFUSES, plain);
+    assert_ended(SIGSYS, CONTRACT_FILTER_REFUSES "socket; call 555-1234", plain);
     assert_ended(SIGSYS, "all is fine", plain);
-    assert_ended(SIGKILL, TIGHT_FILTER_REFUSES "socket",
+    assert_ended(SIGKILL, CONTRACT_FILTER_REFUSES "socket",
                  "its worker was killed by signal 9 (Killed)");
 }
 

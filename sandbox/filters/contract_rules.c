@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "sandbox/filter_program.h"
+#include "sandbox/contract_filter.h"
 #include "sandbox/filters/rules.h"
 
 static const int allowed[] = {
@@ -214,7 +214,7 @@ static int refuse_some(scmp_filter_ctx filter)
     return result;
 }
 
-int rules_tight(scmp_filter_ctx filter)
+int rules_contract(scmp_filter_ctx filter)
 {
     int result = 0;
 

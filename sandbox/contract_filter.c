@@ -1,21 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sandbox/tight_filter.h"
+#include "sandbox/contract_filter.h"
 
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sandbox/filter_program.h"
-#include "sandbox/sanitized.h"
 #include "sandbox/syscall_name.h"
+
+static void put_own_pid(struct sock_filter *lines, size_t length)
+{
+    const uint32_t own = (uint32_t)getpid();
+
+    for (size_t i = 0; i < length; i++)
+        if (lines[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && lines[i].k == FILTER_OWN_PID)
+            lines[i].k = own;
+}
+
+int filter_program_enter(const struct sock_filter *program, size_t length, bool whole_process)
+{
+    struct sock_filter lines[FILTER_PROGRAM_MAX];
+    const struct sock_fprog filter = {.len = (unsigned short)length, .filter = lines};
+    long result;
+
+    if (length > FILTER_PROGRAM_MAX)
+        return E2BIG;
+    memcpy(lines, program, length * sizeof *lines);
+    put_own_pid(lines, length);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return errno;
+    result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                     whole_process ? SECCOMP_FILTER_FLAG_TSYNC : 0, &filter);
+    if (result < 0)
+        return errno;
+    return result == 0 ? 0 : ESRCH; /* a thread that could not follow */
+}
 
 #ifdef __x86_64__
 static const struct sock_filter program[] = {
-#include <tight_filter.inc> /* compiled from sandbox/filters/tight_rules.c */
+#include <contract_filter.inc> /* compiled from sandbox/filters/contract_rules.c */
 };
 
 /* snprintf() is not safe in a handler. */
@@ -35,7 +63,7 @@ static char *put_number(char *to, unsigned number)
 static void name_call(unsigned number)
 {
     const char *name = syscall_name(number);
-    char line[128], *end = put_text(line, TIGHT_FILTER_REFUSES);
+    char line[128], *end = put_text(line, CONTRACT_FILTER_REFUSES);
 
     end = name != NULL ? put_text(end, name) : put_number(end, number);
     *end++ = '\n';
@@ -63,7 +91,7 @@ void sandbox_check_process_call(long number)
     }
 }
 
-static int tight_filter_enter(bool whole_process)
+static int contract_filter_enter(bool whole_process)
 {
     struct sigaction action = {.sa_sigaction = end_by_filter,
                                .sa_flags = SA_SIGINFO | SA_RESETHAND | SA_NODEFER | SA_ONSTACK};
@@ -77,7 +105,7 @@ static int tight_filter_enter(bool whole_process)
 }
 #else
 /* The metered worker of another machine, which runs in tests only. */
-static int tight_filter_enter(bool whole_process)
+static int contract_filter_enter(bool whole_process)
 {
     (void)whole_process;
     return ENOSYS;
@@ -89,12 +117,12 @@ void sandbox_check_process_call(long number)
 }
 #endif
 
-int sandbox_enter_tight_filter(bool whole_process)
+int sandbox_enter_contract_filter(bool whole_process)
 {
     if (SANDBOX_SANITIZED)
         return EOPNOTSUPP;
     /* Executing a program made it dumpable again: the sandbox's start could not do this. */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
         return errno;
-    return tight_filter_enter(whole_process);
+    return contract_filter_enter(whole_process);
 }
