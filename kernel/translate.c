@@ -471,8 +471,8 @@ static int change_entry(struct kernel *kernel, int64_t vat, enum vat_syscall_kin
 }
 
 static int translate_collected_one(struct kernel *kernel, int64_t vat,
-                                 const struct vat_syscall *syscall, const json_t *reference,
-                                 json_t *krefs, struct error *error)
+                                   const struct vat_syscall *syscall, const json_t *reference,
+                                   json_t *krefs, struct error *error)
 {
     bool exports =
         syscall->kind == VAT_SYSCALL_RETIRE_EXPORTS || syscall->kind == VAT_SYSCALL_ABANDON_EXPORTS;
@@ -493,8 +493,8 @@ static int translate_collected_one(struct kernel *kernel, int64_t vat,
                : syscall_translate_no_memory(error);
 }
 
-static int translate_collected(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
-                             json_t **ksc, struct error *error)
+static int translate_collected(struct kernel *kernel, int64_t vat,
+                               const struct vat_syscall *syscall, json_t **ksc, struct error *error)
 {
     json_t *krefs = json_array();
     const json_t *reference;

@@ -39,7 +39,8 @@ static bool take_path(const char *groups, char path[PATH_MAX])
 }
 
 /* A mount shows the hierarchy from `root` on. */
-static bool join(const char *root, const char *place, const char *path, char folder[PATH_MAX])
+static bool join_cgroup_path(const char *root, const char *place, const char *path,
+                             char folder[PATH_MAX])
 {
     const size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
     int written;
@@ -64,7 +65,7 @@ static bool take_mount(const char *line, size_t length, const char *path, char f
     text[length] = '\0';
     _Static_assert(PATH_MAX == 4096, "the lengths below");
     return sscanf(text, "%*s %*s %*s %4095s %4095s", root, place) == 2 &&
-           strchr(place, '\\') == NULL && join(root, place, path, folder);
+           strchr(place, '\\') == NULL && join_cgroup_path(root, place, path, folder);
 }
 
 bool current_cgroup_parse(const char *groups, const char *mounts, char folder[PATH_MAX])

@@ -15,7 +15,7 @@
 #include "sandbox/privileges.h"
 #include "sandbox/probe.h"
 
-static const struct sock_filter program[] = {
+static const struct sock_filter start_program[] = {
 #include <start_filter.inc> /* compiled from sandbox/filters/start_rules.c */
 };
 
@@ -38,7 +38,7 @@ static int enter(const struct sock_filter *filter, size_t length, struct error *
  */
 static int sandbox_enter_start_filter(struct error *error)
 {
-    return enter(program, sizeof program / sizeof *program, error);
+    return enter(start_program, sizeof start_program / sizeof *start_program, error);
 }
 
 /* The same for a process that makes others, which enter the contract filter
