@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernel/crank.h"
-
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "kernel/deliver.h"
 #include "kernel/graph/gc.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
+#include "kernel/kernel.h"
 #include "kernel/lifecycle/operate.h"
 #include "kernel/lifecycle/vat_lifecycle.h"
 #include "kernel/records/capdata.h"
@@ -18,6 +19,8 @@
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"
 #include "store/store.h"
+
+/* The frame around the work of a crank. */
 
 static int set_savepoint(struct kernel *kernel, struct error *error)
 {
@@ -42,7 +45,11 @@ static int undo_savepoint(struct kernel *kernel, struct error *error)
     return 0;
 }
 
-int crank_undo(struct kernel *kernel, bool all, struct error *error)
+/*
+ * Undoes what the crank did: what its delivery changed, or with `all` also that its
+ * work was taken off the queue.
+ */
+static int crank_undo(struct kernel *kernel, bool all, struct error *error)
 {
     if (undo_savepoint(kernel, error) != 0)
         return -1;
@@ -73,7 +80,8 @@ static void forget_work(struct kernel *kernel)
     crank->vat = 0;
 }
 
-int crank_finish(struct kernel *kernel, struct kernel_crank_end *end, struct error *error)
+/* Collects what is unreferenced, counts the crank, and fills `end`. The crank is over. */
+static int crank_finish(struct kernel *kernel, struct kernel_crank_end *end, struct error *error)
 {
     struct crank_state *crank = &kernel->crank;
 
