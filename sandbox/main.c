@@ -33,7 +33,7 @@ static int enter(const struct sock_filter *filter, size_t length, struct error *
 /*
  * The seccomp filter under which a worker starts: the dynamic linker, QEMU and an engine find
  * what they want; no process can be made, no socket, and nothing that reaches other processes
- * or the kernel's seldom used parts: those fail with EPERM. Stays with what is executed later.
+ * or Linux's seldom used parts: those fail with EPERM. Stays with what is executed later.
  * no_new_privs must be set. 0, or -1 with ERROR_SYSTEM.
  */
 static int sandbox_enter_start_filter(struct error *error)

@@ -39,7 +39,7 @@ static const struct sandbox_place sandbox_places[] = {
     {"/dev/null", SANDBOX_WRITE},       {NULL, SANDBOX_READ},
 };
 
-/* The kernel's attributes up to ABI 6, and the rights that came after Debian 12's header
+/* Linux's attributes up to ABI 6, and the rights that came after Debian 12's header
  * (include/uapi/linux/landlock.h of Linux 6.12). */
 struct attributes {
     uint64_t handled_files;

@@ -13,7 +13,7 @@
 int sandbox_limit_resources(struct error *error);
 
 /*
- * Namespaces of its own, as far as the kernel gives them without privilege: user, network, IPC.
+ * Namespaces of its own, as far as Linux gives them without privilege: user, network, IPC.
  * There is no process namespace (docs/security.md says why); sandbox_enter_root() makes the mount
  * namespace. User and group keep their numbers. The calling process may have one thread only. Sets
  * in *had which of enum sandbox_namespace it has now.

@@ -26,7 +26,7 @@ struct region {
     struct tally entered;            /* the tally when it last began to run */
     struct tally kept;               /* what it did before that */
     uint64_t limit;                  /* instructions; 0: none */
-    uint64_t calls[REPORT_SYSCALLS]; /* syscalls that began in it, by report_call() */
+    uint64_t calls[REPORT_SYSCALLS]; /* system calls that began in it, by report_call() */
 };
 
 /* Opens at zero, whatever the region was before. */
@@ -41,7 +41,7 @@ void region_pause(struct region *region, struct tally now);
 /* Does nothing to a region that is not paused. */
 void region_resume(struct region *region, struct tally now);
 
-/* A syscall of that number begins. Does nothing to a region that is not running. */
+/* A system call of that number begins. Does nothing to a region that is not running. */
 void region_note_call(struct region *region, int64_t number);
 
 /* What happened in the region so far, or until it was closed. */

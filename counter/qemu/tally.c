@@ -589,7 +589,7 @@ void ended_threads_began(unsigned thread)
 void ended_threads_exits(unsigned thread)
 {
     pthread_mutex_lock(&children_lock);
-    /* QEMU may begin the syscall again. */
+    /* QEMU may begin the system call again. */
     if (children[thread].property != NULL)
         own = children[thread];
     children[thread] = (struct child){0};

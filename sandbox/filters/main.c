@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: compile-filters start|zygote|contract
- * Compiles the rules of a filter to the program that the kernel runs, and prints it as the inside
+ * Compiles the rules of a filter to the program that Linux runs, and prints it as the inside
  * of an array of struct sock_filter. It runs when gaspipe is built: libseccomp takes more than a
  * millisecond, which each worker's start would pay.
  */
