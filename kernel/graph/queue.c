@@ -249,7 +249,8 @@ int held_reason(struct kernel *kernel, int64_t vat, bool *is, struct buf *reason
 
 /* ---- the items ---- */
 
-static int get_held_ends(struct kernel *kernel, int64_t vat, struct held_ends *ends, struct error *error)
+static int get_held_ends(struct kernel *kernel, int64_t vat, struct held_ends *ends,
+                         struct error *error)
 {
     char key[KEYS_NAME_SIZE];
     int64_t numbers[2];
@@ -262,7 +263,8 @@ static int get_held_ends(struct kernel *kernel, int64_t vat, struct held_ends *e
     return 0;
 }
 
-static int set_held_ends(struct kernel *kernel, int64_t vat, struct held_ends ends, struct error *error)
+static int set_held_ends(struct kernel *kernel, int64_t vat, struct held_ends ends,
+                         struct error *error)
 {
     char key[KEYS_NAME_SIZE], text[64];
 
