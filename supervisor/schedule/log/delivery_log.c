@@ -10,7 +10,7 @@
 #include "base/json/json_value.h"
 #include "base/log.h"
 #include "base/text/format.h"
-#include "proto/delivery_result.h"
+#include "proto/vat_message.h"
 #include "slog/model/describe.h"
 #include "supervisor/schedule/log/smallcaps.h"
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json/json_nodes.h"
 #include "base/json/json_value.h"
 
 /* How to change the strings of a value, and the objects that stand for something else. */
