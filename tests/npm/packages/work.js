@@ -332,3 +332,69 @@ export const work = () => [
 import MarkdownIt from 'markdown-it';
 export const work = () => new MarkdownIt({ html: true, linkify: true, typographer: true }).render(
   '# T\n\n* a\n* b **c** `d`\n\n> q "x" -- y\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n\n```js\nx\n```\nhttp://example.com/a [l](u "t") ![i](s)\n');
+
+//// marked
+import { marked } from 'marked';
+export const work = () => [marked.parse(
+  '# T\n\n* a\n* b **c** `d`\n  1. e\n\n> q *r*\n> s\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n\n```js\nx < 1\n```\n<div>\n\nhttp://example.com [l](u "t") ![i](s)\n\n- [x] done\n'),
+  marked.lexer('a\n\nb').map(token => token.type)];
+
+//// mustache
+import Mustache from 'mustache';
+export const work = () => Mustache.render('{{#list}}<{{name}}>{{^last}}, {{/last}}{{/list}}{{{raw}}} {{! c }}{{>part}} {{#loud}}x{{/loud}}', {
+  list: [{ name: 'a&b' }, { name: 'c', last: true }], raw: '<i>', loud: () => (text, render) => render(text).toUpperCase(),
+}, { part: '[{{list.length}}]' });
+
+//// papaparse
+import Papa from 'papaparse';
+export const work = () => {
+  const rows = Array.from({ length: 200 }, (_, i) => ({ id: i, name: `n "${i}", x`, half: i / 2 }));
+  const text = Papa.unparse(rows);
+  const { data, errors, meta } = Papa.parse(text, { header: true, dynamicTyping: true });
+  return [text.length, data[7], data.length, errors, meta.fields, Papa.parse('a;b\n1;"2').errors.map(error => error.code)];
+};
+
+//// json5
+import JSON5 from 'json5/lib/index.js';
+export const work = () => {
+  const value = JSON5.parse("{ // c\n a: .5, 'b': +Infinity, c: [0xFF, 'x\\\ny',], /* d */ \u00fc: null }");
+  try {
+    JSON5.parse('{a: 1');
+  } catch (error) {
+    return [value.a, String(value.b), value.c, JSON5.stringify(value, null, 2), error.message];
+  }
+};
+
+//// redux
+import { legacy_createStore as createStore, combineReducers, applyMiddleware } from 'redux';
+// It calls Math.random().
+const reducer = combineReducers({
+  count: (state = 0, { type, by = 1 }) => (type === 'add' ? state + by : state),
+  log: (state = [], { type }) => (type === 'note' ? [...state, state.length] : state),
+});
+export const work = () => {
+  const seen = [];
+  const store = createStore(reducer, applyMiddleware(() => next => action => { seen.push(action.type); return next(action); }));
+  store.subscribe(() => seen.push(store.getState().count));
+  for (let i = 0; i < 50; i++) store.dispatch(i % 3 ? { type: 'add', by: i } : { type: 'note' });
+  return [store.getState(), seen.length];
+};
+
+//// fuse.js
+import Fuse from 'fuse.js';
+export const work = () => {
+  const fuse = new Fuse(['apple pie', 'maple syrup', 'plain people', 'grape', 'pineapple'].map(title => ({ title })), { keys: ['title'], includeScore: true });
+  return fuse.search('aple').map(({ item, score }) => [item.title, score.toFixed(6)]);
+};
+
+//// picomatch
+import picomatch from 'picomatch';
+export const work = () => ['*.js', '**/*.{c,h}', '!(a|b)*', 'a/[0-9]?(x)/**', '+(ab)c', '@(x|y){1..3}'].map(glob =>
+  [picomatch.scan(glob).base, ['a.js', 'd/e.c', 'cat', 'a/1x/z', 'ababc', 'x2'].filter(name => picomatch(glob)(name))]);
+
+//// underscore
+import _ from 'underscore';
+export const work = () => [
+  _.chain(_.range(100)).filter(n => n % 3).groupBy(n => n % 7).mapObject(list => _.reduce(list, (a, b) => a + b)).value(),
+  _.template('<% _.each(list, x => { %>[<%- x %>]<% }) %>')({ list: ['a', '<b>'], _ }), _.isEqual({ a: [1, { b: NaN }] }, { a: [1, { b: NaN }] }), _.sortBy(['ccc', 'a', 'bb'], 'length'),
+];
