@@ -4,12 +4,18 @@
 
 #include "base/option/option.h"
 
-/* Subcommands of gaspipe, without those that have a header of their own. argv[0] is the subcommand;
- * each returns the exit status. */
+/*
+ * Subcommands of gaspipe; fleet has a header of its own. argv[0] is the subcommand; each returns
+ * the exit status.
+ */
 int run_command(int argc, char **argv);
 int replay_command(int argc, char **argv);
 int status_command(int argc, char **argv);
 int verify_command(int argc, char **argv);
+int count_command(int argc, char **argv);
+int estimate_command(int argc, char **argv);
+int ping_command(int argc, char **argv);
+int trace_command(int argc, char **argv);
 
 extern const struct option_table status_options_table;
 extern const struct option_table verify_options_table;

@@ -14,17 +14,13 @@
 #include "base/option/option_complete.h"
 #include "base/option/similar.h"
 #include "supervisor/commands.h"
-#include "supervisor/count/count.h"
 #include "supervisor/count/count_options.h"
-#include "supervisor/estimate/estimate.h"
 #include "supervisor/estimate/estimate_options.h"
 #include "supervisor/fleet/fleet.h"
 #include "supervisor/fleet/fleet_options.h"
-#include "supervisor/ping/ping.h"
 #include "supervisor/ping/ping_options.h"
 #include "supervisor/replay/replay_options.h"
 #include "supervisor/run/run_options.h"
-#include "supervisor/trace/trace.h"
 #include "supervisor/trace/trace_options.h"
 
 static const char usage[] =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/trace/trace.h"
+#include "supervisor/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
