@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/json/json_value.h"
-#include "base/option/similar.h"
+#include "base/option/option.h"
 
 enum { FILE_SIZE_MAX = 1 << 20 };
 

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/json/json_value.h"
 #include "base/json/scan.h"
-#include "base/option/similar.h"
+#include "base/option/option.h"
 #include "proto/vat_message.h"
 
 static const char shape[] = "a delivery is {\"vat\":\"NAME\",\"method\":\"NAME\",\"args\":[...]}";

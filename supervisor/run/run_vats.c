@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/number.h"
-#include "base/option/similar.h"
+#include "base/option/option.h"
 #include "supervisor/runtime/contract_file.h"
 
 /* index: of the name in the list; the names before it are cut from their files already. */

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/option/similar.h"
+#include "base/option/option.h"
 
 static const char *const names[] = {"run", "replay", "status", "count", "counter", "json"};
 
