@@ -1,23 +1,482 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/commands.h"
-
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/log.h"
+#include "counter/gasmark.h"
+#include "counter/report.h"
+#include "gas/gas_model.h"
+#include "sandbox/syscall_name.h"
+#include "supervisor/commands.h"
 #include "supervisor/count/compare/compare.h"
 #include "supervisor/count/compiled/count_compiled.h"
 #include "supervisor/count/count_options.h"
 #include "supervisor/count/count_outputs.h"
-#include "supervisor/count/count_print.h"
 #include "supervisor/count/count_run.h"
 #include "supervisor/count/count_text.h"
+#include "supervisor/process/fingerprint.h"
 #include "supervisor/profile/counter_profile.h"
+
+/* What `gaspipe count` found, for people and for programs. */
+struct count_findings {
+    const char *const *arguments; /* of the user, ends with NULL */
+    const struct count_run *runs;
+    size_t run_count;            /* at least 1 */
+    bool kinds;                  /* instructions were counted by kind, too */
+    const struct gas_model *gas; /* NULL: no prices */
+    const struct fingerprint *fingerprint;
+};
+
+/* A system call by its name; "others": all that have none, together. */
+struct count_call {
+    const char *name;
+    uint64_t times; /* that it was made, above 0 */
+};
+
+#define OTHERS (REPORT_SYSCALLS - 1)
+
+static bool has_name(size_t place)
+{
+    return place < OTHERS && syscall_name(place) != NULL;
+}
+
+static struct count_call others(const uint64_t calls[REPORT_SYSCALLS])
+{
+    struct count_call all = {"others", 0};
+
+    for (size_t place = 0; place < REPORT_SYSCALLS; place++)
+        if (!has_name(place))
+            all.times += calls[place];
+    return all;
+}
+
+/*
+ * The next of those that were made, in the order of their numbers, "others" last.
+ * `calls` are by report_call(); *place is 0 for the first. False: there is no more.
+ */
+static bool count_calls_next(const uint64_t calls[REPORT_SYSCALLS], size_t *place,
+                             struct count_call *call)
+{
+    while (*place < OTHERS && (calls[*place] == 0 || !has_name(*place)))
+        ++*place;
+    if (*place > OTHERS)
+        return false;
+    *call =
+        *place < OTHERS ? (struct count_call){syscall_name(*place), calls[*place]} : others(calls);
+    ++*place;
+    return call->times > 0;
+}
+
+/* In the table no more of them than this; in JSON all that there are. */
+#define PROCESSES_SHOWN 20
+
+/* Those whose answer depends on more than the program, and what it is, in words. */
+static const struct {
+    size_t number;
+    const char *what;
+} chance[] = {
+    {SYS_clock_gettime, "the time"},
+    {SYS_gettimeofday, "the time"},
+    {SYS_time, "the time"},
+    {SYS_times, "the time"},
+    {SYS_getpid, "its process id"},
+    {SYS_getppid, "its parent's process id"},
+    {SYS_gettid, "its thread id"},
+    {SYS_getrusage, "its resource usage"},
+    {SYS_sysinfo, "the free memory"},
+    {SYS_sched_getaffinity, "the number of processors"},
+    {SYS_futex, "other threads"},
+    {SYS_getrandom, "random numbers"},
+    {SYS_getdents64, "folders"},
+    {SYS_getdents, "folders"},
+    {SYS_newfstatat, "the state of files"},
+    {SYS_statx, "the state of files"},
+    {SYS_stat, "the state of files"},
+    {SYS_lstat, "the state of files"},
+    {SYS_fstat, "the state of files"},
+    {SYS_lseek, "positions in files"},
+};
+
+#define CHANCES (sizeof chance / sizeof *chance)
+
+/* Whether all runs were counted the same. */
+static bool count_findings_agree(const struct count_findings *findings)
+{
+    for (size_t i = 1; i < findings->run_count; i++)
+        if (!count_run_agrees(&findings->runs[0], &findings->runs[i]))
+            return false;
+    return true;
+}
+
+static double price(const struct count_findings *findings, const struct count_total *total)
+{
+    return gas_model_price(findings->gas, total->instructions, total->bytes_read,
+                           total->bytes_written, total->syscalls);
+}
+
+/* The record is shared with processes that may go on, so it need not be terminated. */
+static void process_name(const struct report_process *process, char name[REPORT_NAME_SIZE])
+{
+    memcpy(name, process->program, REPORT_NAME_SIZE);
+    name[REPORT_NAME_SIZE - 1] = '\0';
+}
+
+/* ---- for people ---- */
+
+static void put_total(struct buf *out, const struct count_findings *findings,
+                      const struct count_run *run)
+{
+    const struct count_total *total = &run->total;
+
+    count_text_number(out, total->instructions,
+                      total->exact ? "instructions"
+                                   : "instructions, about (use --precision instruction)");
+    count_text_number(out, total->syscalls, "system calls");
+    count_text_number(out, total->bytes_read, "bytes read");
+    count_text_number(out, total->bytes_written, "bytes written");
+    if (total->processes > 1)
+        count_text_number(out, total->processes, "programs");
+    if (total->faults > 0)
+        count_text_number(out, total->faults, "faults");
+    if (findings->gas != NULL)
+        buf_printf(out, "%22.0f  gas\n", price(findings, total));
+    if (!total->complete)
+        buf_append_string(out, "not complete: there were too many processes to keep a record of\n");
+}
+
+static void put_kind(struct buf *out, uint64_t number, uint64_t all, const char *what)
+{
+    double share = all > 0 ? 100.0 * (double)number / (double)all : 0;
+    char text[64];
+
+    snprintf(text, sizeof text, "%6.2f %%  %s", share, what);
+    count_text_number(out, number, text);
+}
+
+/* Each list adds up to the instructions. */
+static void put_kinds(struct buf *out, const struct count_total *total)
+{
+    static const char *const memory[KIND_MEMORIES] = {
+        [KIND_NO_MEMORY] = "do not access memory",
+        [KIND_LOAD] = "load",
+        [KIND_STORE] = "store",
+        [KIND_LOAD_AND_STORE] = "load and store",
+    };
+
+    buf_append_byte(out, '\n');
+    for (int class = 0; class < (int)KIND_CLASSES; class ++)
+        if (total->kinds[class] > 0)
+            put_kind(out, total->kinds[class], total->instructions, kind_class_names[class]);
+    buf_append_byte(out, '\n');
+    for (int i = 0; i < (int)KIND_MEMORIES; i++)
+        put_kind(out, total->kinds[KIND_CLASSES + i], total->instructions, memory[i]);
+}
+
+static void put_calls(struct buf *out, const uint64_t calls[REPORT_SYSCALLS])
+{
+    struct count_call call;
+    size_t place = 0;
+
+    buf_append_byte(out, '\n');
+    while (count_calls_next(calls, &place, &call))
+        count_text_number(out, call.times, call.name);
+}
+
+/* "read 3, write 1", in the columns of a region. */
+static void put_region_calls(struct buf *out, const struct report_region *region)
+{
+    const char *separator = "                        ";
+    struct count_call call;
+    size_t place = 0;
+
+    while (count_calls_next(region->by_number, &place, &call)) {
+        buf_printf(out, "%s%s %llu", separator, call.name, (unsigned long long)call.times);
+        separator = ", ";
+    }
+    if (*separator == ',')
+        buf_append_byte(out, '\n');
+}
+
+static void put_regions(struct buf *out, const struct count_run *run, bool kinds)
+{
+    size_t count = count_run_regions(run);
+
+    if (count == 0)
+        return;
+    buf_printf(out, "\n%22s  %14s %14s %12s\n", "instructions", "bytes read", "bytes written",
+               "system calls");
+    for (size_t i = 0; i < count && i < COUNT_REGIONS_SHOWN; i++) {
+        const struct report_region *region = &run->report->region[i];
+
+        buf_printf(out, "%22llu  %14llu %14llu %12llu  region %zu\n",
+                   (unsigned long long)region->instructions, (unsigned long long)region->bytes_read,
+                   (unsigned long long)region->bytes_written, (unsigned long long)region->syscalls,
+                   i + 1);
+        if (kinds)
+            put_region_calls(out, region);
+    }
+    count_text_more_regions(out, (size_t)run->report->regions);
+}
+
+/* What each process executed, in the order in which they began. */
+static void put_process_table(struct buf *out, const struct count_run *run)
+{
+    if (run->total.processes < 2)
+        return;
+    buf_printf(out, "\n%22s  %14s %14s %12s\n", "instructions", "bytes read", "bytes written",
+               "system calls");
+    for (size_t i = 0; i < run->total.processes && i < PROCESSES_SHOWN; i++) {
+        const struct report_process *process = count_run_process(run, i);
+        char name[REPORT_NAME_SIZE];
+
+        process_name(process, name);
+        buf_printf(out, "%22llu  %14llu %14llu %12llu  %s, process %d\n",
+                   (unsigned long long)report_instructions(process),
+                   (unsigned long long)process->bytes_read,
+                   (unsigned long long)process->bytes_written,
+                   (unsigned long long)process->syscalls, name, (int)process->pid);
+    }
+    if (run->total.processes > PROCESSES_SHOWN)
+        buf_printf(out, "%22s  and %zu more, see --json\n", "...",
+                   (size_t)run->total.processes - PROCESSES_SHOWN);
+}
+
+static void find_extremes(const struct count_findings *findings, size_t *least, size_t *most)
+{
+    *least = *most = 0;
+    for (size_t i = 1; i < findings->run_count; i++) {
+        uint64_t instructions = findings->runs[i].total.instructions;
+
+        if (instructions < findings->runs[*least].total.instructions)
+            *least = i;
+        if (instructions > findings->runs[*most].total.instructions)
+            *most = i;
+    }
+}
+
+/* Lists the system calls that one run made more often. */
+static void put_differing_calls(struct buf *out, const struct count_run *a,
+                                const struct count_run *b)
+{
+    const char *separator = "system calls that differ in number: ";
+
+    for (size_t number = 0; number < REPORT_SYSCALLS; number++) {
+        uint64_t in_a = a->total.calls[number], in_b = b->total.calls[number];
+        const char *name = syscall_name(number);
+
+        if (in_a == in_b)
+            continue;
+        buf_printf(out, "%s%s (%llu, %llu)", separator, name != NULL ? name : "others",
+                   (unsigned long long)in_a, (unsigned long long)in_b);
+        separator = ", ";
+    }
+    buf_append_string(out,
+                      *separator == ',' ? "\n" : "each system call was made as often in both\n");
+}
+
+/* What the program asked for that can make it vary. */
+static void put_chances(struct buf *out, const struct count_run *run)
+{
+    const char *separator = "it looks at: ", *before = "";
+
+    for (size_t i = 0; i < CHANCES; i++) {
+        if (run->total.calls[chance[i].number] == 0 || strcmp(before, chance[i].what) == 0)
+            continue;
+        before = chance[i].what;
+        buf_printf(out, "%s%s", separator, before);
+        separator = ", ";
+    }
+    if (*separator == ',')
+        buf_append_byte(out, '\n');
+}
+
+static void put_agreement(struct buf *out, const struct count_findings *findings)
+{
+    size_t least, most;
+
+    if (findings->run_count == 1)
+        return;
+    if (count_findings_agree(findings)) {
+        buf_printf(out, "\nthe same in all %zu runs\n", findings->run_count);
+        return;
+    }
+    find_extremes(findings, &least, &most);
+    buf_printf(out, "\nNOT the same in all %zu runs: %llu to %llu instructions\n",
+               findings->run_count, (unsigned long long)findings->runs[least].total.instructions,
+               (unsigned long long)findings->runs[most].total.instructions);
+    put_differing_calls(out, &findings->runs[least], &findings->runs[most]);
+    put_chances(out, &findings->runs[most]);
+}
+
+/* A table like perf stat's, and words on what differs between the runs. */
+static void count_print_table(struct buf *out, const struct count_findings *findings)
+{
+    const struct count_run *first = &findings->runs[0];
+
+    count_text_heading(out, findings->arguments, first->status,
+                       first->total.over_limit ? "instruction" : NULL);
+    put_total(out, findings, first);
+    if (findings->kinds) {
+        put_kinds(out, &first->total);
+        put_calls(out, first->total.calls);
+    }
+    put_process_table(out, first);
+    put_regions(out, first, findings->kinds);
+    put_agreement(out, findings);
+    buf_printf(out, "\nfingerprint %.16s\n", findings->fingerprint->hash);
+}
+
+/* ---- for programs ---- */
+
+/* ,"name":number */
+static void put_member(struct buf *out, const char *name, uint64_t number)
+{
+    buf_printf(out, ",\"%s\":%llu", name, (unsigned long long)number);
+}
+
+/* ,"NAME":{"move":1,...}: all that there are, so that readers find them. */
+static void put_named(struct buf *out, const char *name, const char *const *names, int count,
+                      const uint64_t *numbers)
+{
+    buf_printf(out, ",\"%s\":{", name);
+    for (int i = 0; i < count; i++)
+        buf_printf(out, "%s\"%s\":%llu", i > 0 ? "," : "", names[i],
+                   (unsigned long long)numbers[i]);
+    buf_append_byte(out, '}');
+}
+
+static void put_json_kinds(struct buf *out, const uint64_t kinds[KIND_COUNT])
+{
+    put_named(out, "kinds", kind_class_names, KIND_CLASSES, kinds);
+    put_named(out, "memory", kind_memory_names, KIND_MEMORIES, kinds + KIND_CLASSES);
+}
+
+/* ,"calls":{"read":1,...}: those that were made. */
+static void put_json_calls(struct buf *out, const uint64_t calls[REPORT_SYSCALLS])
+{
+    const char *separator = "";
+    struct count_call call;
+    size_t place = 0;
+
+    buf_append_string(out, ",\"calls\":{");
+    while (count_calls_next(calls, &place, &call)) {
+        buf_printf(out, "%s\"%s\":%llu", separator, call.name, (unsigned long long)call.times);
+        separator = ",";
+    }
+    buf_append_byte(out, '}');
+}
+
+static void put_json_regions(struct buf *out, const struct count_run *run, bool kinds)
+{
+    size_t count = count_run_regions(run);
+
+    buf_append_string(out, ",\"regions\":[");
+    for (size_t i = 0; i < count; i++) {
+        const struct report_region *region = &run->report->region[i];
+
+        buf_printf(out, "%s{\"pid\":%d,\"thread\":%u", i > 0 ? "," : "", (int)region->pid,
+                   region->thread);
+        put_member(out, "instructions", region->instructions);
+        put_member(out, "faults", region->faults);
+        put_member(out, "syscalls", region->syscalls);
+        put_member(out, "bytesRead", region->bytes_read);
+        put_member(out, "bytesWritten", region->bytes_written);
+        put_json_calls(out, region->by_number);
+        if (kinds)
+            put_json_kinds(out, region->kinds);
+        buf_append_byte(out, '}');
+    }
+    buf_printf(out, "],\"regionsLost\":%zu", (size_t)run->report->regions - count);
+}
+
+static void put_processes(struct buf *out, const struct count_run *run)
+{
+    buf_append_string(out, ",\"processes\":[");
+    for (size_t i = 0; i < run->total.processes; i++) {
+        const struct report_process *process = count_run_process(run, i);
+        char name[REPORT_NAME_SIZE];
+
+        buf_printf(out, "%s{\"pid\":%d,\"parent\":%d", i > 0 ? "," : "", (int)process->pid,
+                   (int)process->parent);
+        put_member(out, "instructions", report_instructions(process));
+        put_member(out, "syscalls", process->syscalls);
+        put_member(out, "bytesRead", process->bytes_read);
+        put_member(out, "bytesWritten", process->bytes_written);
+        process_name(process, name);
+        buf_append_string(out, ",\"program\":");
+        count_text_string(out, name);
+        buf_printf(out, ",\"precision\":\"%s\"}",
+                   process->precision == GASMARK_INSTRUCTION ? "instruction" : "block");
+    }
+    buf_append_byte(out, ']');
+}
+
+static void put_run(struct buf *out, const struct count_findings *findings, size_t index)
+{
+    const struct count_run *run = &findings->runs[index];
+    const struct count_total *total = &run->total;
+
+    count_text_run(out, index, run->status);
+    put_member(out, "instructions", total->instructions);
+    put_member(out, "syscalls", total->syscalls);
+    put_member(out, "bytesRead", total->bytes_read);
+    put_member(out, "bytesWritten", total->bytes_written);
+    put_member(out, "faults", total->faults);
+    if (findings->gas != NULL)
+        buf_printf(out, ",\"gas\":%.0f", price(findings, total));
+    buf_printf(out, ",\"exact\":%s,\"complete\":%s,\"overLimit\":%s",
+               total->exact ? "true" : "false", total->complete ? "true" : "false",
+               total->over_limit ? "true" : "false");
+    if (findings->kinds)
+        put_json_kinds(out, total->kinds);
+    put_json_calls(out, total->calls);
+    put_json_regions(out, run, findings->kinds);
+    put_processes(out, run);
+    buf_append_string(out, "}\n");
+}
+
+static void put_fingerprint(struct buf *out, const struct fingerprint *fingerprint)
+{
+    buf_printf(out, ",\"fingerprint\":{\"hash\":\"%s\",\"files\":{", fingerprint->hash);
+    for (size_t i = 0; i < fingerprint->count; i++) {
+        if (i > 0)
+            buf_append_byte(out, ',');
+        count_text_string(out, fingerprint->files[i].path);
+        buf_append_byte(out, ':');
+        if (fingerprint->files[i].hash[0] != '\0')
+            count_text_string(out, fingerprint->files[i].hash);
+        else
+            buf_append_string(out, "null");
+    }
+    buf_append_string(out, "}}");
+}
+
+/* One object for each run, {"kind":"run",...}, then {"kind":"summary",...}. */
+static void count_print_json(struct buf *out, const struct count_findings *findings)
+{
+    size_t least, most;
+
+    for (size_t i = 0; i < findings->run_count; i++)
+        put_run(out, findings, i);
+    find_extremes(findings, &least, &most);
+    count_text_summary(out, findings->arguments, findings->run_count,
+                       count_findings_agree(findings));
+    put_member(out, "least", findings->runs[least].total.instructions);
+    put_member(out, "most", findings->runs[most].total.instructions);
+    put_fingerprint(out, findings->fingerprint);
+    buf_append_string(out, "}\n");
+}
 
 /* All that a whole command holds. */
 struct count {

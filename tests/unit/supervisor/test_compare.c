@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "supervisor/count/compare/compare.h"
-#include "supervisor/count/compare/compare_print.h"
 
 static bool exceeds(uint64_t before, uint64_t now, double allow)
 {
