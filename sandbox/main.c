@@ -11,7 +11,6 @@
 #include "base/option/option.h"
 #include "sandbox/contract_filter.h"
 #include "sandbox/control_group.h"
-#include "sandbox/paths.h"
 #include "sandbox/privileges.h"
 #include "sandbox/probe.h"
 
