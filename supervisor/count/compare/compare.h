@@ -11,22 +11,6 @@
 #include "supervisor/count/count_run.h"
 #include "supervisor/process/guest.h"
 
-struct compare_summary {
-    double mean, deviation, least, most; /* of a sample; deviation 0 for a single value */
-};
-
-/* There is at least one value. */
-struct compare_summary compare_summarise(const struct compare_times *times);
-
-/* What was found of at least one command, all of which were timed equally often. Ratios are to the
- * one with the fewest instructions. Failure stays in the buffer. */
-void compare_print_text(struct buf *out, const struct compare_command *commands, size_t count);
-void compare_print_json(struct buf *out, const struct compare_command *commands, size_t count);
-
-/* A table of Markdown; CSV with seconds, a row for each command. */
-void compare_print_markdown(struct buf *out, const struct compare_command *commands, size_t count);
-void compare_print_csv(struct buf *out, const struct compare_command *commands, size_t count);
-
 /*
  * A count that is kept to be compared with later ones: a JSON object
  * {"kind":"count-baseline","version":1,"command":TEXT,"instructions":N,"syscalls":N,"bytesRead":N,
@@ -91,5 +75,21 @@ int compare_command_time(struct compare_command *command, const struct count_opt
  */
 int compare_commands(const struct count_options *options, const struct guest_tools *tools,
                      struct error *error);
+
+struct compare_summary {
+    double mean, deviation, least, most; /* of a sample; deviation 0 for a single value */
+};
+
+/* There is at least one value. */
+struct compare_summary compare_summarise(const struct compare_times *times);
+
+/* What was found of at least one command, all of which were timed equally often. Ratios are to the
+ * one with the fewest instructions. Failure stays in the buffer. */
+void compare_print_text(struct buf *out, const struct compare_command *commands, size_t count);
+void compare_print_json(struct buf *out, const struct compare_command *commands, size_t count);
+
+/* A table of Markdown; CSV with seconds, a row for each command. */
+void compare_print_markdown(struct buf *out, const struct compare_command *commands, size_t count);
+void compare_print_csv(struct buf *out, const struct compare_command *commands, size_t count);
 
 #endif
