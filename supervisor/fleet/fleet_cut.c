@@ -511,7 +511,7 @@ static int cut_all(struct cutter *cutter, struct error *error)
     if (replay_bundles_read(&cutter->bundles, options->bundles.items, options->bundles.count,
                             error) != 0)
         return -1;
-    cutter->source = any_source_open(options, error);
+    cutter->source = replay_source_open(options, error);
     if (cutter->source == NULL)
         return -1;
     while ((result = cutter->source->operations->next(cutter->source, &event, error)) == 1)

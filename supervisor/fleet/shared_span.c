@@ -264,7 +264,7 @@ static int cut_up_to(const struct shared_span *span, int64_t last, bool *found, 
     opening.options.selection.from = span->first;
     opening.options.selection.to = last;
     result = find_all(&opening, span, error);
-    *again = result == 0 && any_source_is_swing_store(&opening.options);
+    *again = result == 0 && replay_source_is_swing_store(&opening.options);
     if (result == 0)
         result = fleet_cut(&opening.options, &target, error);
     *found = looking.found;

@@ -38,9 +38,9 @@
 
 enum { REPLAY_JOB_OPTIONS = 4 };
 
-/* What one of the processes has to do. */
+/* The work of one process. */
 struct replay_job {
-    const char *options[REPLAY_JOB_OPTIONS]; /* borrowed; NULL behind the last, --part=I/N */
+    const char *options[REPLAY_JOB_OPTIONS]; /* borrowed; NULL after the last, --part=I/N */
     int64_t weight;                          /* the heaviest are started first */
 };
 
@@ -50,16 +50,16 @@ struct replay_children {
     size_t at_once; /* as many run at the same time, at least 1 */
     int argc;       /* of the command line; argv[0] is "replay" */
     char **argv;
-    bool json; /* what the jobs tell besides results is printed as JSON lines */
+    bool json; /* prints the jobs' notes as JSON lines */
 };
 
-/* What all jobs found. */
+/* The results of all jobs. */
 struct replay_parts {
     struct replay_result **results; /* owned; the first of each job, then the second ... */
     size_t count, capacity;
 };
 
-/* In a child: the folder that it works in, since children start in "/". */
+/* A child's working directory as a descriptor: children start in "/". */
 enum { FOLDER_FD = 3, CHILD_FDS };
 
 /* A job's process. */
@@ -79,7 +79,7 @@ struct runner {
     uv_loop_t loop;
     struct child *processes; /* in the order of the jobs */
     struct child **order;    /* in that in which they start */
-    bool *taken;             /* seats: children->at_once of them */
+    bool *taken;             /* reserved CPUs: children->at_once of them */
     size_t next, running;
     int folder; /* that we work in */
     int failed;
@@ -164,7 +164,7 @@ static int replay_children_start(struct runner *runner, struct child *child, str
     return result;
 }
 
-static size_t take_seat(struct runner *runner)
+static size_t take_reserved_cpu(struct runner *runner)
 {
     size_t seat = 0;
 
@@ -183,7 +183,7 @@ static void start_more(struct runner *runner)
            runner->running < children->at_once) {
         struct child *child = runner->order[runner->next];
 
-        child->seat = take_seat(runner);
+        child->seat = take_reserved_cpu(runner);
         runner->failed = replay_children_start(runner, child, runner->error);
         if (runner->failed == 0) {
             runner->next++;
@@ -221,7 +221,7 @@ static int read_output(struct child *child, struct error *error)
     return status;
 }
 
-/* Whether it came to its end; all that it has to say is then in its output. */
+/* Checks that it ran to its end; its output is complete then. */
 static int check_end(const struct child *child, struct error *error)
 {
     if (child->started && child->signal_number == 0)
@@ -256,7 +256,7 @@ static int order_results(struct runner *runner, struct replay_parts *parts, stru
     return 0;
 }
 
-static int print_notes(struct runner *runner, struct error *error)
+static int print_part_notes(struct runner *runner, struct error *error)
 {
     for (size_t i = 0; i < runner->children->job_count; i++) {
         const struct buf *notes = &runner->processes[i].part.notes;
@@ -269,7 +269,7 @@ static int print_notes(struct runner *runner, struct error *error)
     return 0;
 }
 
-static int gather(struct runner *runner, struct replay_parts *parts, struct error *error)
+static int gather_output(struct runner *runner, struct replay_parts *parts, struct error *error)
 {
     const struct replay_part *first = NULL; /* of those that failed, the one furthest up */
 
@@ -283,7 +283,7 @@ static int gather(struct runner *runner, struct replay_parts *parts, struct erro
             first = &child->part;
     }
     if (first == NULL)
-        return print_notes(runner, error) == 0 ? order_results(runner, parts, error) : -1;
+        return print_part_notes(runner, error) == 0 ? order_results(runner, parts, error) : -1;
     *error = first->failure;
     return -1;
 }
@@ -325,8 +325,8 @@ static int run_all(struct runner *runner, struct replay_parts *parts, struct err
     runner->error = error;
     start_more(runner);
     (void)uv_run(&runner->loop, UV_RUN_DEFAULT); /* until the last one is gone */
-    (void)uv_loop_close(&runner->loop);          /* nothing is open on it any more */
-    return runner->failed != 0 ? -1 : gather(runner, parts, error);
+    (void)uv_loop_close(&runner->loop);          /* all handles are closed */
+    return runner->failed != 0 ? -1 : gather_output(runner, parts, error);
 }
 
 /*
@@ -342,7 +342,7 @@ static int replay_children_run(struct replay_parts *parts, const struct replay_c
 
     *parts = (struct replay_parts){0};
     if (folder < 0)
-        return error_system(error, errno, "cannot open the folder that we are in");
+        return error_system(error, errno, "cannot open the working directory");
     result = make_processes(&runner, error);
     if (result == 0)
         result = run_all(&runner, parts, error);
@@ -367,16 +367,14 @@ static void replay_parts_free(struct replay_parts *parts)
 
 /* ---- in a child ---- */
 
-/*
- * In the process of a part: goes to the folder that the command was given in, and ends with the
- * parent. -1 with ERROR_SYSTEM.
- */
+/* In the process of a part: changes to the command's directory, and ends with the parent. -1 with
+ * ERROR_SYSTEM. */
 static int replay_children_join(struct error *error)
 {
-    /* Whoever waits for it may be killed: nobody wants it then. */
+    /* If the parent is killed, its result is of no use. */
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (fchdir(FOLDER_FD) != 0)
-        return error_system(error, errno, "cannot go to the folder of the parent");
+        return error_system(error, errno, "cannot change to the parent's directory");
     close(FOLDER_FD);
     return 0;
 }
@@ -440,7 +438,7 @@ struct jobs {
     size_t count;
 };
 
-static int make_room(struct jobs *jobs, size_t count, struct error *error)
+static int make_space(struct jobs *jobs, size_t count, struct error *error)
 {
     jobs->count = count;
     jobs->jobs = calloc(count, sizeof *jobs->jobs);
@@ -455,7 +453,7 @@ static int make_room(struct jobs *jobs, size_t count, struct error *error)
 /* Each reads all of the source, and has some of its vats. */
 static int share_vats(struct jobs *jobs, size_t count, struct error *error)
 {
-    if (make_room(jobs, count, error) != 0)
+    if (make_space(jobs, count, error) != 0)
         return -1;
     for (size_t i = 0; i < count; i++)
         snprintf(jobs->names[i], NAME_SIZE, "--part=%zu/%zu", i, count);
@@ -465,14 +463,14 @@ static int share_vats(struct jobs *jobs, size_t count, struct error *error)
 /* Each has a span to itself. */
 static int share_spans(struct jobs *jobs, const struct replay_options *options, struct error *error)
 {
-    struct replay_source *source = any_source_open(options, error);
+    struct replay_source *source = replay_source_open(options, error);
     const struct swing_spans *spans;
     int result;
 
     if (source == NULL)
         return -1;
     spans = swing_source_spans(source);
-    result = make_room(jobs, spans->count, error);
+    result = make_space(jobs, spans->count, error);
     for (size_t i = 0; result == 0 && i < spans->count; i++) {
         const struct swing_span *span = &spans->spans[i];
 
@@ -481,7 +479,7 @@ static int share_spans(struct jobs *jobs, const struct replay_options *options, 
         jobs->jobs[i].weight = span->items;
     }
     if (result == 0 && spans->count == 0)
-        result = error_set(error, ERROR_INPUT, "%s: there is no such span in it", source->name);
+        result = error_set(error, ERROR_INPUT, "%s: no such span", source->name);
     source->operations->close(source);
     return result;
 }
@@ -489,7 +487,7 @@ static int share_spans(struct jobs *jobs, const struct replay_options *options, 
 /* So with the files of an archive, which are spans. */
 static int share_files(struct jobs *jobs, const struct archive_files *files, struct error *error)
 {
-    if (make_room(jobs, files->count, error) != 0)
+    if (make_space(jobs, files->count, error) != 0)
         return -1;
     for (size_t i = 0; i < files->count; i++) {
         snprintf(jobs->names[i], NAME_SIZE, "--only=%.40s:%" PRId64, files->files[i].vat_id,
@@ -502,7 +500,7 @@ static int share_files(struct jobs *jobs, const struct archive_files *files, str
 
 static int share(struct jobs *jobs, const struct replay_options *options, struct error *error)
 {
-    if (any_source_is_swing_store(options))
+    if (replay_source_is_swing_store(options))
         return share_spans(jobs, options, error);
     if (options->archived.count > 0)
         return share_files(jobs, &options->archived, error);
@@ -547,7 +545,7 @@ static int do_as_asked(const struct replay_options *options, int argc, char **ar
         return replay_list(options, error);
     if (options->is_part)
         return replay_children_join(error) == 0 ? replay_here(options, error) : -1;
-    /* Of a store it is one vat. */
+    /* A store has one vat to replay. */
     if (options->jobs > 1 && options->store == NULL)
         return replay_in_parts(options, argc, argv, error);
     return replay_here(options, error);

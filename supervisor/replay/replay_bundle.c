@@ -20,10 +20,8 @@
 
 enum { SHA512_SIZE = 64, SHA512_HEX_SIZE = 2 * SHA512_SIZE + 1, SHOWN_MAX = 128 };
 
-/*
- * The archive inside a bundle is a zip file whose members are stored as they are (PKWARE's
- * APPNOTE.TXT 6.3.10, 4.3): members' data behind local headers, and a directory at the end.
- */
+/* The archive inside a bundle is a zip file with stored members (PKWARE's APPNOTE.TXT 6.3.10, 4.3):
+ * members' data follow their local headers, and a directory is at the end. */
 enum {
     END_SIGNATURE = 0x06054b50,
     END_SIZE = 22,
@@ -63,7 +61,7 @@ static uint32_t number_at(const unsigned char *at, int size)
 
 /* ---- members ---- */
 
-/* Where the data of the member is whose directory entry is at `entry`. */
+/* Sets the data of the member whose directory entry is at `entry`. */
 static bool member_at(const struct archive *archive, const unsigned char *entry,
                       struct zip_member *member)
 {
@@ -101,7 +99,7 @@ static bool find_member(const struct archive *archive, const char *name, struct 
     return false;
 }
 
-/* Whether the member has this SHA-512, in hexadecimal digits. */
+/* Returns true if the member has this SHA-512, in hexadecimal digits. */
 static bool has_hash(const struct zip_member *member, const char *expected, size_t length)
 {
     unsigned char hash[SHA512_SIZE];
@@ -130,7 +128,7 @@ static bool check_module(const struct archive *archive, const char *compartment,
     if (length > 0 && (size_t)length < sizeof path && find_member(archive, path, &member) &&
         has_hash(&member, hash, strlen(hash)))
         return true;
-    snprintf(why, size, "its bundle is damaged: the bytes of %.*s do not match their SHA-512",
+    snprintf(why, size, "the bundle is damaged: the bytes of %.*s do not match their SHA-512",
              SHOWN_MAX, path);
     return false;
 }
@@ -163,11 +161,11 @@ static bool check_archive(const struct archive *archive, struct scan_span hash, 
     struct zip_member map;
 
     if (!find_member(archive, "compartment-map.json", &map)) {
-        snprintf(why, size, "its bundle is damaged: there is no compartment-map.json in it");
+        snprintf(why, size, "the bundle is damaged: no compartment-map.json");
         return false;
     }
     if (hash.at != NULL && !has_hash(&map, hash.at, hash.length)) {
-        snprintf(why, size, "its bundle is damaged: its bytes do not match their SHA-512, %.*s...",
+        snprintf(why, size, "the bundle is damaged: its bytes do not match their SHA-512, %.*s...",
                  (int)(hash.length < 16 ? hash.length : 16), hash.at);
         return false;
     }
@@ -209,7 +207,7 @@ bool bundle_check(struct scan_span bundle, char *why, size_t size)
         whole = check_archive(&archive, scan_string(scan_get(bundle, "endoZipBase64Sha512")), why,
                               size);
     else
-        snprintf(why, size, "its bundle is not whole: endoZipBase64 is not base64 text");
+        snprintf(why, size, "the bundle is incomplete: endoZipBase64 is not base64 text");
     free(archive.bytes);
     return whole;
 }
@@ -299,7 +297,7 @@ static int add_file(struct replay_bundles *bundles, const char *path, const char
     return contract_file_read(&file->contract, path, error);
 }
 
-/* Files that hold no bundle are none of ours. */
+/* Ignores files that are not bundles. */
 static int add_if_bundle(struct replay_bundles *bundles, const char *path, struct error *error)
 {
     struct bundle_file *file;
@@ -319,18 +317,18 @@ static int add_if_bundle(struct replay_bundles *bundles, const char *path, struc
     return 0;
 }
 
-static int add_folder(struct replay_bundles *bundles, const char *folder, struct error *error)
+static int add_directory(struct replay_bundles *bundles, const char *name, struct error *error)
 {
-    DIR *directory = opendir(folder);
+    DIR *directory = opendir(name);
     const struct dirent *entry;
     int result = 0;
 
     if (directory == NULL)
-        return error_set(error, ERROR_INPUT, "%s: %s", folder, strerror(errno));
-    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
+        return error_set(error, ERROR_INPUT, "%s: %s", name, strerror(errno));
+    /* cppcheck-suppress readdirCalled ; no other thread reads this directory */
     while (result == 0 && (entry = readdir(directory)) != NULL) {
         char path[PATH_MAX];
-        int length = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        int length = snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
 
         if (length > 0 && (size_t)length < sizeof path)
             result = add_if_bundle(bundles, path, error);
@@ -347,7 +345,7 @@ static int replay_bundles_add(struct replay_bundles *bundles, const char *value,
     struct stat status;
 
     if (stat(value, &status) == 0 && S_ISDIR(status.st_mode))
-        return add_folder(bundles, value, error);
+        return add_directory(bundles, value, error);
     if (sign != NULL && stat(value, &status) != 0)
         return add_file(bundles, sign + 1, value, (size_t)(sign - value), error);
     return add_file(bundles, value, NULL, 0, error);

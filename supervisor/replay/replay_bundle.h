@@ -9,20 +9,15 @@
 #include "base/error.h"
 #include "base/json/scan.h"
 
-/*
- * Whether a bundle is whole: JSON with a moduleFormat and, where that is endoZipBase64, an
- * archive whose compartment-map.json has the SHA-512 that the bundle says, and whose modules
- * have those that the map says. False with why in a few words. What it cannot check (a bundle
- * of another format or without hashes) is taken.
- */
+/* Returns true if a bundle is complete: JSON with a moduleFormat and, for endoZipBase64, an archive
+ * whose compartment-map.json and modules have the SHA-512 given for them. False with the reason in
+ * a few words. Bundles of other formats or without hashes are accepted. */
 bool bundle_check(struct scan_span bundle, char *why, size_t size);
 
-/*
- * The bundle of a vat that is replayed, through upgrades. SwingSet's slogfiles tell the ID of
- * the one that a vat is upgraded to, and ours have it in a create-vat line.
- */
+/* The bundle of a replayed vat, through upgrades. SwingSet's slogfiles have the ID of the bundle of
+ * an upgrade, and gaspipe's its text in a create-vat line. */
 struct replay_bundle {
-    struct buf json;    /* terminated, SCAN_PADDING bytes behind it; empty: there is none */
+    struct buf json;    /* terminated and followed by SCAN_PADDING bytes; empty if it has none */
     struct buf upgrade; /* the ID of the bundle that the vat is upgraded to; empty: to none */
     struct buf before;  /* the one before the upgrade, while that may fail */
 };
@@ -37,7 +32,7 @@ int replay_bundle_note_upgrade(struct replay_bundle *bundle, struct scan_span id
 /* The bundle of that upgrade, which is begun. */
 int replay_bundle_upgrade(struct replay_bundle *bundle, struct scan_span json, struct error *error);
 
-/* Whether an upgrade was noted, to another bundle than the vat has. */
+/* Returns true if an upgrade to another bundle than the vat's was noted. */
 bool replay_bundle_is_outdated(const struct replay_bundle *bundle);
 
 /* After a delivery: if it was the new bundle's first one and failed, the old one is back. */
@@ -53,15 +48,12 @@ struct replay_bundles {
     size_t count, capacity;
 };
 
-/*
- * Reads what --bundle gives, each FILE, VAT=FILE, or a folder, whose bundles are taken and
- * whose other files are not. -1 as contract_file_read(). The caller calls
- * replay_bundles_free() in any case.
- */
+/* Reads the values of --bundle: FILE, VAT=FILE, or a directory, whose other files are ignored. -1
+ * as contract_file_read(). replay_bundles_free() in any case. */
 int replay_bundles_read(struct replay_bundles *bundles, char *const *values, size_t count,
                         struct error *error);
 
-/* The one of this ID, "b1-HASH" or "b0-HASH"; borrowed. NULL: there is none. */
+/* The bundle of this ID, "b1-HASH" or "b0-HASH"; borrowed. NULL if not found. */
 const struct buf *replay_bundles_find(const struct replay_bundles *bundles, struct scan_span id);
 
 /* The one that was given for the vat, by its ID or name; likewise. */

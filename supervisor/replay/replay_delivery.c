@@ -12,7 +12,7 @@
 
 /* ---- a worker ---- */
 
-/* Whether a worker can be started for a vat's first delivery. */
+/* Returns true if a worker can be started for a vat's first delivery. */
 static bool can_start(struct replay_vat *vat, const struct source_event *event)
 {
     if (vat->bundle.json.length == 0)
@@ -27,7 +27,7 @@ static bool can_start(struct replay_vat *vat, const struct source_event *event)
 
 static int start_worker(struct replay_vat *vat, struct error *error)
 {
-    /* What goes on from a snapshot of unknown make is a vat of SwingSet's. */
+    /* A vat that starts from a snapshot of unknown origin is SwingSet's. */
     static const char any[SCAN_PADDING * 2] = "{\"moduleFormat\":\"endoZipBase64\"}";
     const struct replay_owner owner = replay_vat_owner(vat);
     const struct buf *json = &vat->bundle.json;
@@ -61,8 +61,8 @@ static int provide_worker(struct replay_vat *vat, const struct source_event *eve
 
 /* ---- the end of a delivery ---- */
 
-static int read_outcome(struct replay_vat *vat, const struct session_news *news,
-                        struct delivery_outcome *outcome, struct error *error)
+static int read_made_outcome(struct replay_vat *vat, const struct session_news *news,
+                             struct delivery_outcome *outcome, struct error *error)
 {
     const char command = replay_worker_command(news);
     struct buf words = {0};
@@ -141,8 +141,8 @@ static int keep_syscall(struct replay_vat *vat, struct scan_span made, struct sc
     return error_memory(error, "a delivery");
 }
 
-static int keep_outcome(struct replay_vat *vat, const struct recorded_result *recorded,
-                        const struct delivery_outcome *outcome, struct error *error)
+static int keep_made_outcome(struct replay_vat *vat, const struct recorded_result *recorded,
+                             const struct delivery_outcome *outcome, struct error *error)
 {
     const struct meter *meter = &outcome->meter;
     const bool metered = outcome->metered && !recorded->limited;
@@ -160,7 +160,7 @@ static int keep_outcome(struct replay_vat *vat, const struct recorded_result *re
     return error_memory(error, "a delivery");
 }
 
-/* What the comparison of a delivery's last part came to, unless it was the same. */
+/* Ends the delivery with the result of its last comparison, unless it was the same. */
 static int stop(struct replay_vat *vat, const struct source_event *event,
                 enum compare_result compared, struct delivery_compare *compare, struct error *error)
 {
@@ -175,13 +175,13 @@ static int stop(struct replay_vat *vat, const struct source_event *event,
                          "%s:%" PRIu64 ": out of order: each syscall has one answer behind it, "
                          "and a delivery one result at its end",
                          vat->context->source->name, event->disorder);
-    /* The kernel was killed, perhaps: our worker has nobody to ask on. */
+    /* The kernel was killed, perhaps: no further answers are recorded. */
     vat->result.counts.cut++;
     replay_vat_start_afresh(vat);
     return 0;
 }
 
-/* What the delivery used is known of one that was stopped, too. */
+/* A delivery that was stopped has a meter, too. */
 static int probe(struct replay_vat *vat, const struct source_event *event,
                  const struct delivery_outcome *outcome, struct error *error)
 {
@@ -197,7 +197,7 @@ static int replay_delivery_finish(struct replay_vat *vat, const struct source_ev
                                   struct error *error)
 {
     struct delivery_outcome outcome = {0};
-    int result = read_outcome(vat, news, &outcome, error);
+    int result = read_made_outcome(vat, news, &outcome, error);
 
     if (result == 0)
         result = probe(vat, event, &outcome, error);
@@ -210,7 +210,7 @@ static int replay_delivery_finish(struct replay_vat *vat, const struct source_ev
             replay_bundle_settle(&vat->bundle, scan_is(compare->recorded->result.status, "ok"));
             count(vat, compare, &outcome);
             replay_delivery_note(vat, "same", compare, &outcome);
-            result = keep_outcome(vat, &compare->recorded->result, &outcome, error);
+            result = keep_made_outcome(vat, &compare->recorded->result, &outcome, error);
             if (outcome.died)
                 replay_vat_close(vat);
         }
@@ -219,7 +219,7 @@ static int replay_delivery_finish(struct replay_vat *vat, const struct source_ev
     return result;
 }
 
-/* What the worker had used by then is not known here, and not compared. */
+/* The worker's use up to here is not known, and not compared. */
 static int finish_refused(struct replay_vat *vat, const struct delivery_compare *compare,
                           struct error *error)
 {
@@ -357,7 +357,7 @@ int replay_against_join(struct replay_against *against, struct replay_vat *vat, 
     return vat->against != NULL ? 0 : -1;
 }
 
-/* What became of the second worker is the vat's result, too. */
+/* The second worker's result is the vat's, too. */
 static int replay_against_judge(struct replay_vat *vat, struct error *error)
 {
     struct replay_result *result = &vat->result, *second = &vat->against->result;
@@ -374,8 +374,8 @@ static int replay_against_judge(struct replay_vat *vat, struct error *error)
     return replay_vat_differ(vat, error);
 }
 
-/* Whether there is a second worker, and something to compare it with. */
-static bool goes_on(struct replay_vat *vat)
+/* Returns true if there is a second worker, and something to compare it with. */
+static bool has_second_worker(struct replay_vat *vat)
 {
     if (vat->against != NULL && vat->result.status != REPLAY_SAME)
         replay_vat_close(vat->against);
@@ -387,7 +387,7 @@ int replay_against_take(struct replay_vat *vat, const struct source_event *event
 {
     if (replay_vat_take(vat, event, error) != 0)
         return -1;
-    if (!goes_on(vat))
+    if (!has_second_worker(vat))
         return 0;
     return replay_vat_take(vat->against, event, error) == 0 ? replay_against_judge(vat, error) : -1;
 }
@@ -401,10 +401,10 @@ int replay_against_deliver(struct replay_vat *vat, const struct source_event *ev
 
     if (replay_delivery(vat, event, error) != 0)
         return -1;
-    if (!goes_on(vat))
+    if (!has_second_worker(vat))
         return 0;
     if (vat->result.counts.deliveries == before) {
-        /* Not finished in the recording: the second worker has nobody to ask either. */
+        /* Not finished in the recording: no answers are recorded for the second worker, either. */
         replay_vat_start_afresh(vat->against);
         return 0;
     }
@@ -438,7 +438,7 @@ static struct profile_paths native_paths_of(const struct replay_options *options
     return (struct profile_paths){options->native_profile, options->native_folded};
 }
 
-static int check_sources(const struct replay_options *options, struct error *error)
+static int check_profile_sources(const struct replay_options *options, struct error *error)
 {
     for (size_t i = 0; i < options->source_count; i++) {
         const char *source = options->sources[i];
@@ -470,7 +470,7 @@ static int open_native(struct replay_probes *probes, const struct replay_options
 int replay_probes_open(struct replay_probes *probes, const struct replay_options *options,
                        struct launch_config *launcher, struct error *error)
 {
-    if (check_sources(options, error) != 0 ||
+    if (check_profile_sources(options, error) != 0 ||
         profile_files_open(&probes->profiles, paths_of(options), error) != 0 ||
         open_native(probes, options, launcher, error) != 0)
         return -1;
@@ -503,8 +503,8 @@ static int note_native(struct replay_probes *probes, const struct profiled_deliv
     return profile_files_flush(native_session_files(probes->native), error);
 }
 
-static int note_trace(struct replay_probes *probes, const struct profile_delivery *of,
-                      const struct meter *meter, struct error *error)
+static int note_replay_trace(struct replay_probes *probes, const struct profile_delivery *of,
+                             const struct meter *meter, struct error *error)
 {
     struct trace_delivery delivery = {
         .vat_id = of->vat_id,
@@ -557,7 +557,7 @@ int replay_probes_note(struct replay_probes *probes, const struct replay_result 
     if (note_profile(probes, &delivery, error) != 0 ||
         note_native(probes, &delivery, meter, error) != 0)
         return -1;
-    return note_trace(probes, &delivery.delivery, meter, error);
+    return note_replay_trace(probes, &delivery.delivery, meter, error);
 }
 
 int replay_probes_close(struct replay_probes *probes, struct error *error)

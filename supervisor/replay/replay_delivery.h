@@ -46,15 +46,13 @@ void replay_against_close(struct replay_against *against);
 
 /* ---- what is measured of deliveries ---- */
 
-/*
- * What is recorded of replayed deliveries: profiles by function and line, and which functions
- * the workers execute. All zeros: nothing is.
+/* Profiles by function and line, and traces of functions, of replayed deliveries. All zeros: none.
  */
 struct replay_probes {
     struct profile_files profiles;
     struct native_session *native; /* NULL: no profiles by native function */
     struct trace_session *trace;   /* NULL: functions are not traced */
-    struct buf method;             /* of the delivery in hand */
+    struct buf method;             /* of the delivery in progress */
 };
 
 /*

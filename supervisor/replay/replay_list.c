@@ -16,12 +16,12 @@
 
 enum { HASH_SHOWN = 12 };
 
-/* A span as it is listed. Texts are terminated and "" where there is none. */
+/* A listed span. Texts are terminated and "" if missing. */
 struct row {
     struct buf vat_id, name;
     struct buf beginning;  /* the snapshot's SHA-256; "": a bundle */
     int64_t incarnation;   /* -1: not known */
-    int64_t from, to;      /* numbers of its first and behind its last delivery */
+    int64_t from, to;      /* numbers of its first delivery and of the one after its last */
     int64_t items;         /* that are there */
     bool current, missing; /* `missing`: what it begins with */
 };
@@ -131,7 +131,7 @@ static int look_for_snapshot(const struct list *list, const struct source_event 
     return result;
 }
 
-/* What a worker starts from that does not go on from the span before. */
+/* A bundle or snapshot, unless the worker continues from the span before. */
 static int look_for_beginning(const struct list *list, struct replay_source *source,
                               const struct source_event *event, struct row *row,
                               struct error *error)
@@ -288,14 +288,14 @@ static int replay_list_print(struct buf *out, struct list *list, bool json, stru
 
 static int list_source(const struct replay_options *options, struct list *list, struct error *error)
 {
-    struct replay_source *source = any_source_open(options, error);
+    struct replay_source *source = replay_source_open(options, error);
     struct buf bundles = {0};
     struct bundle_sink sink = {.out = &bundles, .json = options->json};
     int result = -1;
 
     if (source == NULL)
         return -1;
-    if (!any_source_is_swing_store(options))
+    if (!replay_source_is_swing_store(options))
         result = gather_events(list, source, error);
     else if (gather_spans(list, swing_source_spans(source)) != 0)
         error_memory(error, "the list");

@@ -13,7 +13,7 @@
 enum { JOBS_MAX = 1024 };
 
 /* I/N */
-static int take_part(void *place, const char *option, char *value, struct error *error)
+static int take_part_option(void *place, const char *option, char *value, struct error *error)
 {
     struct replay_options *options = place;
     const char *at = value;
@@ -25,7 +25,7 @@ static int take_part(void *place, const char *option, char *value, struct error 
     return 0;
 }
 
-static int take_seat(void *place, const char *option, char *value, struct error *error)
+static int take_cpu_option(void *place, const char *option, char *value, struct error *error)
 {
     struct replay_options *options = place;
     uint64_t seat;
@@ -183,8 +183,8 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_OVERHEAD(struct replay_options, trace.overhead)},
     /* Passed by a replay to its own children (replay.c); not for users. */
 
-    {"part", "I/N", .kind = OPTION_OTHER, .take = take_part},
-    {"seat", "N", .kind = OPTION_OTHER, .take = take_seat},
+    {"part", "I/N", .kind = OPTION_OTHER, .take = take_part_option},
+    {"seat", "N", .kind = OPTION_OTHER, .take = take_cpu_option},
     {"only", "VAT:START", .kind = OPTION_OTHER, .take = take_only},
 };
 
@@ -199,7 +199,8 @@ const struct option_table replay_options_table = {
         "to its syscalls, and compares every syscall, result, count and snapshot with the "
         "recording. The recording is a slogfile (of gaspipe or SwingSet), in one file or "
         "several, an exported transcript, Agoric's swing-store (swingstore.sqlite or its "
-        "folder), a folder of archived transcripts, or with --store a vat, given by ID or name, in "
+        "directory), a directory of archived transcripts, or with --store a vat, given by ID or "
+        "name, in "
         "a store of gaspipe run. For a "
         "session that gaspipe-worker recorded, every frame is sent and compared.\n",
     .ending = "Exit status: 0 all the same, 1 something differs, 2 usage, 3 bad input, 4 system "
@@ -217,7 +218,7 @@ static int check_stored(struct replay_options *options, char **operands, struct 
     return 0;
 }
 
-/* One that is not there is told of where it is opened. */
+/* A missing file is reported when it is opened. */
 static bool is_file(const char *path)
 {
     struct stat status;
@@ -238,26 +239,26 @@ static int check_sources(struct replay_options *options, struct error *error)
     return 0;
 }
 
-/* A folder of transcripts stands for its files. */
+/* Replaces a directory of transcripts by its files. */
 static int take_archive(struct replay_options *options, struct error *error)
 {
-    const char *folder = options->sources[0];
+    const char *directory = options->sources[0];
     struct archive_files *files = &options->archived;
 
-    if (options->source_count != 1 || !archive_directory_is_one(folder))
+    if (options->source_count != 1 || !archive_directory_is_one(directory))
         return 0;
-    if (archive_directory_read(files, folder, &options->selection, error) != 0)
+    if (archive_directory_read(files, directory, &options->selection, error) != 0)
         return -1;
     options->archived_paths = calloc(files->count + 1, sizeof *options->archived_paths);
     if (options->archived_paths == NULL)
         return error_memory(error, "the files of an archive");
     for (size_t i = 0; i < files->count; i++)
         options->archived_paths[i] = files->files[i].path;
-    options->archive = folder;
+    options->archive = directory;
     options->sources = options->archived_paths;
     options->source_count = files->count;
     if (options->snapshots == NULL)
-        options->snapshots = folder;
+        options->snapshots = directory;
     return 0;
 }
 
@@ -353,17 +354,17 @@ void replay_options_free(struct replay_options *options)
 
 /* ---- the source ---- */
 
-bool any_source_is_swing_store(const struct replay_options *options)
+bool replay_source_is_swing_store(const struct replay_options *options)
 {
     return options->store == NULL && options->source_count == 1 &&
            swing_source_is_one(options->sources[0]);
 }
 
-struct replay_source *any_source_open(const struct replay_options *options, struct error *error)
+struct replay_source *replay_source_open(const struct replay_options *options, struct error *error)
 {
     if (options->store != NULL)
         return store_source_open(options->store, options->stored_vat, options->from_start, error);
-    if (any_source_is_swing_store(options))
+    if (replay_source_is_swing_store(options))
         return swing_source_open(options->sources[0], &options->selection, error);
     return line_source_open(options->sources, options->source_count, error);
 }

@@ -21,18 +21,19 @@ struct replay_options {
     struct option_list bundles;        /* "[VAT=]PATH" */
     char **sources;                    /* paths, or "-"; borrowed from argv; none with `store` */
     size_t source_count;
-    struct archive_files archived; /* the files of a folder that is a source, */
+    struct archive_files archived; /* the files of a directory that is a source, */
     char **archived_paths;         /* and `sources` then; owned */
-    const char *archive;           /* that folder; NULL: none */
-    const char *store;             /* folder; NULL: none */
+    const char *archive;           /* that directory; NULL: none */
+    const char *store;             /* directory; NULL: none */
     const char *stored_vat;        /* ID or name of the vat in it */
     const char *export;  /* where its transcript is written to instead of replayed; NULL: not */
     bool from_start;     /* not from the last snapshot */
-    bool list;           /* tell what the source holds, and replay nothing */
-    const char *worker;  /* path of another worker; NULL: ours */
-    const char *against; /* of one that replays beside it; NULL: none */
-    const char *lockdown, *supervisor; /* paths of SwingSet's runtime; NULL: as recorded, or ours */
-    const char *snapshots;             /* folder of archived snapshots; NULL: none */
+    bool list;           /* list the source's contents, and replay nothing */
+    const char *worker;  /* path of another worker; NULL: gaspipe-worker */
+    const char *against; /* path of a second worker to compare with; NULL: none */
+    const char *lockdown,
+        *supervisor;       /* paths of SwingSet's runtime; NULL: as recorded, or gaspipe's */
+    const char *snapshots; /* directory of archived snapshots; NULL: none */
     struct counters counters;
     enum confinement_level sandbox;
     enum placement_kind placement;
@@ -70,7 +71,7 @@ struct replay_options replay_options_defaults(void);
  * ERROR_SYSTEM. */
 int replay_options_check(struct replay_options *options, char **operands, struct error *error);
 
-/* Of option rows; `place` is the struct replay_options. */
+/* For option rows; `place` is the struct replay_options. */
 int replay_options_take_tolerance(void *place, const char *option, char *value,
                                   struct error *error);
 int replay_options_take_strict(void *place, const char *option, char *value, struct error *error);
@@ -80,17 +81,15 @@ enum option_result replay_options_parse(struct replay_options *options, int argc
                                         struct error *error);
 void replay_options_free(struct replay_options *options);
 
-/* Whether the command line names a swing-store. */
-bool any_source_is_swing_store(const struct replay_options *options);
+/* Returns true if the command line names a swing-store. */
+bool replay_source_is_swing_store(const struct replay_options *options);
 
 /* The source that the command line names, whatever kind it is. NULL as for each kind. */
-struct replay_source *any_source_open(const struct replay_options *options, struct error *error);
+struct replay_source *replay_source_open(const struct replay_options *options, struct error *error);
 
-/*
- * `gaspipe replay --list`: prints the vats of the source, their spans from one start of a worker
- * to the next, what each span begins with, and what of that is missing. -1 with ERROR_INPUT or
- * ERROR_SYSTEM.
- */
+/* `gaspipe replay --list`: prints the source's vats, their spans from one start of a worker to the
+ * next, each span's bundle or snapshot, and which of these are missing. -1 with ERROR_INPUT or
+ * ERROR_SYSTEM. */
 int replay_list(const struct replay_options *options, struct error *error);
 
 #endif

@@ -114,7 +114,7 @@ void replay_result_put_vat(struct buf *out, const struct replay_result *result)
 
 /* ---- out of JSON ---- */
 
-/* Which of the names the member is; -1: none. */
+/* The index of the member in the names; -1 if absent. */
 static int find_name(const json_t *value, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -241,7 +241,7 @@ static void replay_note_put_number(struct buf *out, const char *name, bool known
         buf_append_string(out, "null");
 }
 
-/* What was not measured is not known, and what it may cost neither. */
+/* Unmeasured use has no known price. */
 static double price(const struct gas_model *gas, const struct replay_note_delivery *delivery)
 {
     const struct meter *meter = delivery->meter;
@@ -388,7 +388,8 @@ static void put_vat(struct buf *out, const struct replay_result *vat, bool is_sp
 
 /* ---- all of it ---- */
 
-/* Whether the result is of the same vat as the one before it, which is replayed span by span. */
+/* Returns true if the result is of the same vat as the one before, which is replayed span by span.
+ */
 static bool continues(struct replay_result *const *results, size_t index)
 {
     return index > 0 && strcmp(results[index]->id, results[index - 1]->id) == 0 &&
@@ -534,7 +535,7 @@ static void take_error(struct replay_part *part, const json_t *line)
               "%s", text != NULL ? text : "a part of the replay failed");
 }
 
-/* As it is, or for people, who are not told of each delivery. */
+/* As JSON, or as text without the notes of single deliveries. */
 static void take_note(struct replay_part *part, const json_t *line, struct scan_span text,
                       bool json)
 {

@@ -12,7 +12,7 @@
 #include "gas/gas_model.h"
 #include "supervisor/transcript/delivery_compare.h"
 
-/* What replaying one vat came to. */
+/* The result of replaying one vat. */
 
 enum replay_status {
     REPLAY_SAME,
@@ -20,7 +20,7 @@ enum replay_status {
     REPLAY_DIFFERS, /* `difference` says where */
 };
 
-/* What came out the same. */
+/* Counts of what was the same. */
 struct replay_counts {
     int64_t deliveries, syscalls;
     int64_t computed;     /* deliveries whose computrons were compared, */
@@ -29,7 +29,7 @@ struct replay_counts {
     int64_t instructions; /* and their sum */
     int64_t snapshots;    /* whose hashes were the same */
     int64_t cut;          /* deliveries that the recording does not finish */
-    int64_t tolerated;    /* differences that were told and passed over */
+    int64_t tolerated;    /* differences that were reported and tolerated */
     int64_t against;      /* deliveries that were the same in a second worker */
     int64_t priced;       /* deliveries whose gas is known, */
     int64_t gas;          /* and their sum; INT64_MAX: or more */
@@ -44,7 +44,7 @@ struct replay_result {
     char why[REPLAY_WHY_SIZE];
     struct difference difference; /* the first one */
     bool is_against;              /* what it calls recorded is of the first worker, not recorded */
-    char *file;                   /* whose line it is in; owned; NULL: there is none */
+    char *file;                   /* whose line it is in; owned; NULL if none */
     int64_t first_num;            /* the number of the first delivery */
     int64_t delivery_num;         /* of the last delivery */
     struct buf description;       /* of the same */
@@ -71,10 +71,10 @@ void replay_counts_put(struct buf *out, const struct replay_counts *counts);
 
 void replay_result_free(struct replay_result *result);
 
-/* What is told while a replay goes on: differences that are passed over, and each delivery. */
+/* Notes that are printed during a replay: tolerated differences, and deliveries. */
 struct replay_notes {
     struct buf lines;            /* that are still to be printed */
-    bool json;                   /* as JSON lines; else only the differences are told */
+    bool json;                   /* as JSON lines; otherwise the differences only */
     bool deliveries;             /* with `json`: each delivery, too */
     const struct gas_model *gas; /* prices deliveries; borrowed; NULL: nothing does */
 };
@@ -87,8 +87,8 @@ struct replay_note_delivery {
     const struct meter *meter; /* NULL: it has none */
 };
 
-/* Of the vat's last delivery. What memory ran out for shows in `lines`. Adds its price to the
- * result's. */
+/* Notes the vat's last delivery, and adds its price to the result's. Out of memory shows in
+ * `lines`. */
 void replay_note_tolerated(struct replay_notes *notes, struct replay_result *result,
                            const struct difference *difference);
 void replay_note_delivery(struct replay_notes *notes, struct replay_result *result,
@@ -107,7 +107,7 @@ int replay_output(struct replay_result *const *results, size_t count, bool json,
 /* As JSON lines for replay.c: each difference just before its vat, and no sum. */
 int replay_output_part(struct replay_result *const *results, size_t count, struct error *error);
 
-/* What a process printed that replayed a part of a source (gaspipe replay --part). */
+/* The output of a process that replayed a part of a source (gaspipe replay --part). */
 struct replay_part {
     struct replay_result **results; /* owned, and so is each; NULL: taken over by another */
     size_t count, capacity;
@@ -116,11 +116,9 @@ struct replay_part {
     struct error failure;
 };
 
-/*
- * Reads its lines into a part that is all zeros. The notes are JSON lines, or for people, who are
- * not told of each delivery. Lines of other kinds, such as a fleet puts before them, are passed
- * over. -1 with ERROR_SYSTEM. replay_part_free() in any case.
- */
+/* Reads its lines into a part that is all zeros. The notes are JSON lines, or text without the
+ * notes of single deliveries. Ignores lines of other kinds, which a fleet puts before them. -1 with
+ * ERROR_SYSTEM. replay_part_free() in any case. */
 int replay_part_read(struct replay_part *part, const char *text, size_t length, bool json,
                      struct error *error);
 

@@ -42,7 +42,7 @@ struct replay_run {
 
 /* ---- which vats ---- */
 
-/* The last one of that ID: runs of gaspipe without a store begin anew with v1. */
+/* The last one of that ID: each run of gaspipe without a store begins with v1. */
 static struct replay_vat *replay_run_find_vat(const struct replay_run *run, struct scan_span id,
                                               size_t *index)
 {
@@ -52,7 +52,7 @@ static struct replay_vat *replay_run_find_vat(const struct replay_run *run, stru
     return NULL;
 }
 
-/* Whether the event creates another vat than this one, whose ID it has. */
+/* Returns true if the event creates another vat than this one, whose ID it has. */
 static bool takes_over(const struct source_event *event, const struct replay_vat *vat)
 {
     const char *name = vat->result.name;
@@ -100,7 +100,7 @@ static int check_vats(const struct replay_run *run, struct error *error)
             return error_set(error, ERROR_USAGE, "--vat %s: there is no such vat in %s",
                              selection->vats[i], source);
     if (run->vat_count == 0)
-        return error_set(error, ERROR_INPUT, "%s: there is no vat in it", source);
+        return error_set(error, ERROR_INPUT, "%s: it has no vat", source);
     return 0;
 }
 
@@ -123,10 +123,7 @@ static void show_progress(struct replay_run *run)
              (double)(now - run->began) / 1e9);
 }
 
-/*
- * Whether the instructions that the session recorded can be compared with ours;
- * where they cannot, it is said.
- */
+/* Reports if the session's recorded instructions cannot be compared with this counter's. */
 static void begin_session(struct replay_run *run, const struct source_event *event)
 {
     const struct scan_span recorded = event->fingerprint;
@@ -281,7 +278,7 @@ static int open_all(struct replay_run *run, struct error *error)
     /* Counts that were taken from the start and from a snapshot are not alike. */
     if (options->counters.qemu && !options->from_start)
         run->context.rules.fingerprint = run->fingerprint.hash;
-    run->context.source = any_source_open(options, error);
+    run->context.source = replay_source_open(options, error);
     if (run->context.source == NULL)
         return -1;
     if (replay_against_open(&run->against, options, &run->context, error) != 0)
@@ -366,7 +363,7 @@ void replay_run_free(struct replay_run *run)
     launcher_close(&run->launcher);
     if (run->has_loop) {
         (void)uv_run(&run->loop, UV_RUN_DEFAULT); /* to the end of what is closing */
-        (void)uv_loop_close(&run->loop);          /* nothing is open on it any more */
+        (void)uv_loop_close(&run->loop);          /* all handles are closed */
     }
     confinement_close(&run->confinement);
     free(run);

@@ -165,15 +165,15 @@ static int take_bundle(struct replay_vat *vat, const struct source_event *event,
     return 0;
 }
 
-static int take_create(struct replay_vat *vat, const struct source_event *event,
-                       struct error *error)
+static int take_vat_creation(struct replay_vat *vat, const struct source_event *event,
+                             struct error *error)
 {
     struct scan_span manager = event->manager_type;
 
     if (keep_name(vat, event->name, error) != 0 || take_bundle(vat, event, error) != 0)
         return -1;
     if (manager.at != NULL && !scan_is(manager, "xsnap") && !scan_is(manager, "xs-worker"))
-        return replay_vat_skip(vat, "it ran in no worker process, but under the manager \"%.*s\"",
+        return replay_vat_skip(vat, "it ran under the manager \"%.*s\"",
                                (int)(manager.length < 64 ? manager.length : 64), manager.at);
     replay_vat_start_afresh(vat);
     return 0;
@@ -196,7 +196,7 @@ static int fetch_bundle(const struct replay_vat *vat, struct scan_span id, struc
     return source->operations->read_bundle(source, id, bundle, found, error);
 }
 
-/* The vat's bundle is the one of this ID; where there is none, why is noted. */
+/* Finds the vat's bundle by this ID; notes why if it is missing. */
 static int use_bundle(struct replay_vat *vat, struct scan_span id, struct error *error)
 {
     struct buf bundle = {0};
@@ -210,7 +210,7 @@ static int use_bundle(struct replay_vat *vat, struct scan_span id, struct error 
     } else if (result == 0) {
         buf_free(&vat->bundle.json);
         snprintf(vat->missing, sizeof vat->missing,
-                 "its bundle is not there; give it with --bundle: %.*s",
+                 "its bundle is missing; give it with --bundle: %.*s",
                  (int)(id.length < 140 ? id.length : 140), id.at);
     }
     buf_free(&bundle);
@@ -258,9 +258,10 @@ static int use_runtime(struct replay_vat *vat, struct scan_span ids, struct erro
     return result;
 }
 
-static int take_start(struct replay_vat *vat, const struct source_event *event, struct error *error)
+static int take_worker_start(struct replay_vat *vat, const struct source_event *event,
+                             struct error *error)
 {
-    /* A start behind the loading of a snapshot is that one's. */
+    /* The start after a snapshot was loaded belongs to that. */
     if (vat->result.status == REPLAY_SKIPPED || vat->state == REPLAY_STORED)
         return 0;
     replay_vat_start_afresh(vat);
@@ -309,7 +310,7 @@ static int keep_hash(struct replay_vat *vat, struct scan_span hash, struct error
     return buf_failed(&vat->snapshot_hash) ? error_memory(error, "a snapshot's hash") : 0;
 }
 
-/* A hash as the file tells it; transcripts of other engines may name snapshots otherwise. */
+/* Transcripts of other engines may name snapshots otherwise. */
 static bool is_sha256(struct scan_span hash)
 {
     return hash.length == FINGERPRINT_HEX_SIZE - 1;
@@ -353,7 +354,7 @@ static int take_saved(struct replay_vat *vat, const struct source_event *event, 
     return compare_snapshot(vat, event, error);
 }
 
-/* Whether it is the one that was made or fetched here last. */
+/* Returns true if it is the snapshot that was made or fetched here last. */
 static bool is_kept(const struct replay_vat *vat, struct scan_span hash)
 {
     const struct buf *kept = &vat->snapshot_hash;
@@ -405,11 +406,11 @@ int replay_vat_take(struct replay_vat *vat, const struct source_event *event, st
     case SOURCE_CREATE:
         if (vat->result.status == REPLAY_SKIPPED)
             vat->result.status = REPLAY_SAME;
-        return take_create(vat, event, error);
+        return take_vat_creation(vat, event, error);
     case SOURCE_UPGRADE:
         return replay_bundle_note_upgrade(&vat->bundle, event->bundle_id, error);
     case SOURCE_START:
-        return take_start(vat, event, error);
+        return take_worker_start(vat, event, error);
     case SOURCE_SNAPSHOT_SAVED:
         return take_saved(vat, event, error);
     case SOURCE_SNAPSHOT_LOADED:

@@ -15,10 +15,8 @@
 #include "supervisor/replay/source/source.h"
 #include "supervisor/runtime/runtime_snapshot.h"
 
-/*
- * One vat that is replayed: a worker that is sent what the vat was sent, and what it asks and
- * answers beside what was recorded. Here is what happens between deliveries.
- */
+/* One replayed vat: its worker gets the recorded deliveries, and its syscalls and results are
+ * compared with the record. This file handles the events between deliveries. */
 
 /* The SwingSet runtime that is loaded, and what workers start from. */
 struct replay_runtime {
@@ -28,21 +26,21 @@ struct replay_runtime {
     bool is_given;  /* by the user, for all vats */
 };
 
-/* What all vats of a replay share; borrowed by each. */
+/* Shared by all vats of a replay; borrowed. */
 struct replay_context {
     struct replay_host host; /* of their workers */
     struct replay_source *source;
     struct replay_runtime *runtime;
-    const char *snapshots;         /* folder with more of them; NULL: none */
+    const char *snapshots;         /* directory with more of them; NULL: none */
     struct replay_bundles bundles; /* that the source names and does not hold */
     struct compare_rules rules;
     struct replay_notes *notes;
     struct replay_probes *probes; /* NULL: none */
 };
 
-/* Where a vat's replay stands. */
+/* The progress of a vat's replay. */
 enum replay_state {
-    REPLAY_FRESH,  /* the next delivery starts its worker, afresh */
+    REPLAY_FRESH,  /* the next delivery starts its worker, without a snapshot */
     REPLAY_STORED, /* the next delivery starts its worker, from the snapshot */
     REPLAY_LIVE,   /* its worker waits for a delivery */
     REPLAY_OVER,   /* nothing more is delivered to it */
@@ -58,7 +56,7 @@ struct replay_vat {
     char missing[REPLAY_WHY_SIZE]; /* why it has no bundle; "": the source has none of it */
     struct replay_worker worker;
     json_t *known_reads;      /* of delivery_compare.c */
-    int snapshot_fd;          /* of the last snapshot; -1: there is none */
+    int snapshot_fd;          /* of the last snapshot; -1 if it has none */
     struct buf snapshot_hash; /* its SHA-256, as recorded */
 };
 
@@ -81,16 +79,14 @@ int replay_vat_differ(struct replay_vat *vat, struct error *error);
 /* Its names and bundle, as its worker wants them; borrowed. */
 struct replay_owner replay_vat_owner(const struct replay_vat *vat);
 
-/* The recorded worker was started anew, without a snapshot. */
+/* The recorded worker was restarted without a snapshot. */
 void replay_vat_start_afresh(struct replay_vat *vat);
 
-/*
- * The bundle that a noted upgrade is to is the vat's from now on. Where it is not to be had,
- * the vat is skipped. -1 with ERROR_INPUT or ERROR_SYSTEM.
- */
+/* Uses the bundle of the noted upgrade. If it is missing, the vat is skipped. -1 with ERROR_INPUT
+ * or ERROR_SYSTEM. */
 int replay_vat_upgrade(struct replay_vat *vat, struct error *error);
 
-/* It cannot be replayed from here on, and why. Returns 0. */
+/* Skips the rest of the vat for this reason. Returns 0. */
 int replay_vat_skip(struct replay_vat *vat, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -150,7 +150,7 @@ static int open_session(struct replay_worker *worker, const struct replay_owner 
     return worker->session == NULL ? -1 : 0;
 }
 
-/* The word of the RESULT behind a `.` and its meter record. */
+/* The word of the RESULT that follows `.` and its meter record. */
 static struct scan_span result_word(struct iovec frame)
 {
     const char *end = memchr(frame.iov_base, COMMAND_METER_END, frame.iov_len);

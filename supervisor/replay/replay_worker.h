@@ -15,7 +15,7 @@
 
 struct runtime_snapshots;
 
-/* What the workers of a replay have in common. */
+/* Shared by the workers of a replay. */
 struct replay_host {
     uv_loop_t *loop;
     const struct launch_config *launcher;
@@ -35,7 +35,7 @@ struct replay_worker {
     struct meter used;              /* and that is what it used; owned */
 };
 
-/* Whose it is. */
+/* The vat of a worker. */
 struct replay_owner {
     const char *id;           /* "v1"; "" for none */
     const char *name;         /* "" for none */
@@ -46,11 +46,11 @@ struct replay_owner {
 int replay_worker_start(struct replay_worker *worker, const struct replay_owner *owner,
                         struct error *error);
 
-/* One that goes on from a snapshot that replay_worker_save() made. */
+/* Starts a worker from a snapshot that replay_worker_save() made. */
 int replay_worker_restore(struct replay_worker *worker, const struct replay_owner *owner,
                           int snapshot_fd, struct error *error);
 
-/* Writes a snapshot into an empty file. The worker goes on. */
+/* Writes a snapshot into an empty file. The worker continues. */
 int replay_worker_save(struct replay_worker *worker, const struct replay_owner *owner,
                        int snapshot_fd, struct error *error);
 
@@ -67,7 +67,7 @@ void replay_worker_end(struct replay_worker *worker);
 /* The first byte of a frame; '\0' for other news and an empty frame. */
 char replay_worker_command(const struct session_news *news);
 
-/* The word that the vat message behind a frame's first byte begins with. */
+/* The first word of the vat message after a frame's first byte. */
 struct scan_span replay_worker_word(struct iovec frame);
 
 /* Appends what a worker's end, its silence, or a frame out of turn comes to. */

@@ -362,7 +362,8 @@ int line_results_refuse(struct line_results *results, int64_t line, const char *
 /* ---- outcomes in the store ---- */
 
 /* WORD "INPUT" CAPDATA; the name is kept in *input. False: it is not that. */
-static bool read_outcome(const struct buf *value, struct line_outcome *outcome, json_t **input)
+static bool read_stored_outcome(const struct buf *value, struct line_outcome *outcome,
+                                json_t **input)
 {
     const char *name = strchr(value->data, ' ');
     json_error_t end;
@@ -397,7 +398,7 @@ static int report_again(struct line_results *results, int64_t line,
     result = store_key_get(results->store, key, &value, &found, error);
     if (result == 0 && buf_string(&value) == NULL)
         result = error_memory(error, "a result");
-    else if (result == 0 && !read_outcome(&value, &outcome, &input))
+    else if (result == 0 && !read_stored_outcome(&value, &outcome, &input))
         result = error_set(error, ERROR_SYSTEM, "the store is damaged: %s", key);
     else if (result == 0)
         report(context, &outcome);

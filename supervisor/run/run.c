@@ -265,8 +265,8 @@ static int note_end(struct run *run, const struct delivery_report *report, struc
                                report->error != NULL ? report->error : "it ended by itself", error);
 }
 
-static int note_trace(const struct run *run, const struct delivery_report *report,
-                      struct error *error)
+static int note_run_trace(const struct run *run, const struct delivery_report *report,
+                          struct error *error)
 {
     const struct trace_delivery delivery = {
         .vat_id = report->vat_id,
@@ -311,7 +311,7 @@ static void run_on_delivered(void *context, const struct delivery_report *report
     run_lines_shown(&run->lines, report);
     if (output_delivery(&run->output, &placed, &error) != 0 || note_end(run, report, &error) != 0 ||
         run_profiles_add(&run->profiles, report, &error) != 0 ||
-        note_trace(run, report, &error) != 0)
+        note_run_trace(run, report, &error) != 0)
         fail_run(run, &error);
     else if (report->crank_ended)
         keep_crank(run);

@@ -594,7 +594,7 @@ static int open_input(struct run_lines *lines, struct error *error)
 }
 
 /* Continues where the store is in its input, or begins this one. */
-static int find_place(struct run_lines *lines, const char *stream, struct error *error)
+static int find_input_place(struct run_lines *lines, const char *stream, struct error *error)
 {
     const bool ended = lines->place.done && (!lines->options->resume || stream[0] != '\0');
 
@@ -614,7 +614,7 @@ static int start_stream(struct run_lines *lines, struct error *error)
 {
     const struct delivery_input_listener listener = input_listener(lines);
 
-    if (find_place(lines, lines->stream->identity, error) != 0)
+    if (find_input_place(lines, lines->stream->identity, error) != 0)
         return -1;
     lines->input = stream_input_open(lines->loop, &lines->stream->reader, lines->place.lines,
                                      &listener, error);
@@ -641,7 +641,7 @@ int run_lines_open(struct run_lines *lines, struct error *error)
     lines->upcoming.results = &lines->results;
     if (lines->stream != NULL)
         return start_stream(lines, error);
-    return lines->input != NULL ? find_place(lines, "", error) : 0;
+    return lines->input != NULL ? find_input_place(lines, "", error) : 0;
 }
 
 int run_lines_stop(struct run_lines *lines, bool keep, struct error *error)

@@ -115,7 +115,7 @@ work() {
     "$BUILD/gaspipe" replay "$DATA/swingset.slog.zst" "$DATA/variety.slog.gz" > local
     fleet collect --from broken
     assert_status 0
-    grep -q "^v13 .*not replayed: its bundle is not whole" local
+    grep -q "^v13 .*not replayed: the bundle is incomplete" local
     assert_equal "$(grep "^v13 " <<< "$output")" "$(grep "^v13 " local)"
     run ! grep -q differs <<< "$output"
 }

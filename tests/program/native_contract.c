@@ -135,10 +135,10 @@ static int *random_numbers(unsigned seed)
 /* Ends the call within a comparison if there is an input. */
 static void sort(size_t input)
 {
-    int *arrays[2] = {random_numbers(1), random_numbers(2)}, goes_on = input == 0;
+    int *arrays[2] = {random_numbers(1), random_numbers(2)}, has_second_worker = input == 0;
     const size_t all = (size_t)-1 / 2;
 
-    qsort_r(arrays, 2, sizeof *arrays, compare_arrays, &goes_on);
+    qsort_r(arrays, 2, sizeof *arrays, compare_arrays, &has_second_worker);
     for (int i = 0; i < 2; i++)
         qsort(arrays[i], LARGE, sizeof **arrays, compare_ints);
     for (int i = 1; i < LARGE; i++)

@@ -310,7 +310,7 @@ damage() {
     damage '.endoZipBase64 = "..."' > cut
     run --separate-stderr "$BUILD/gaspipe" replay cut
     assert_status 3
-    assert_output_has 'not replayed: its bundle is not whole: endoZipBase64 is not base64 text'
+    assert_output_has 'not replayed: the bundle is incomplete: endoZipBase64 is not base64 text'
     # Its hash is known: a folder that contains the bundle suffices, whatever else is in it.
     mkdir bundles
     cp bundle.json "$ROOT/README.md" bundles
@@ -325,12 +325,12 @@ damage() {
     damage '.endoZipBase64 |= (.[:100000] + (if .[100000:100001] == "A" then "B" else "A" end) + .[100001:])' > module
     run --separate-stderr "$BUILD/gaspipe" replay module
     assert_status 3
-    assert_output_has 'not replayed: its bundle is damaged: the bytes of'
+    assert_output_has 'not replayed: the bundle is damaged: the bytes of'
     assert_output_has 'do not match their SHA-512'
     damage '.endoZipBase64 |= (.[:2000] + (if .[2000:2001] == "A" then "B" else "A" end) + .[2001:])' > map
     run --separate-stderr "$BUILD/gaspipe" replay map
     assert_status 3
-    assert_output_has 'not replayed: its bundle is damaged: its bytes do not match their SHA-512, '
+    assert_output_has 'not replayed: the bundle is damaged: its bytes do not match their SHA-512, '
 }
 
 @test "an export over the store itself is refused, however it is spelled" {
@@ -385,7 +385,7 @@ damage() {
     assert_bad_input 3 'order:' 'out of order'
     : > empty
     run --separate-stderr "$BUILD/gaspipe" replay empty
-    assert_bad_input 3 'empty: there is no vat in it'
+    assert_bad_input 3 'empty: it has no vat'
     run --separate-stderr "$BUILD/gaspipe" replay
     assert_bad_input 2 'give one slogfile'
     run --separate-stderr "$BUILD/gaspipe" replay --counter abacus producer.slog

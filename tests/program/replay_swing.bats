@@ -136,7 +136,7 @@ change() {
     change "UPDATE snapshots SET compressedSnapshot = NULL; UPDATE bundles SET bundle = NULL"
     replay --span 0 swing
     assert_status 3
-    assert_output_has 'not replayed: its bundle is not there; give it with --bundle: b1-'
+    assert_output_has 'not replayed: its bundle is missing; give it with --bundle: b1-'
     replay --json --span 0 --bundle "$BATS_FILE_TMPDIR/bundle.json" swing
     assert_status 0
     replay --span "$second" swing
@@ -179,7 +179,7 @@ change() {
     assert_equal "$(field vat '"\(.vatID) \(.status) \(.from)"')" "$vat same $((second + 1))"
 }
 
-@test "a folder of archived transcripts is replayed, all of it or span by span" {
+@test "a directory of archived transcripts is replayed, all of it or span by span" {
     mkdir archive
     for place in 0 "$second"; do
         sqlite3 swing/swingstore.sqlite "SELECT item FROM transcriptItems WHERE position >= $place
@@ -206,10 +206,10 @@ change() {
     assert_status 0
     assert_equal "$(field vat '"\(.status) \(.from)"')" "same $((second + 1))"
     replay --span 1 archive
-    assert_bad_input 3 'there is no such span in it'
+    assert_bad_input 3 'no such span'
     mkdir empty
     replay empty
-    assert_bad_input 3 'empty: it holds no swingstore.sqlite, transcript.VAT.FIRST.END or transcript-VAT.sst'
+    assert_bad_input 3 'empty: no swingstore.sqlite, transcript.VAT.FIRST.END or transcript-VAT.sst'
 }
 
 # local_replay: what a replay of all spans here prints, in the file local.

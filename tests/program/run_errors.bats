@@ -19,7 +19,7 @@ gaspipe_run() {
     gaspipe_run --vat c=nowhere.js - < /dev/null
     assert_bad_input 3 'nowhere.js: No such file'
     gaspipe_run --vat c=. - < /dev/null
-    assert_bad_input 3 'is a folder'
+    assert_bad_input 3 'is a directory'
     printf '\xff\xfe' > bytes.js
     gaspipe_run --vat c=bytes.js - < /dev/null
     assert_bad_input 3 'bytes.js: is not UTF-8'
@@ -242,7 +242,7 @@ EOF
     gaspipe_run --vat "$token" nowhere.jsonl
     assert_bad_input 3 'nowhere.jsonl: No such file'
     gaspipe_run --vat "$token" .
-    assert_bad_input 3 'is a folder'
+    assert_bad_input 3 'is a directory'
 }
 
 @test "a slogfile in a folder that is not there" {
@@ -331,7 +331,7 @@ run --delivery-timeout soon --vat c=x.js -
 run --delivery-timeout -1 --vat c=x.js -
 EOF
     gaspipe_run --vat "$token" --vat "$token" - < /dev/null
-    assert_bad_input 2 "two vats called 'token'"
+    assert_bad_input 2 "two vats are named 'token'"
     run --separate-stderr "$BUILD/gaspipe" run --vat token= /dev/null
     assert_bad_input 2 "--vat needs NAME=FILE, not 'token='"
 }

@@ -15,7 +15,7 @@
 
 /* ---- a line of a slogfile ---- */
 
-/* What one line of a slogfile says of a vat's history. */
+/* One event in a vat's history, from a slogfile's line. */
 
 enum slog_event_part {
     SLOG_EVENT_WHOLE,   /* an event; of SOURCE_DELIVERY the beginning: `json` is the VatDelivery */
@@ -72,7 +72,7 @@ static bool take_other(struct scan_span line, struct slog_event *part)
     return true;
 }
 
-static void take_create(struct scan_span line, struct source_event *event)
+static void take_create_line(struct scan_span line, struct source_event *event)
 {
     event->kind = SOURCE_CREATE;
     event->bundle = scan_get(line, "vatSourceBundle");
@@ -133,7 +133,7 @@ static int take_record(struct slog_event *event, const struct record *record, st
         event->event.fingerprint = scan_string(scan_get(line, "fingerprint"));
         return 1;
     case RECORD_CREATE_VAT:
-        take_create(line, &event->event);
+        take_create_line(line, &event->event);
         break;
     case RECORD_CRANK_START:
         if (!take_upgrade(line, &event->event))
@@ -157,12 +157,10 @@ static int take_record(struct slog_event *event, const struct record *record, st
 }
 
 /* Numbers are handed on. NOLINTNEXTLINE(misc-redundant-expression): they are two names */
-_Static_assert(RECORD_NONE == RECORDED_NONE, "one number stands for none");
+_Static_assert(RECORD_NONE == RECORDED_NONE, "both mean no number");
 
-/*
- * 1 when the line is of interest, 0 when not; -1 when it is not what it should be, and *why
- * says in a few words (static text). SCAN_PADDING bytes behind it must be readable.
- */
+/* 1 for a relevant line, 0 for another; -1 for an invalid one, with *why in a few words (static
+ * text). SCAN_PADDING bytes after it must be readable. */
 static int slog_event_read(struct slog_event *event, struct scan_span line, const char **why)
 {
     struct record record;
@@ -185,12 +183,12 @@ struct line_source {
     char *const *paths;
     size_t path_count, next_path;
     struct reader *reader;
-    struct slog_event event; /* of the line in hand */
+    struct slog_event event; /* of the current line */
     bool pending;            /* that line is still to be taken */
     struct recorded_delivery delivery;
     struct buf delivery_vat; /* whose it is, of a slogfile */
 
-    /* Of a transcript. */
+    /* For a transcript: */
     struct buf vat_id;
     int64_t delivery_num; /* of the next entry */
 };
@@ -316,7 +314,7 @@ static int open_next(struct line_source *lines, struct error *error)
                : 0;
 }
 
-/* 1 with the next line, of the next file where one is at its end; 0 behind the last. */
+/* 1 with the next line, of the next file at the end of one; 0 after the last. */
 static int next_line(struct line_source *lines, struct reader_line *line, struct error *error)
 {
     int result;
@@ -382,7 +380,7 @@ static int next_event(struct line_source *lines, struct error *error)
 /* ---- deliveries of slogfiles ---- */
 
 /* Takes a line of the delivery. False: it cannot follow those before. */
-static bool take_part(struct line_source *lines, int *failed)
+static bool take_delivery_part(struct line_source *lines, int *failed)
 {
     const struct slog_event *event = &lines->event;
     struct recorded_delivery *delivery = &lines->delivery;
@@ -406,11 +404,10 @@ static bool take_part(struct line_source *lines, int *failed)
     }
 }
 
-/*
- * Gathers the lines behind a deliver line, up to the result or to another event. 1, or 0 when
- * the delivery was abandoned: it is tried again further on, or waits in quarantine.
- */
-static int gather(struct line_source *lines, struct source_event *gathered, struct error *error)
+/* Gathers the lines from a deliver line to the result or another event. 1, or 0 if the delivery was
+ * abandoned: it is retried later, or waits in quarantine. */
+static int gather_delivery(struct line_source *lines, struct source_event *gathered,
+                           struct error *error)
 {
     struct recorded_delivery *delivery = &lines->delivery;
     struct buf *vat_id = &lines->delivery_vat;
@@ -433,7 +430,7 @@ static int gather(struct line_source *lines, struct source_event *gathered, stru
             lines->pending = true;
             break;
         }
-        if (gathered->disorder == 0 && !take_part(lines, &failed)) {
+        if (gathered->disorder == 0 && !take_delivery_part(lines, &failed)) {
             gathered->disorder = event->event.line;
             failed = 0;
         }
@@ -464,16 +461,16 @@ static int line_source_next(struct replay_source *source, struct source_event *e
             return 1;
         if (recorded_delivery_begin(&lines->delivery, lines->event.json) != 0)
             return error_memory(error, "a delivery");
-        result = gather(lines, event, error);
+        result = gather_delivery(lines, event, error);
     } while (result == 0);
     return result;
 }
 
-/* Of what swing-store exports, bundles are files beside the transcripts. */
+/* swing-store exports bundles as files next to the transcripts. */
 static int line_source_read_bundle(struct replay_source *source, struct scan_span id,
                                    struct buf *bundle, bool *found, struct error *error)
 {
-    return kept_bundle_read(source->name, id, bundle, found, error);
+    return stored_bundle_read(source->name, id, bundle, found, error);
 }
 
 static void line_source_close(struct replay_source *source)
@@ -552,7 +549,7 @@ static int archive_directory_add(struct archive_files *files, struct archive_fil
 }
 
 /* 1: it is a transcript, 0: it is none, -1: memory ran out. */
-static int take_archive_file(struct archive_files *files, const char *folder, const char *name,
+static int take_archive_file(struct archive_files *files, const char *directory, const char *name,
                              const struct source_selection *selection)
 {
     struct archive_file file = {0};
@@ -562,7 +559,7 @@ static int take_archive_file(struct archive_files *files, const char *folder, co
 
     if (!line_source_read_name(name, &vat_id, &file.first, &file.end))
         return 0;
-    (void)buf_printf(&path, "%s/%s", folder, name);
+    (void)buf_printf(&path, "%s/%s", directory, name);
     file.vat_id = strndup(vat_id.at, vat_id.length);
     file.path = buf_string(&path) != NULL ? path.data : NULL;
     if (file.path == NULL || file.vat_id == NULL) {
@@ -590,15 +587,15 @@ int archive_directory_read(struct archive_files *files, const char *path,
                            const struct source_selection *selection, struct error *error)
 {
     const size_t before = files->count;
-    DIR *folder = opendir(path);
+    DIR *directory = opendir(path);
     struct dirent *entry;
     bool any = false;
     int taken = 0;
 
-    if (folder == NULL)
+    if (directory == NULL)
         return error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
-    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
-    while (taken >= 0 && (errno = 0, entry = readdir(folder)) != NULL) {
+    /* cppcheck-suppress readdirCalled ; no other thread reads this directory */
+    while (taken >= 0 && (errno = 0, entry = readdir(directory)) != NULL) {
         taken = take_archive_file(files, path, entry->d_name, selection);
         any = any || taken > 0;
     }
@@ -609,12 +606,11 @@ int archive_directory_read(struct archive_files *files, const char *path,
     else if (!any)
         taken = error_set(
             error, ERROR_INPUT,
-            "%s: it holds no swingstore.sqlite, transcript.VAT.FIRST.END or transcript-VAT.sst",
-            path);
+            "%s: no swingstore.sqlite, transcript.VAT.FIRST.END or transcript-VAT.sst", path);
     else if (files->count == before)
-        taken = error_set(error, ERROR_INPUT, "%s: there is no such span in it", path);
-    (void)closedir(folder); /* was only read */
-    if (files->count > 0)   /* qsort(3) may not be given NULL */
+        taken = error_set(error, ERROR_INPUT, "%s: no such span", path);
+    (void)closedir(directory); /* was only read */
+    if (files->count > 0)      /* qsort(3) may not be given NULL */
         qsort(files->files, files->count, sizeof *files->files, archive_directory_compare);
     return taken < 0 ? -1 : 0;
 }

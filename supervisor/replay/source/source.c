@@ -28,7 +28,7 @@ static struct scan_span snapshot_of(struct scan_span delivery, struct scan_span 
 }
 
 /* ["initialize-worker",{"source":{"bundleID"},"workerOptions":{"bundleIDs":[...]}}] */
-static void take_start(struct source_event *event, struct scan_span delivery)
+static void take_startup_event(struct source_event *event, struct scan_span delivery)
 {
     struct scan_span kind, description;
     struct scan_cursor cursor;
@@ -47,7 +47,7 @@ void source_event_of_entry(struct source_event *event, const struct recorded_del
     const struct scan_span kind = describe_kind(recorded->delivery);
 
     if (scan_is(kind, "initialize-worker") || scan_is(kind, "shutdown-worker")) {
-        take_start(event, recorded->delivery);
+        take_startup_event(event, recorded->delivery);
     } else if (scan_is(kind, "save-snapshot")) {
         event->kind = SOURCE_SNAPSHOT_SAVED;
         event->hash = snapshot_of(recorded->delivery, scan_get(entry, "r"));
@@ -74,8 +74,8 @@ bool source_event_is_wanted(const struct source_event *event,
 
 enum { BUNDLE_SIZE_MAX = 256 << 20 };
 
-int kept_bundle_put(struct scan_span id, const struct buf *kept, struct buf *bundle,
-                    struct error *error)
+int stored_bundle_put(struct scan_span id, const struct buf *kept, struct buf *bundle,
+                      struct error *error)
 {
     if (id.length < 3 || memcmp(id.at, "b1-", 3) != 0) {
         buf_append(bundle, kept->data, kept->length);
@@ -93,8 +93,8 @@ int kept_bundle_put(struct scan_span id, const struct buf *kept, struct buf *bun
     return buf_failed(bundle) ? error_memory(error, "a bundle") : 0;
 }
 
-/* b1-HASH: nothing that leads out of the folder. */
-static bool is_id(struct scan_span id)
+/* b1-HASH: no path to another directory. */
+static bool is_bundle_id(struct scan_span id)
 {
     for (size_t i = 0; i < id.length; i++)
         if (strchr("0123456789abcdef-", id.at[i]) == NULL || id.at[i] == '\0')
@@ -102,15 +102,15 @@ static bool is_id(struct scan_span id)
     return id.length > 3;
 }
 
-int kept_bundle_read(const char *path, struct scan_span id, struct buf *bundle, bool *found,
-                     struct error *error)
+int stored_bundle_read(const char *path, struct scan_span id, struct buf *bundle, bool *found,
+                       struct error *error)
 {
     const char *slash = strrchr(path, '/');
     struct buf name = {0}, kept = {0};
     int result = 0;
 
     *found = false;
-    if (!is_id(id))
+    if (!is_bundle_id(id))
         return 0;
     buf_append(&name, path, slash != NULL ? (size_t)(slash + 1 - path) : 0);
     buf_printf(&name, "bundle.%.*s", (int)id.length, id.at);
@@ -121,7 +121,7 @@ int kept_bundle_read(const char *path, struct scan_span id, struct buf *bundle, 
     if (result == 0 && *found)
         result = io_read_file(name.data, BUNDLE_SIZE_MAX, &kept, error);
     if (result == 0 && *found)
-        result = kept_bundle_put(id, &kept, bundle, error);
+        result = stored_bundle_put(id, &kept, bundle, error);
     buf_free(&kept);
     buf_free(&name);
     return result;
@@ -207,12 +207,12 @@ int snapshot_bytes_copy(const char *name, const void *bytes, size_t length, stru
 /* ---- archives ---- */
 
 /* The file of that name with any of the endings. */
-static bool find_file(const char *folder, const char *name, char path[PATH_MAX])
+static bool find_snapshot_file(const char *directory, const char *name, char path[PATH_MAX])
 {
     static const char *const endings[] = {".gz", ".zst", ""};
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        int length = snprintf(path, PATH_MAX, "%s/%s%s", folder, name, endings[i]);
+        int length = snprintf(path, PATH_MAX, "%s/%s%s", directory, name, endings[i]);
 
         if (length > 0 && length < PATH_MAX && access(path, F_OK) == 0)
             return true;
@@ -220,8 +220,8 @@ static bool find_file(const char *folder, const char *name, char path[PATH_MAX])
     return false;
 }
 
-int snapshot_archive_copy(const char *folder, const struct source_event *event, int fd, bool *found,
-                          struct error *error)
+int snapshot_archive_copy(const char *directory, const struct source_event *event, int fd,
+                          bool *found, struct error *error)
 {
     const struct scan_span vat_id = event->vat_id, hash = event->hash;
     char path[PATH_MAX], name[128];
@@ -229,10 +229,10 @@ int snapshot_archive_copy(const char *folder, const struct source_event *event, 
     snprintf(name, sizeof name, "snapshot.%.*s.%" PRId64,
              (int)(vat_id.length < 40 ? vat_id.length : 40), vat_id.at,
              event->delivery_num > 0 ? event->delivery_num - 1 : 0);
-    *found = event->delivery_num > 0 && find_file(folder, name, path);
+    *found = event->delivery_num > 0 && find_snapshot_file(directory, name, path);
     if (!*found) {
         snprintf(name, sizeof name, "%.*s", (int)(hash.length < 64 ? hash.length : 64), hash.at);
-        *found = find_file(folder, name, path);
+        *found = find_snapshot_file(directory, name, path);
     }
     return *found ? snapshot_file_copy(path, hash, fd, error) : 0;
 }

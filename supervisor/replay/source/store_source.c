@@ -28,14 +28,14 @@ struct store_source {
     enum stage stage;
     bool from_snapshot;
     struct store_snapshot snapshot;
-    int64_t position, end;       /* of the next delivery, and behind the last one */
+    int64_t position, end;       /* of the next delivery, and after the last one */
     struct buf bundle, vat_name; /* the name as a JSON string */
     struct recorded_delivery delivery;
 };
 
 /* ---- the vat ---- */
 
-static bool is_id(const char *text, int64_t *vat)
+static bool is_vat_id(const char *text, int64_t *vat)
 {
     return text[0] == 'v' && scan_decimal((struct scan_span){text + 1, strlen(text + 1)}, 0, vat);
 }
@@ -88,7 +88,7 @@ static int store_source_find_vat(struct kernel *kernel, const char *name, struct
 
     if (kernel_vat_named(kernel, name, &id, found, error) != 0)
         return -1;
-    if (!*found && !is_id(name, &id)) {
+    if (!*found && !is_vat_id(name, &id)) {
         if (find_named(kernel, name, &id, found, error) != 0)
             return -1;
         if (!*found)
@@ -118,7 +118,7 @@ static int load_vat(struct store_source *stored, const char *name, struct error 
 
 /* ---- where its transcript begins ---- */
 
-static int find_place(struct store_source *stored, bool from_start, struct error *error)
+static int find_transcript_place(struct store_source *stored, bool from_start, struct error *error)
 {
     const struct kernel_vat *vat = &stored->vat;
     int64_t position;
@@ -168,7 +168,7 @@ static int64_t first_number(const struct store_source *stored)
 
 /* ---- events ---- */
 
-static void put_create(struct store_source *stored, struct source_event *event)
+static void put_stored_create(struct store_source *stored, struct source_event *event)
 {
     const struct buf *name = &stored->vat_name;
 
@@ -214,7 +214,7 @@ static int store_source_next(struct replay_source *source, struct source_event *
         return 0;
     *event = (struct source_event){.vat_id = {stored->vat_id, strlen(stored->vat_id)}};
     if (stored->stage == STAGE_CREATE)
-        put_create(stored, event);
+        put_stored_create(stored, event);
     else if (stored->stage == STAGE_SNAPSHOT)
         put_snapshot(stored, event);
     else if (put_delivery(stored, event, error) != 0)
@@ -250,24 +250,25 @@ static void store_source_close(struct replay_source *source)
     free(stored);
 }
 
-static int open_store(struct store_source *stored, const char *folder, const char *vat,
+static int open_store(struct store_source *stored, const char *directory, const char *vat,
                       bool from_start, struct error *error)
 {
-    buf_printf(&stored->name, "%s: vat %s", folder, vat);
+    buf_printf(&stored->name, "%s: vat %s", directory, vat);
     stored->source.name = buf_string(&stored->name);
     if (stored->source.name == NULL)
         return error_memory(error, "reading a transcript");
-    stored->store = store_open_reader(folder, error);
+    stored->store = store_open_reader(directory, error);
     if (stored->store == NULL || store_transaction_begin(stored->store, error) != 0)
         return -1;
     if (store_require_whole(stored->store, error) != 0 || load_vat(stored, vat, error) != 0 ||
-        find_place(stored, from_start, error) != 0 || read_store_bundle(stored, error) != 0)
+        find_transcript_place(stored, from_start, error) != 0 ||
+        read_store_bundle(stored, error) != 0)
         return error_prefix(error, "%s", stored->source.name);
     snprintf(stored->vat_id, sizeof stored->vat_id, "v%" PRId64, stored->vat.id);
     return 0;
 }
 
-struct replay_source *store_source_open(const char *folder, const char *vat, bool from_start,
+struct replay_source *store_source_open(const char *directory, const char *vat, bool from_start,
                                         struct error *error)
 {
     static const struct source_operations operations = {
@@ -282,7 +283,7 @@ struct replay_source *store_source_open(const char *folder, const char *vat, boo
         return NULL;
     }
     stored->source.operations = &operations;
-    if (open_store(stored, folder, vat, from_start, error) == 0)
+    if (open_store(stored, directory, vat, from_start, error) == 0)
         return &stored->source;
     store_source_close(&stored->source);
     return NULL;
@@ -326,23 +327,23 @@ static int write_lines(struct store_source *stored, struct output_file *file, st
 }
 
 /* SQLite's files of the store: an export over one of them would ruin it. */
-static int check_apart(const char *folder, const char *path, struct error *error)
+static int check_apart(const char *directory, const char *path, struct error *error)
 {
     static const char *const names[] = {"", "-wal", "-shm"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char input[PATH_MAX];
-        int length = snprintf(input, sizeof input, "%s/gaspipe.sqlite%s", folder, names[i]);
+        int length = snprintf(input, sizeof input, "%s/gaspipe.sqlite%s", directory, names[i]);
 
         if (length < 0 || (size_t)length >= sizeof input)
-            return error_system(error, ENAMETOOLONG, "%s", folder);
+            return error_system(error, ENAMETOOLONG, "%s", directory);
         if (output_file_check(path, "the transcript", input, error) != 0)
             return -1;
     }
     return 0;
 }
 
-static int write_file(struct store_source *stored, const char *folder, const char *path,
+static int write_file(struct store_source *stored, const char *directory, const char *path,
                       struct error *error)
 {
     static char stdout_name[] = "stdout";
@@ -354,7 +355,7 @@ static int write_file(struct store_source *stored, const char *folder, const cha
             .fd = STDOUT_FILENO, .path = stdout_name, .what = "the transcript"};
         return write_lines(stored, &file, error);
     }
-    if (check_apart(folder, path, error) != 0 ||
+    if (check_apart(directory, path, error) != 0 ||
         output_file_open(&file, path, "the transcript", error) != 0)
         return -1;
     result = write_lines(stored, &file, error);
@@ -364,14 +365,15 @@ static int write_file(struct store_source *stored, const char *folder, const cha
     return result;
 }
 
-int store_source_export(const char *folder, const char *vat, const char *path, struct error *error)
+int store_source_export(const char *directory, const char *vat, const char *path,
+                        struct error *error)
 {
-    struct replay_source *source = store_source_open(folder, vat, true, error);
+    struct replay_source *source = store_source_open(directory, vat, true, error);
     int result;
 
     if (source == NULL)
         return -1;
-    result = write_file((struct store_source *)source, folder, path, error);
+    result = write_file((struct store_source *)source, directory, path, error);
     store_source_close(source);
     return result;
 }

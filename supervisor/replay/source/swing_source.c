@@ -20,9 +20,9 @@ struct swing_source {
     sqlite3 *database;
     sqlite3_stmt *item; /* of a vat at a position */
     struct swing_spans spans;
-    size_t span;         /* the one in hand */
+    size_t span;         /* the current one */
     int64_t position;    /* in it, of the next item; -1: at its beginning */
-    const char *created; /* the vat that was told of last; NULL: none */
+    const char *created; /* the vat that was reported last; NULL: none */
     struct recorded_delivery delivery;
 };
 
@@ -98,7 +98,7 @@ static bool is_wanted(const struct source_selection *selection, const struct swi
            span->end > selection->from && span->start <= selection->to;
 }
 
-/* Where one of the texts could not be copied, the row is damaged or memory ran out: -1. */
+/* -1 if a text could not be copied: the row is damaged, or out of memory. */
 static int take_row(struct swing_source *swing, sqlite3_stmt *row)
 {
     struct swing_spans *spans = &swing->spans;
@@ -129,7 +129,7 @@ static int take_row(struct swing_source *swing, sqlite3_stmt *row)
     return 0;
 }
 
-/* Items are pruned by whole spans: the first one tells of the others. */
+/* Items are pruned by whole spans: the first one shows it for all. */
 static int read_spans(struct swing_source *swing, struct error *error)
 {
     static const char sql[] =
@@ -166,8 +166,8 @@ static struct scan_span span_of(const char *text)
     return text != NULL ? (struct scan_span){text, strlen(text)} : (struct scan_span){0};
 }
 
-static void put_create(struct swing_source *swing, const struct swing_span *span,
-                       struct source_event *event)
+static void put_swing_create(struct swing_source *swing, const struct swing_span *span,
+                             struct source_event *event)
 {
     event->kind = SOURCE_CREATE;
     event->name = span_of(span->name);
@@ -218,7 +218,7 @@ static int put_item(struct swing_source *swing, const struct swing_span *span,
     return 0;
 }
 
-/* The span of the next item; NULL: there is none. */
+/* The span of the next item; NULL after the last. */
 static const struct swing_span *next_span(struct swing_source *swing)
 {
     const int64_t last = swing->selection->to;
@@ -247,7 +247,7 @@ static int swing_source_next(struct replay_source *source, struct source_event *
     *event = (struct source_event){
         .vat_id = span_of(span->vat_id), .delivery_num = RECORDED_NONE, .crank_num = RECORDED_NONE};
     if (swing->created == NULL || strcmp(swing->created, span->vat_id) != 0)
-        put_create(swing, span, event);
+        put_swing_create(swing, span, event);
     else if (put_item(swing, span, event, error) != 0)
         return -1;
     return 1;
@@ -282,7 +282,7 @@ static int swing_source_read_bundle(struct replay_source *source, struct scan_sp
                    id.at, id.length, &kept, found, error);
 
     if (result == 0 && *found)
-        result = kept_bundle_put(id, &kept, bundle, error);
+        result = stored_bundle_put(id, &kept, bundle, error);
     buf_free(&kept);
     return result;
 }
@@ -303,13 +303,13 @@ static void swing_source_close(struct replay_source *source)
     free(swing);
 }
 
-/* The file that a path is, or that is in the folder that it is. */
-static int find_file(const char *path, struct buf *file)
+/* The file of the path, or the one in the directory that it is. */
+static int find_swing_store(const char *path, struct buf *file)
 {
     struct stat status;
-    bool is_folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    bool is_directory = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 
-    return buf_printf(file, "%s%s", path, is_folder ? "/swingstore.sqlite" : "");
+    return buf_printf(file, "%s%s", path, is_directory ? "/swingstore.sqlite" : "");
 }
 
 static int open_database(struct swing_source *swing, struct error *error)
@@ -343,7 +343,7 @@ struct replay_source *swing_source_open(const char *path, const struct source_se
     swing->source.operations = &operations;
     swing->selection = selection;
     swing->position = -1;
-    (void)find_file(path, &swing->path);
+    (void)find_swing_store(path, &swing->path);
     swing->source.name = buf_string(&swing->path);
     if (swing->source.name == NULL)
         error_memory(error, "reading a swing-store");
@@ -362,7 +362,7 @@ bool swing_source_is_one(const char *path)
     FILE *stream = NULL;
     bool is_one;
 
-    (void)find_file(path, &file);
+    (void)find_swing_store(path, &file);
     /* Nothing is taken out of a pipe here, nor waited for. */
     if (buf_string(&file) != NULL && stat(file.data, &status) == 0 && S_ISREG(status.st_mode))
         stream = fopen(file.data, "re");

@@ -191,7 +191,7 @@ static void put_file(const char *path, const char *bytes, size_t length)
 }
 
 /* The file is gone on with: what it had whole is there, and what is written now. */
-static void goes_on(const struct buf *whole)
+static void has_second_worker(const struct buf *whole)
 {
     struct slog_file *file = open_file("a.slog.zst", false);
     struct buf content = {0};
@@ -221,7 +221,7 @@ static void a_file_cut_anywhere_is_gone_on_with(void **state)
     assert_int_equal(io_read_file("a.slog.zst", FILE_LIMIT, &whole, &error), 0);
     for (size_t length = 0; length <= whole.length; length++) {
         put_file("a.slog.zst", whole.data, length);
-        goes_on(&text);
+        has_second_worker(&text);
     }
     buf_free(&whole);
     buf_free(&text);
