@@ -99,7 +99,7 @@ static int find_command(const char *name)
 }
 
 /* argv[0] is "help". Without man(1) it prints --help of the command. */
-static int help(int argc, char **argv)
+static int print_help(int argc, char **argv)
 {
     char option[] = "--help";
     char *arguments[] = {argv[argc - 1], option, NULL};
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (strcmp(argv[1], "help") == 0)
-        return help(argc - 1, argv + 1);
+        return print_help(argc - 1, argv + 1);
     if (strcmp(argv[1], "--version") == 0) {
         puts("gaspipe " GASPIPE_VERSION);
         return 0;

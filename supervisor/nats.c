@@ -617,7 +617,7 @@ static natsStatus add_consumer(struct nats_reader *reader, jsConsumerInfo **info
     return js_AddConsumer(info, reader->link->js, reader->stream, &config, NULL, code);
 }
 
-static int subscribe(struct nats_reader *reader, struct error *error)
+static int subscribe_reader(struct nats_reader *reader, struct error *error)
 {
     jsConsumerInfo *info = NULL;
     jsSubOptions options;
@@ -647,10 +647,10 @@ void nats_reader_close(struct nats_reader *reader)
     reader->subscription = NULL;
 }
 
-static int take_message(struct nats_reader *reader, natsMsg *message,
-                        int (*each)(void *context, uint64_t sequence, const char *bytes,
-                                    size_t length, struct error *error),
-                        void *context, struct error *error)
+static int take_stream_message(struct nats_reader *reader, natsMsg *message,
+                               int (*each)(void *context, uint64_t sequence, const char *bytes,
+                                           size_t length, struct error *error),
+                               void *context, struct error *error)
 {
     jsMsgMetaData *data = NULL;
     const natsStatus status = natsMsg_GetMetaData(&data, message);
@@ -709,7 +709,7 @@ int nats_reader_fetch(struct nats_reader *reader,
     natsStatus status;
     int result = 0;
 
-    if (reader->subscription == NULL && subscribe(reader, error) != 0)
+    if (reader->subscription == NULL && subscribe_reader(reader, error) != 0)
         return -1;
     status =
         natsSubscription_Fetch(&list, reader->subscription, batch_size(reader), FETCH_MS, &code);
@@ -718,7 +718,7 @@ int nats_reader_fetch(struct nats_reader *reader,
     if (status != NATS_OK)
         result = nats_link_fail_for_now(reader->link, status, code, reading, error);
     for (int i = 0; result == 0 && i < list.Count; i++)
-        result = take_message(reader, list.Msgs[i], each, context, error);
+        result = take_stream_message(reader, list.Msgs[i], each, context, error);
     natsMsgList_Destroy(&list);
     if (result != 0)
         nats_reader_close(reader);

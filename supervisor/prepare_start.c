@@ -10,7 +10,8 @@
 #include "base/log.h"
 #include "supervisor/runtime/runtime_snapshot.h"
 
-static int make(struct runtime_snapshots *starts, const char *path, struct error *error)
+static int make_runtime_snapshot(struct runtime_snapshots *starts, const char *path,
+                                 struct error *error)
 {
     static const char any[SCAN_PADDING * 2] = "{\"moduleFormat\":\"endoZipBase64\"}";
     const struct scan_span bundle = {any, strlen(any)};
@@ -29,7 +30,7 @@ static int make(struct runtime_snapshots *starts, const char *path, struct error
     return fd >= 0 ? result : -1;
 }
 
-static int prepare(const char *path, struct error *error)
+static int prepare_start(const char *path, struct error *error)
 {
     struct launch_config launcher;
     uv_loop_t loop;
@@ -42,7 +43,7 @@ static int prepare(const char *path, struct error *error)
         launcher_close(&launcher);
         return error_set(error, ERROR_SYSTEM, "no event loop can be opened");
     }
-    result = make(&starts, path, error);
+    result = make_runtime_snapshot(&starts, path, error);
     runtime_snapshots_free(&starts);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&loop); /* nothing is open in it */
@@ -60,7 +61,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: prepare-start FILE\n");
         return ERROR_USAGE;
     }
-    if (prepare(argv[1], &error) == 0)
+    if (prepare_start(argv[1], &error) == 0)
         return 0;
     log_line("%s", error.text);
     return error.kind;

@@ -272,14 +272,14 @@ static const char *size_text(char text[SIZE_TEXT], int64_t bytes)
 /* The columns are so wide; without three of them they fit into 80 characters. */
 enum { VATS_WIDTH = 92 + NAME_WIDTH };
 
-static bool is_narrow(void)
+static bool is_narrow_column(void)
 {
     const size_t width = visible_width(STDOUT_FILENO);
 
     return width > 0 && width < VATS_WIDTH;
 }
 
-static void put_vat(struct buf *out, const struct status_vat *status, bool narrow)
+static void put_vat_status(struct buf *out, const struct status_vat *status, bool narrow)
 {
     const struct kernel_vat *vat = &status->vat;
     char place[PLACE_TEXT] = "-", heap[SIZE_TEXT] = "-", bytes[SIZE_TEXT];
@@ -305,9 +305,9 @@ static void put_quarantine(struct buf *out, const struct status_vat *status)
                    (int)status->quarantine.length, status->quarantine.data);
 }
 
-static void put_vats(struct buf *out, const struct status_facts *facts)
+static void put_vat_table(struct buf *out, const struct status_facts *facts)
 {
-    const bool narrow = is_narrow();
+    const bool narrow = is_narrow_column();
 
     buf_printf(out, "%-6s %-*s %-9s", "vat", NAME_WIDTH, "name", "runtime");
     if (narrow)
@@ -317,14 +317,14 @@ static void put_vats(struct buf *out, const struct status_facts *facts)
                    "snapshot at");
     buf_printf(out, " %9s %8s %9s\n", "heap", "keys", "store");
     for (size_t i = 0; i < facts->vat_count; i++)
-        put_vat(out, &facts->vats[i], narrow);
+        put_vat_status(out, &facts->vats[i], narrow);
     for (size_t i = 0; i < facts->vat_count; i++)
         put_quarantine(out, &facts->vats[i]);
     if (facts->vat_count == 0)
         buf_append_string(out, "no vat lives\n");
 }
 
-static void put_parts(struct buf *out, const struct store_sums *sums)
+static void put_store_parts(struct buf *out, const struct store_sums *sums)
 {
     struct part parts[PARTS];
     char text[SIZE_TEXT];
@@ -349,8 +349,8 @@ static void put_store(struct buf *out, const struct status_facts *facts, const c
                facts->input.done ? "to the end" : "and not its end");
 }
 
-static void put_all(struct buf *out, const struct status_facts *facts, const char *directory,
-                    bool json)
+static void put_store_status(struct buf *out, const struct status_facts *facts,
+                             const char *directory, bool json)
 {
     if (json) {
         for (size_t i = 0; i < facts->vat_count; i++)
@@ -358,9 +358,9 @@ static void put_all(struct buf *out, const struct status_facts *facts, const cha
         put_json_store(out, facts, directory);
     } else {
         put_store(out, facts, directory);
-        put_vats(out, facts);
+        put_vat_table(out, facts);
         buf_append_byte(out, '\n');
-        put_parts(out, &facts->sums);
+        put_store_parts(out, &facts->sums);
     }
 }
 
@@ -371,7 +371,7 @@ static int status_output(const struct status_facts *facts, const char *directory
     struct buf out = {0};
     int result = 0;
 
-    put_all(&out, facts, directory, json);
+    put_store_status(&out, facts, directory, json);
     if (buf_failed(&out))
         result = error_memory(error, "the output");
     else if (visible_write(STDOUT_FILENO, out.data, out.length) != 0)
@@ -418,7 +418,7 @@ static enum option_result parse(struct status_options *options, int argc, char *
     return result;
 }
 
-static int show(const struct status_options *options, struct error *error)
+static int show_status(const struct status_options *options, struct error *error)
 {
     struct status_facts facts;
     int result = status_facts_read(&facts, options->store, error);
@@ -437,7 +437,7 @@ int status_command(int argc, char **argv)
 
     if (parsed != OPTION_TAKEN)
         return option_end(&status_options_table, parsed, &error);
-    if (show(&options, &error) == 0)
+    if (show_status(&options, &error) == 0)
         return 0;
     log_line("%s", error.text);
     return (int)error.kind;

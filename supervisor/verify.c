@@ -195,7 +195,7 @@ const struct option_table verify_options_table = {
 
 /* ---- what is found ---- */
 
-static void put_line(struct verify *verify, const char *kind, const char *line)
+static void put_verify_line(struct verify *verify, const char *kind, const char *line)
 {
     if (!verify->options->json) {
         buf_printf(&verify->out, "%s\n", line);
@@ -208,7 +208,7 @@ static void put_line(struct verify *verify, const char *kind, const char *line)
 
 static void put_damage(void *context, const char *line)
 {
-    put_line(context, "damage", line);
+    put_verify_line(context, "damage", line);
 }
 
 static void add_problem(struct verify *verify, const struct error *error)
@@ -217,7 +217,7 @@ static void add_problem(struct verify *verify, const struct error *error)
     put_damage(verify, error->text);
 }
 
-static void show_progress(void *context, int64_t count)
+static void show_verify_progress(void *context, int64_t count)
 {
     struct verify *verify = context;
     const int64_t now = stamp_now().mono;
@@ -313,7 +313,7 @@ static int try_to_restore(struct verify *verify, struct store *store, const stru
     error_set(&problem, ERROR_DELIVERY,
               "%s: vat v%" PRId64 " (%s) cannot be resumed from its last snapshot: %s",
               verify->options->store, vat->id, vat->name, error->text);
-    put_line(verify, "unrestored", problem.text);
+    put_verify_line(verify, "unrestored", problem.text);
     return 0;
 }
 
@@ -439,8 +439,8 @@ static int verify_store(const struct verify_options *options, struct error *erro
 
     if (store == NULL)
         return (int)error->kind;
-    verify.check =
-        (struct store_check){.context = &verify, .damaged = put_damage, .progress = show_progress};
+    verify.check = (struct store_check){
+        .context = &verify, .damaged = put_damage, .progress = show_verify_progress};
     /* An unreadable part is damage, too, in addition to what was found before. */
     if (check_all(&verify, store, error) != 0)
         add_problem(&verify, error);

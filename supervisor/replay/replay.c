@@ -100,7 +100,7 @@ static void child_closed(uv_handle_t *handle)
     start_more(child->runner);
 }
 
-static int exit_status(struct replay_result *const *results, size_t count)
+static int replay_exit_status(struct replay_result *const *results, size_t count)
 {
     bool replayed = false;
 
@@ -206,7 +206,7 @@ static int compare_weights(const void *left, const void *right)
 
 /* ---- what they printed ---- */
 
-static int read_output(struct child *child, struct error *error)
+static int read_job_output(struct child *child, struct error *error)
 {
     struct buf output = {0};
     char path[32];
@@ -276,7 +276,7 @@ static int gather_output(struct runner *runner, struct replay_parts *parts, stru
     for (size_t i = 0; i < runner->children->job_count; i++) {
         struct child *child = &runner->processes[i];
 
-        if (check_end(child, error) != 0 || read_output(child, error) != 0)
+        if (check_end(child, error) != 0 || read_job_output(child, error) != 0)
             return -1;
         if (child->part.failed_line > 0 &&
             (first == NULL || child->part.failed_line < first->failed_line))
@@ -315,7 +315,7 @@ static int make_processes(struct runner *runner, struct error *error)
     return 0;
 }
 
-static int run_all(struct runner *runner, struct replay_parts *parts, struct error *error)
+static int run_all_jobs(struct runner *runner, struct replay_parts *parts, struct error *error)
 {
     int status = uv_loop_init(&runner->loop);
 
@@ -345,7 +345,7 @@ static int replay_children_run(struct replay_parts *parts, const struct replay_c
         return error_system(error, errno, "cannot open the working directory");
     result = make_processes(&runner, error);
     if (result == 0)
-        result = run_all(&runner, parts, error);
+        result = run_all_jobs(&runner, parts, error);
     for (size_t i = 0; runner.order != NULL && i < children->job_count; i++)
         free_child(&runner.processes[i]);
     free(runner.processes);
@@ -401,7 +401,7 @@ static int replay_print(const struct replay_options *options, struct replay_resu
     int result = options->is_part ? replay_output_part(results, count, error)
                                   : replay_output(results, count, options->json, error);
 
-    return result == 0 ? exit_status(results, count) : -1;
+    return result == 0 ? replay_exit_status(results, count) : -1;
 }
 
 /* ---- in this process ---- */

@@ -50,7 +50,7 @@ struct zip_member {
     size_t length;
 };
 
-static uint32_t number_at(const unsigned char *at, int size)
+static uint32_t zip_number_at(const unsigned char *at, int size)
 {
     uint32_t number = 0;
 
@@ -65,36 +65,38 @@ static uint32_t number_at(const unsigned char *at, int size)
 static bool member_at(const struct archive *archive, const unsigned char *entry,
                       struct zip_member *member)
 {
-    size_t local = number_at(entry + ENTRY_LOCAL, 4), start;
+    size_t local = zip_number_at(entry + ENTRY_LOCAL, 4), start;
 
-    member->length = number_at(entry + ENTRY_LENGTH, 4);
-    if (number_at(entry + ENTRY_METHOD, 2) != 0 || local + LOCAL_SIZE > archive->length)
+    member->length = zip_number_at(entry + ENTRY_LENGTH, 4);
+    if (zip_number_at(entry + ENTRY_METHOD, 2) != 0 || local + LOCAL_SIZE > archive->length)
         return false;
-    start = local + LOCAL_SIZE + number_at(archive->bytes + local + LOCAL_NAME, 2) +
-            number_at(archive->bytes + local + LOCAL_EXTRA, 2);
+    start = local + LOCAL_SIZE + zip_number_at(archive->bytes + local + LOCAL_NAME, 2) +
+            zip_number_at(archive->bytes + local + LOCAL_EXTRA, 2);
     member->bytes = archive->bytes + start;
     return start <= archive->length && member->length <= archive->length - start;
 }
 
-static bool find_member(const struct archive *archive, const char *name, struct zip_member *member)
+static bool find_zip_member(const struct archive *archive, const char *name,
+                            struct zip_member *member)
 {
     const unsigned char *end = archive->bytes + archive->length - END_SIZE;
     size_t place, left;
 
-    if (archive->length < END_SIZE || number_at(end, 4) != END_SIGNATURE)
+    if (archive->length < END_SIZE || zip_number_at(end, 4) != END_SIGNATURE)
         return false;
-    left = number_at(end + END_ENTRIES, 2);
-    place = number_at(end + END_DIRECTORY, 4);
+    left = zip_number_at(end + END_ENTRIES, 2);
+    place = zip_number_at(end + END_DIRECTORY, 4);
     for (; left > 0 && place + ENTRY_SIZE <= archive->length; left--) {
         const unsigned char *entry = archive->bytes + place;
-        size_t length = number_at(entry + ENTRY_NAME, 2);
+        size_t length = zip_number_at(entry + ENTRY_NAME, 2);
 
-        if (number_at(entry, 4) != ENTRY_SIGNATURE || length > archive->length - place - ENTRY_SIZE)
+        if (zip_number_at(entry, 4) != ENTRY_SIGNATURE ||
+            length > archive->length - place - ENTRY_SIZE)
             return false;
         if (length == strlen(name) && memcmp(entry + ENTRY_SIZE, name, length) == 0)
             return member_at(archive, entry, member);
-        place += ENTRY_SIZE + length + number_at(entry + ENTRY_EXTRA, 2) +
-                 number_at(entry + ENTRY_COMMENT, 2);
+        place += ENTRY_SIZE + length + zip_number_at(entry + ENTRY_EXTRA, 2) +
+                 zip_number_at(entry + ENTRY_COMMENT, 2);
     }
     return false;
 }
@@ -125,7 +127,7 @@ static bool check_module(const struct archive *archive, const char *compartment,
     if (location == NULL || hash == NULL)
         return true; /* it is another compartment's, or has no hash */
     length = snprintf(path, sizeof path, "%s/%s", compartment, location);
-    if (length > 0 && (size_t)length < sizeof path && find_member(archive, path, &member) &&
+    if (length > 0 && (size_t)length < sizeof path && find_zip_member(archive, path, &member) &&
         has_hash(&member, hash, strlen(hash)))
         return true;
     snprintf(why, size, "the bundle is damaged: the bytes of %.*s do not match their SHA-512",
@@ -160,7 +162,7 @@ static bool check_archive(const struct archive *archive, struct scan_span hash, 
 {
     struct zip_member map;
 
-    if (!find_member(archive, "compartment-map.json", &map)) {
+    if (!find_zip_member(archive, "compartment-map.json", &map)) {
         snprintf(why, size, "the bundle is damaged: no compartment-map.json");
         return false;
     }
@@ -280,8 +282,8 @@ struct bundle_file {
     char *vat; /* that it was given for; owned; NULL: for any */
 };
 
-static int add_file(struct replay_bundles *bundles, const char *path, const char *vat,
-                    size_t vat_length, struct error *error)
+static int add_bundle_file(struct replay_bundles *bundles, const char *path, const char *vat,
+                           size_t vat_length, struct error *error)
 {
     struct bundle_file *files =
         array_reserve(bundles->files, &bundles->capacity, bundles->count + 1, sizeof *files);
@@ -306,7 +308,7 @@ static int add_if_bundle(struct replay_bundles *bundles, const char *path, struc
 
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
         return 0;
-    result = add_file(bundles, path, NULL, 0, error);
+    result = add_bundle_file(bundles, path, NULL, 0, error);
     if (result != 0 && error->kind != ERROR_INPUT)
         return -1;
     file = &bundles->files[bundles->count - 1];
@@ -347,8 +349,8 @@ static int replay_bundles_add(struct replay_bundles *bundles, const char *value,
     if (stat(value, &status) == 0 && S_ISDIR(status.st_mode))
         return add_directory(bundles, value, error);
     if (sign != NULL && stat(value, &status) != 0)
-        return add_file(bundles, sign + 1, value, (size_t)(sign - value), error);
-    return add_file(bundles, value, NULL, 0, error);
+        return add_bundle_file(bundles, sign + 1, value, (size_t)(sign - value), error);
+    return add_bundle_file(bundles, value, NULL, 0, error);
 }
 
 int replay_bundles_read(struct replay_bundles *bundles, char *const *values, size_t count,

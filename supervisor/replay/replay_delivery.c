@@ -25,7 +25,7 @@ static bool can_start(struct replay_vat *vat, const struct source_event *event)
     return vat->state == REPLAY_FRESH;
 }
 
-static int start_worker(struct replay_vat *vat, struct error *error)
+static int start_replay_worker(struct replay_vat *vat, struct error *error)
 {
     /* A vat that starts from a snapshot of unknown origin is SwingSet's. */
     static const char any[SCAN_PADDING * 2] = "{\"moduleFormat\":\"endoZipBase64\"}";
@@ -56,7 +56,7 @@ static int provide_worker(struct replay_vat *vat, const struct source_event *eve
     if (vat->state == REPLAY_LIVE || vat->state == REPLAY_OVER ||
         (vat->state == REPLAY_FRESH && !can_start(vat, event)))
         return 0;
-    return start_worker(vat, error);
+    return start_replay_worker(vat, error);
 }
 
 /* ---- the end of a delivery ---- */
@@ -91,8 +91,8 @@ static int read_made_outcome(struct replay_vat *vat, const struct session_news *
     return result;
 }
 
-static void count(struct replay_vat *vat, const struct delivery_compare *compare,
-                  const struct delivery_outcome *outcome)
+static void count_compared(struct replay_vat *vat, const struct delivery_compare *compare,
+                           const struct delivery_outcome *outcome)
 {
     const struct recorded_result *recorded = &compare->recorded->result;
     struct replay_counts *counts = &vat->result.counts;
@@ -109,7 +109,7 @@ static void count(struct replay_vat *vat, const struct delivery_compare *compare
     }
 }
 
-static void tolerate(void *context, const struct difference *difference)
+static void tolerate_difference(void *context, const struct difference *difference)
 {
     struct replay_vat *vat = context;
 
@@ -182,8 +182,8 @@ static int stop(struct replay_vat *vat, const struct source_event *event,
 }
 
 /* A delivery that was stopped has a meter, too. */
-static int probe(struct replay_vat *vat, const struct source_event *event,
-                 const struct delivery_outcome *outcome, struct error *error)
+static int note_probes(struct replay_vat *vat, const struct source_event *event,
+                       const struct delivery_outcome *outcome, struct error *error)
 {
     const struct meter *meter = outcome->metered ? &outcome->meter : &vat->worker.used;
 
@@ -200,7 +200,7 @@ static int replay_delivery_finish(struct replay_vat *vat, const struct source_ev
     int result = read_made_outcome(vat, news, &outcome, error);
 
     if (result == 0)
-        result = probe(vat, event, &outcome, error);
+        result = note_probes(vat, event, &outcome, error);
     if (result == 0) {
         enum compare_result compared = delivery_compare_outcome(compare, &outcome);
 
@@ -208,7 +208,7 @@ static int replay_delivery_finish(struct replay_vat *vat, const struct source_ev
             result = stop(vat, event, compared, compare, error);
         } else {
             replay_bundle_settle(&vat->bundle, scan_is(compare->recorded->result.status, "ok"));
-            count(vat, compare, &outcome);
+            count_compared(vat, compare, &outcome);
             replay_delivery_note(vat, "same", compare, &outcome);
             result = keep_made_outcome(vat, &compare->recorded->result, &outcome, error);
             if (outcome.died)
@@ -237,8 +237,8 @@ static int finish_refused(struct replay_vat *vat, const struct delivery_compare 
 
 /* ---- the delivery ---- */
 
-static int send_delivery(struct replay_vat *vat, const struct recorded_delivery *recorded,
-                         struct error *error)
+static int send_recorded_delivery(struct replay_vat *vat, const struct recorded_delivery *recorded,
+                                  struct error *error)
 {
     static char head[] = "?[\"deliver\",", tail[] = "]";
     const struct scan_span vd = recorded->delivery;
@@ -289,7 +289,7 @@ static int replay_delivery(struct replay_vat *vat, const struct source_event *ev
         .recorded = event->delivery,
         .rules = &vat->context->rules,
         .known = vat->known_reads,
-        .tolerate = tolerate,
+        .tolerate = tolerate_difference,
         .context = vat,
     };
     int result;
@@ -308,7 +308,7 @@ static int replay_delivery(struct replay_vat *vat, const struct source_event *ev
     if (vat->made != NULL && recorded_delivery_begin(vat->made, event->delivery->delivery) != 0)
         return error_memory(error, "a delivery");
     placement_gather(vat->worker.host->placement);
-    if (send_delivery(vat, event->delivery, error) != 0)
+    if (send_recorded_delivery(vat, event->delivery, error) != 0)
         return -1;
     result = exchange(vat, event, &compare, error);
     difference_free(&compare.difference);
@@ -452,8 +452,8 @@ static int check_profile_sources(const struct replay_options *options, struct er
     return 0;
 }
 
-static int open_native(struct replay_probes *probes, const struct replay_options *options,
-                       struct launch_config *launcher, struct error *error)
+static int open_native_probe(struct replay_probes *probes, const struct replay_options *options,
+                             struct launch_config *launcher, struct error *error)
 {
     const struct profile_paths paths = native_paths_of(options);
 
@@ -472,7 +472,7 @@ int replay_probes_open(struct replay_probes *probes, const struct replay_options
 {
     if (check_profile_sources(options, error) != 0 ||
         profile_files_open(&probes->profiles, paths_of(options), error) != 0 ||
-        open_native(probes, options, launcher, error) != 0)
+        open_native_probe(probes, options, launcher, error) != 0)
         return -1;
     launcher->profile = probes->profiles.count > 0;
     if (options->trace.path == NULL)
@@ -521,7 +521,8 @@ static int note_replay_trace(struct replay_probes *probes, const struct profile_
     return trace_session_delivery(probes->trace, &delivery, error);
 }
 
-static int describe(struct replay_probes *probes, struct scan_span delivery, struct error *error)
+static int describe_probed(struct replay_probes *probes, struct scan_span delivery,
+                           struct error *error)
 {
     const struct scan_span kind = describe_kind(delivery);
 
@@ -551,7 +552,7 @@ int replay_probes_note(struct replay_probes *probes, const struct replay_result 
 
     if (probes->profiles.count == 0 && probes->native == NULL && probes->trace == NULL)
         return 0;
-    if (describe(probes, event->delivery->delivery, error) != 0)
+    if (describe_probed(probes, event->delivery->delivery, error) != 0)
         return -1;
     delivery.delivery.method = probes->method.data;
     if (note_profile(probes, &delivery, error) != 0 ||

@@ -35,7 +35,7 @@ struct list {
 
 /* ---- gathering ---- */
 
-static struct row *add_row(struct list *list)
+static struct row *add_list_row(struct list *list)
 {
     struct row *rows = array_reserve(list->rows, &list->capacity, list->count + 1, sizeof *rows);
 
@@ -56,7 +56,7 @@ static int gather_spans(struct list *list, const struct swing_spans *spans)
 {
     for (size_t i = 0; i < spans->count; i++) {
         const struct swing_span *span = &spans->spans[i];
-        struct row *row = add_row(list);
+        struct row *row = add_list_row(list);
 
         if (row == NULL)
             return -1;
@@ -93,7 +93,7 @@ static struct row *begin_row(struct list *list, const struct source_event *event
         buf_clear(&last->beginning);
         return last;
     }
-    row = add_row(list);
+    row = add_list_row(list);
     if (row == NULL)
         return NULL;
     buf_append(&row->vat_id, event->vat_id.at, event->vat_id.length);
@@ -149,8 +149,8 @@ static int look_for_beginning(const struct list *list, struct replay_source *sou
     return result;
 }
 
-static int note_event(struct list *list, struct replay_source *source,
-                      const struct source_event *event, struct error *error)
+static int note_listed_event(struct list *list, struct replay_source *source,
+                             const struct source_event *event, struct error *error)
 {
     struct row *row = find_row(list, event->vat_id);
 
@@ -188,7 +188,7 @@ static int gather_events(struct list *list, struct replay_source *source, struct
     int result;
 
     while ((result = source->operations->next(source, &event, error)) == 1)
-        if (note_event(list, source, &event, error) != 0)
+        if (note_listed_event(list, source, &event, error) != 0)
             return -1;
     return result;
 }
@@ -228,7 +228,7 @@ static void put_json_row(struct buf *out, struct row *row)
                row->missing ? "true" : "false");
 }
 
-static void put_row(struct buf *out, struct row *row)
+static void put_list_row(struct buf *out, struct row *row)
 {
     buf_printf(out, "%-6s %-12s ", buf_string(&row->vat_id), buf_string(&row->name));
     if (row->incarnation >= 0)
@@ -276,7 +276,7 @@ static int replay_list_print(struct buf *out, struct list *list, bool json, stru
         buf_printf(&rows, "%-6s %-12s %11s %9s %9s %9s  %s\n", "vat", "name", "incarnation", "from",
                    "to", "items", "begins with");
     for (size_t i = 0; i < list->count; i++)
-        (json ? put_json_row : put_row)(&rows, &list->rows[i]);
+        (json ? put_json_row : put_list_row)(&rows, &list->rows[i]);
     if (buf_failed(&rows) || buf_failed(out))
         result = error_memory(error, "the list");
     else if (visible_write(STDOUT_FILENO, rows.data, rows.length) != 0 ||

@@ -41,7 +41,7 @@ static const struct {
 /* The last two are there where something was priced. */
 enum { MEMBERS = sizeof members / sizeof *members, MEMBERS_UNPRICED = MEMBERS - 2 };
 
-static int64_t *count_of(struct replay_counts *counts, size_t member)
+static int64_t *compare_count_of(struct replay_counts *counts, size_t member)
 {
     return (int64_t *)(void *)((char *)counts + members[member].offset);
 }
@@ -51,8 +51,9 @@ void replay_counts_add(struct replay_counts *sum, const struct replay_counts *co
     struct replay_counts added = *counts;
 
     for (size_t i = 0; i < MEMBERS; i++)
-        if (__builtin_add_overflow(*count_of(sum, i), *count_of(&added, i), count_of(sum, i)))
-            *count_of(sum, i) = INT64_MAX;
+        if (__builtin_add_overflow(*compare_count_of(sum, i), *compare_count_of(&added, i),
+                                   compare_count_of(sum, i)))
+            *compare_count_of(sum, i) = INT64_MAX;
 }
 
 /* ---- as JSON ---- */
@@ -77,7 +78,7 @@ void replay_counts_put(struct buf *out, const struct replay_counts *counts)
     struct replay_counts put = *counts;
 
     for (size_t i = 0; i < (put.priced > 0 ? MEMBERS : MEMBERS_UNPRICED); i++)
-        buf_printf(out, ",\"%s\":%" PRId64, members[i].name, *count_of(&put, i));
+        buf_printf(out, ",\"%s\":%" PRId64, members[i].name, *compare_count_of(&put, i));
 }
 
 void replay_result_put_difference(struct buf *out, const char *kind, struct replay_result *result,
@@ -123,7 +124,7 @@ static int find_name(const json_t *value, const char *const *names, size_t count
     return -1;
 }
 
-static int take_name(char **text, const json_t *value)
+static int take_aspect_name(char **text, const json_t *value)
 {
     free(*text);
     *text = json_is_string(value) ? strdup(json_string_value(value)) : NULL;
@@ -143,7 +144,7 @@ static int take_difference(struct replay_result *result, const json_t *line)
     const json_t *syscall_num = json_object_get(line, "syscallNum");
     int aspect = find_name(json_object_get(line, "aspect"), compare_aspect_names, COMPARE_ASPECTS);
 
-    if (aspect < 0 || take_name(&result->file, json_object_get(line, "file")) != 0)
+    if (aspect < 0 || take_aspect_name(&result->file, json_object_get(line, "file")) != 0)
         return -1;
     difference->aspect = (enum compare_aspect)aspect;
     result->is_against = json_is_true(json_object_get(line, "against"));
@@ -156,7 +157,7 @@ static int take_difference(struct replay_result *result, const json_t *line)
     return take_side(&difference->replayed, json_object_get(line, "replayed"));
 }
 
-static int take_vat(struct replay_result *result, const json_t *line)
+static int take_vat_line(struct replay_result *result, const json_t *line)
 {
     const json_t *why = json_object_get(line, "why");
     int status = find_name(json_object_get(line, "status"), status_names, REPLAY_DIFFERS + 1);
@@ -168,7 +169,8 @@ static int take_vat(struct replay_result *result, const json_t *line)
     result->delivery_num = json_integer_value(json_object_get(line, "to"));
     snprintf(result->why, sizeof result->why, "%s", json_string_value(why));
     for (size_t i = 0; i < MEMBERS; i++)
-        *count_of(&result->counts, i) = json_integer_value(json_object_get(line, members[i].name));
+        *compare_count_of(&result->counts, i) =
+            json_integer_value(json_object_get(line, members[i].name));
     return 0;
 }
 
@@ -176,10 +178,12 @@ int replay_result_take(struct replay_result *result, const json_t *line, struct 
 {
     static const char *const kinds[] = {"difference", "vat"};
     const int kind = find_name(json_object_get(line, "kind"), kinds, 2);
-    int taken = kind < 0 ? -1 : kind == 0 ? take_difference(result, line) : take_vat(result, line);
+    int taken = kind < 0    ? -1
+                : kind == 0 ? take_difference(result, line)
+                            : take_vat_line(result, line);
 
-    if (taken != 0 || take_name(&result->id, json_object_get(line, "vatID")) != 0 ||
-        take_name(&result->name, json_object_get(line, "vat")) != 0)
+    if (taken != 0 || take_aspect_name(&result->id, json_object_get(line, "vatID")) != 0 ||
+        take_aspect_name(&result->name, json_object_get(line, "vat")) != 0)
         return error_set(error, ERROR_SYSTEM, "a part of the replay gave no result");
     return 0;
 }
@@ -242,7 +246,8 @@ static void replay_note_put_number(struct buf *out, const char *name, bool known
 }
 
 /* Unmeasured use has no known price. */
-static double price(const struct gas_model *gas, const struct replay_note_delivery *delivery)
+static double price_replayed(const struct gas_model *gas,
+                             const struct replay_note_delivery *delivery)
 {
     const struct meter *meter = delivery->meter;
     const bool counted = meter != NULL && meter->counted;
@@ -274,7 +279,7 @@ void replay_note_delivery(struct replay_notes *notes, struct replay_result *resu
     const struct meter *meter = delivery->meter;
     struct buf *out = &notes->lines;
     const char *description = buf_string(&result->description);
-    const double gas = price(notes->gas, delivery);
+    const double gas = price_replayed(notes->gas, delivery);
 
     add_price(&result->counts, gas);
     if (!notes->json || !notes->deliveries)
@@ -328,7 +333,7 @@ static void put_near(struct buf *out, const char *name, const struct buf *side, 
     buf_append_string(out, from + length < side->length ? "…\n" : "\n");
 }
 
-static void put_difference(struct buf *out, struct replay_result *vat)
+static void put_vat_difference(struct buf *out, struct replay_result *vat)
 {
     const struct difference *difference = &vat->difference;
     const struct buf *recorded = &difference->recorded, *replayed = &difference->replayed;
@@ -361,7 +366,7 @@ static void replay_output_put_number(struct buf *out, int width, int64_t number,
 }
 
 /* `is_span`: there is more of the same vat. */
-static void put_vat(struct buf *out, const struct replay_result *vat, bool is_span)
+static void put_vat_result(struct buf *out, const struct replay_result *vat, bool is_span)
 {
     const struct replay_counts *counts = &vat->counts;
 
@@ -401,7 +406,7 @@ struct sum {
     size_t vats, differ, skipped;
 };
 
-static struct sum sum_up(struct replay_result *const *results, size_t count)
+static struct sum sum_up_results(struct replay_result *const *results, size_t count)
 {
     struct sum sum = {0};
 
@@ -438,22 +443,22 @@ static void put_sum(struct buf *out, const struct sum *sum)
 static void replay_output_put_text(struct buf *out, struct replay_result *const *results,
                                    size_t count)
 {
-    struct sum sum = sum_up(results, count);
+    struct sum sum = sum_up_results(results, count);
 
     for (size_t i = 0; i < count; i++)
         if (results[i]->status == REPLAY_DIFFERS)
-            put_difference(out, results[i]);
+            put_vat_difference(out, results[i]);
     buf_printf(out, "%-6s %-*s %10s %9s %14s %15s\n", "vat", NAME_WIDTH, "name", "deliveries",
                "syscalls", "computrons", "instructions");
     for (size_t i = 0; i < count; i++)
-        put_vat(out, results[i],
-                continues(results, i) || (i + 1 < count && continues(results, i + 1)));
+        put_vat_result(out, results[i],
+                       continues(results, i) || (i + 1 < count && continues(results, i + 1)));
     put_sum(out, &sum);
 }
 
-static void put_json(struct buf *out, struct replay_result *const *results, size_t count)
+static void put_json_results(struct buf *out, struct replay_result *const *results, size_t count)
 {
-    struct sum sum = sum_up(results, count);
+    struct sum sum = sum_up_results(results, count);
 
     for (size_t i = 0; i < count; i++)
         if (results[i]->status == REPLAY_DIFFERS)
@@ -484,7 +489,7 @@ int replay_output(struct replay_result *const *results, size_t count, bool json,
     struct buf out = {0};
 
     if (json)
-        put_json(&out, results, count);
+        put_json_results(&out, results, count);
     else
         replay_output_put_text(&out, results, count);
     return replay_output_print(&out, error);

@@ -80,7 +80,7 @@ static struct replay_vat *replay_run_add_vat(struct replay_run *run, struct scan
     return replay_against_join(&run->against, vat, error) == 0 ? vat : NULL;
 }
 
-static bool is_there(const struct replay_run *run, const char *name)
+static bool is_in_source(const struct replay_run *run, const char *name)
 {
     for (size_t i = 0; i < run->vat_count; i++)
         if (strcmp(run->vats[i]->result.id, name) == 0 ||
@@ -96,7 +96,7 @@ static int check_vats(const struct replay_run *run, struct error *error)
     const char *source = run->context.source->name;
 
     for (size_t i = 0; i < selection->vat_count; i++)
-        if (!is_there(run, selection->vats[i]))
+        if (!is_in_source(run, selection->vats[i]))
             return error_set(error, ERROR_USAGE, "--vat %s: there is no such vat in %s",
                              selection->vats[i], source);
     if (run->vat_count == 0)
@@ -112,7 +112,7 @@ static bool is_of_part(const struct replay_run *run, size_t index)
 
 /* ---- events ---- */
 
-static void show_progress(struct replay_run *run)
+static void show_replay_progress(struct replay_run *run)
 {
     uint64_t now = uv_hrtime();
 
@@ -124,7 +124,7 @@ static void show_progress(struct replay_run *run)
 }
 
 /* Reports if the session's recorded instructions cannot be compared with this counter's. */
-static void begin_session(struct replay_run *run, const struct source_event *event)
+static void begin_recorded_session(struct replay_run *run, const struct source_event *event)
 {
     const struct scan_span recorded = event->fingerprint;
     const char *name = run->context.source->name;
@@ -143,8 +143,8 @@ static void begin_session(struct replay_run *run, const struct source_event *eve
                  run->fingerprint.hash);
 }
 
-static int take_vat_event(struct replay_run *run, struct replay_vat *vat, size_t index,
-                          const struct source_event *event, struct error *error)
+static int take_event_of_vat(struct replay_run *run, struct replay_vat *vat, size_t index,
+                             const struct source_event *event, struct error *error)
 {
     if (event->delivery_num != RECORDED_NONE && event->delivery_num > run->options->selection.to)
         return 0;
@@ -153,18 +153,19 @@ static int take_vat_event(struct replay_run *run, struct replay_vat *vat, size_t
     if (!is_of_part(run, index))
         return 0;
     run->deliveries++;
-    show_progress(run);
+    show_replay_progress(run);
     return replay_against_deliver(vat, event, error);
 }
 
-static int take_event(struct replay_run *run, const struct source_event *event, struct error *error)
+static int take_source_event(struct replay_run *run, const struct source_event *event,
+                             struct error *error)
 {
     size_t index;
     struct replay_vat *vat = replay_run_find_vat(run, event->vat_id, &index);
 
     run->line = event->line;
     if (event->kind == SOURCE_SESSION) {
-        begin_session(run, event);
+        begin_recorded_session(run, event);
         return 0;
     }
     if (vat != NULL && takes_over(event, vat)) {
@@ -177,7 +178,7 @@ static int take_event(struct replay_run *run, const struct source_event *event, 
         index = run->vat_count;
         vat = replay_run_add_vat(run, event->vat_id, error);
     }
-    return vat == NULL ? -1 : take_vat_event(run, vat, index, event, error);
+    return vat == NULL ? -1 : take_event_of_vat(run, vat, index, event, error);
 }
 
 static int print_lines(struct buf *lines, struct error *error)
@@ -190,21 +191,21 @@ static int print_lines(struct buf *lines, struct error *error)
     return 0;
 }
 
-static int print_notes(struct replay_run *run, struct error *error)
+static int print_replay_notes(struct replay_run *run, struct error *error)
 {
     return print_lines(&run->notes.lines, error) == 0
                ? print_lines(&run->against.notes.lines, error)
                : -1;
 }
 
-static int take_events(struct replay_run *run, struct error *error)
+static int take_source_events(struct replay_run *run, struct error *error)
 {
     struct replay_source *source = run->context.source;
     struct source_event event;
     int result;
 
     while ((result = source->operations->next(source, &event, error)) == 1)
-        if (take_event(run, &event, error) != 0 || print_notes(run, error) != 0)
+        if (take_source_event(run, &event, error) != 0 || print_replay_notes(run, error) != 0)
             return -1;
     if (result == 0 && source->torn && run->options->part == 0)
         log_line("%s ends in the midst of a line; what is before it was replayed", source->name);
@@ -213,7 +214,7 @@ static int take_events(struct replay_run *run, struct error *error)
 
 /* ---- all of it ---- */
 
-static int open_launcher(struct replay_run *run, struct error *error)
+static int open_replay_launcher(struct replay_run *run, struct error *error)
 {
     const struct replay_options *options = run->options;
 
@@ -271,7 +272,8 @@ static int open_all(struct replay_run *run, struct error *error)
     run->notes.json = options->json;
     run->notes.deliveries = options->deliveries;
     run->notes.gas = options->priced ? &options->gas : NULL;
-    if (open_launcher(run, error) != 0 || replay_load_runtime(&run->runtime, options, error) != 0 ||
+    if (open_replay_launcher(run, error) != 0 ||
+        replay_load_runtime(&run->runtime, options, error) != 0 ||
         replay_bundles_read(&run->context.bundles, options->bundles.items, options->bundles.count,
                             error) != 0)
         return -1;
@@ -323,8 +325,8 @@ struct replay_run *replay_run_new(const struct replay_options *options, struct e
 int replay_run(struct replay_run *run, struct error *error)
 {
     run->began = run->shown = uv_hrtime();
-    if (open_all(run, error) != 0 || take_events(run, error) != 0 || check_vats(run, error) != 0 ||
-        close_probes(run, error) != 0)
+    if (open_all(run, error) != 0 || take_source_events(run, error) != 0 ||
+        check_vats(run, error) != 0 || close_probes(run, error) != 0)
         return -1;
     return gather_results(run, error);
 }

@@ -116,7 +116,7 @@ void replay_vat_start_afresh(struct replay_vat *vat)
 
 /* ---- its bundle ---- */
 
-static int keep_name(struct replay_vat *vat, struct scan_span name, struct error *error)
+static int keep_vat_name(struct replay_vat *vat, struct scan_span name, struct error *error)
 {
     struct buf text = {0};
 
@@ -146,8 +146,8 @@ static const struct buf *find_given(const struct replay_vat *vat, struct scan_sp
 }
 
 /* Takes the bundle of a create-vat line, or another that stands in for it. */
-static int take_bundle(struct replay_vat *vat, const struct source_event *event,
-                       struct error *error)
+static int take_vat_bundle(struct replay_vat *vat, const struct source_event *event,
+                           struct error *error)
 {
     bool whole =
         event->bundle.at != NULL && bundle_check(event->bundle, vat->missing, sizeof vat->missing);
@@ -170,7 +170,7 @@ static int take_vat_creation(struct replay_vat *vat, const struct source_event *
 {
     struct scan_span manager = event->manager_type;
 
-    if (keep_name(vat, event->name, error) != 0 || take_bundle(vat, event, error) != 0)
+    if (keep_vat_name(vat, event->name, error) != 0 || take_vat_bundle(vat, event, error) != 0)
         return -1;
     if (manager.at != NULL && !scan_is(manager, "xsnap") && !scan_is(manager, "xs-worker"))
         return replay_vat_skip(vat, "it ran under the manager \"%.*s\"",
@@ -292,7 +292,7 @@ int replay_vat_upgrade(struct replay_vat *vat, struct error *error)
 /* ---- snapshots ---- */
 
 /* An empty file in memory, in place of the last snapshot. */
-static int open_snapshot(struct replay_vat *vat, struct error *error)
+static int open_replay_snapshot(struct replay_vat *vat, struct error *error)
 {
     if (vat->snapshot_fd >= 0)
         close(vat->snapshot_fd);
@@ -347,7 +347,7 @@ static int take_saved(struct replay_vat *vat, const struct source_event *event, 
         return keep_hash(vat, event->hash, error);
     if (vat->state != REPLAY_LIVE)
         return 0;
-    if (open_snapshot(vat, error) != 0 ||
+    if (open_replay_snapshot(vat, error) != 0 ||
         replay_worker_save(&vat->worker, &owner, vat->snapshot_fd, error) != 0 ||
         keep_hash(vat, event->hash, error) != 0)
         return -1;
@@ -363,15 +363,15 @@ static bool is_kept(const struct replay_vat *vat, struct scan_span hash)
            memcmp(hash.at, kept->data, hash.length) == 0;
 }
 
-static int fetch_snapshot(struct replay_vat *vat, const struct source_event *event, bool *found,
-                          struct error *error)
+static int fetch_source_snapshot(struct replay_vat *vat, const struct source_event *event,
+                                 bool *found, struct error *error)
 {
     struct replay_source *source = vat->context->source;
 
     *found = is_kept(vat, event->hash);
     if (*found || !is_sha256(event->hash))
         return 0;
-    if (open_snapshot(vat, error) != 0 || keep_hash(vat, event->hash, error) != 0)
+    if (open_replay_snapshot(vat, error) != 0 || keep_hash(vat, event->hash, error) != 0)
         return -1;
     if (source->operations->read_snapshot != NULL &&
         source->operations->read_snapshot(source, event, vat->snapshot_fd, found, error) != 0)
@@ -381,12 +381,12 @@ static int fetch_snapshot(struct replay_vat *vat, const struct source_event *eve
     return snapshot_archive_copy(vat->context->snapshots, event, vat->snapshot_fd, found, error);
 }
 
-static int take_loaded(struct replay_vat *vat, const struct source_event *event,
-                       struct error *error)
+static int take_snapshot_loaded(struct replay_vat *vat, const struct source_event *event,
+                                struct error *error)
 {
     bool found;
 
-    if (fetch_snapshot(vat, event, &found, error) != 0)
+    if (fetch_source_snapshot(vat, event, &found, error) != 0)
         return -1;
     if (!found)
         return replay_vat_skip(vat, "the file does not hold the snapshot that its worker was "
@@ -414,7 +414,7 @@ int replay_vat_take(struct replay_vat *vat, const struct source_event *event, st
     case SOURCE_SNAPSHOT_SAVED:
         return take_saved(vat, event, error);
     case SOURCE_SNAPSHOT_LOADED:
-        return vat->result.status == REPLAY_SKIPPED ? 0 : take_loaded(vat, event, error);
+        return vat->result.status == REPLAY_SKIPPED ? 0 : take_snapshot_loaded(vat, event, error);
     case SOURCE_TERMINATE:
         replay_vat_close(vat);
         return 0;

@@ -16,8 +16,8 @@ enum { ENDED_SIZE = 1024 };
 
 /* ---- frames ---- */
 
-static int send_frame(struct replay_worker *worker, char command, struct iovec payload,
-                      struct error *error)
+static int send_worker_frame(struct replay_worker *worker, char command, struct iovec payload,
+                             struct error *error)
 {
     const struct iovec parts[] = {{&command, 1}, payload};
 
@@ -26,8 +26,8 @@ static int send_frame(struct replay_worker *worker, char command, struct iovec p
 
 int replay_worker_answer(struct replay_worker *worker, struct scan_span answer, struct error *error)
 {
-    return send_frame(worker, COMMAND_ANSWER, (struct iovec){(char *)answer.at, answer.length},
-                      error);
+    return send_worker_frame(worker, COMMAND_ANSWER,
+                             (struct iovec){(char *)answer.at, answer.length}, error);
 }
 
 struct scan_span replay_worker_word(struct iovec frame)
@@ -128,7 +128,7 @@ static int do_command(struct replay_worker *worker, const struct replay_owner *o
     struct session_news news;
 
     worker->limit_ms = launcher_start_limit(worker->host->timeout_ms);
-    if (send_frame(worker, command, payload, error) != 0 ||
+    if (send_worker_frame(worker, command, payload, error) != 0 ||
         replay_worker_wait(worker, &news, error) != 0)
         return -1;
     worker->limit_ms = worker->host->timeout_ms;
@@ -161,8 +161,8 @@ static struct scan_span result_word(struct iovec frame)
         (struct iovec){(char *)end, frame.iov_len - (size_t)(end - (char *)frame.iov_base)});
 }
 
-static int set_bundle(struct replay_worker *worker, const struct replay_owner *owner,
-                      struct error *error)
+static int set_worker_bundle(struct replay_worker *worker, const struct replay_owner *owner,
+                             struct error *error)
 {
     struct session_news news;
     struct buf message = {0};
@@ -172,8 +172,8 @@ static int set_bundle(struct replay_worker *worker, const struct replay_owner *o
     if (buf_failed(&message))
         result = error_memory(error, "a bundle");
     else
-        result = send_frame(worker, COMMAND_DELIVER, (struct iovec){message.data, message.length},
-                            error);
+        result = send_worker_frame(worker, COMMAND_DELIVER,
+                                   (struct iovec){message.data, message.length}, error);
     buf_free(&message);
     if (result != 0 || replay_worker_wait(worker, &news, error) != 0)
         return -1;
@@ -199,7 +199,7 @@ static int start_warm(struct replay_worker *worker, const struct replay_owner *o
 int replay_worker_start(struct replay_worker *worker, const struct replay_owner *owner,
                         struct error *error)
 {
-    return start_warm(worker, owner, error) == 0 ? set_bundle(worker, owner, error) : -1;
+    return start_warm(worker, owner, error) == 0 ? set_worker_bundle(worker, owner, error) : -1;
 }
 
 int replay_worker_restore(struct replay_worker *worker, const struct replay_owner *owner,

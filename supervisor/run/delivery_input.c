@@ -303,7 +303,7 @@ static int write_place_key(struct store *store, const char *key, const char *val
     return store_key_set(store, key, (struct iovec){(char *)value, strlen(value)}, error);
 }
 
-static int take_lines(struct input_place *place, const char *text, struct error *error)
+static int take_line_count(struct input_place *place, const char *text, struct error *error)
 {
     uint64_t lines;
 
@@ -345,7 +345,7 @@ int input_place_open(struct input_place *place, struct store *store, struct erro
         return 0;
     if (!has_hash)
         return set_place_damaged(hash_key, error);
-    return take_lines(place, lines, error) != 0 ? -1 : take_done(place, done, error);
+    return take_line_count(place, lines, error) != 0 ? -1 : take_done(place, done, error);
 }
 
 static int write_input_place(struct input_place *place, struct error *error)
@@ -412,8 +412,8 @@ int input_place_begin(struct input_place *place, const char *stream, struct erro
     return write_input_place(place, error);
 }
 
-static int add_to_chain(char hash[STORE_HASH_SIZE], const char *text, size_t length,
-                        struct error *error)
+static int add_to_input_chain(char hash[STORE_HASH_SIZE], const char *text, size_t length,
+                              struct error *error)
 {
     const struct iovec parts[] = {{hash, strlen(hash)}, {(char *)text, length}};
     char next[FINGERPRINT_HEX_SIZE];
@@ -428,7 +428,7 @@ int input_place_take(struct input_place *place, int64_t number, const char *text
                      struct error *error)
 {
     place->lines = number;
-    if (add_to_chain(place->hash, text, length, error) != 0)
+    if (add_to_input_chain(place->hash, text, length, error) != 0)
         return -1;
     return write_input_place(place, error);
 }
@@ -455,7 +455,7 @@ int input_place_finish(struct input_place *place, struct error *error)
 int input_place_skip(struct input_place *place, int64_t number, const char *text, size_t length,
                      struct error *error)
 {
-    if (add_to_chain(place->skipped, text, length, error) != 0)
+    if (add_to_input_chain(place->skipped, text, length, error) != 0)
         return -1;
     return number == place->lines ? input_place_check(place, error) : 0;
 }

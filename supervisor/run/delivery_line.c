@@ -146,7 +146,7 @@ static int take_reap(struct delivery_line *line, const json_t *object, struct er
     return 0;
 }
 
-static int take_object(struct delivery_line *line, const json_t *object, struct error *error)
+static int take_line_object(struct delivery_line *line, const json_t *object, struct error *error)
 {
     if (!json_is_object(object))
         return error_set(error, ERROR_INPUT, "not a JSON object; %s", shape);
@@ -184,7 +184,7 @@ int delivery_line_parse(struct delivery_line *line, const char *text, size_t len
     if (object == NULL)
         return error_set(error, ERROR_INPUT, "not JSON, at byte %d: %s; %s", problem.position,
                          problem.text, shape);
-    result = take_object(line, object, error);
+    result = take_line_object(line, object, error);
     json_decref(object);
     if (result != 0)
         delivery_line_free(line);
@@ -304,8 +304,8 @@ static int find_reference(void *context, const char *kind, const char *name, cha
 }
 
 /* The object or promise that a line's message goes to. */
-static int find_target(const struct scope *scope, const struct delivery_line *line,
-                       char target[KERNEL_REF_SIZE], struct error *error)
+static int find_line_target(const struct scope *scope, const struct delivery_line *line,
+                            char target[KERNEL_REF_SIZE], struct error *error)
 {
     if (line->to != NULL)
         return find_result(scope, line->to, target, error);
@@ -327,7 +327,7 @@ int line_message_queue(struct line_results *results, struct kernel *kernel,
     json_t *methargs;
     int queued;
 
-    if (find_target(&scope, line, target, error) != 0)
+    if (find_line_target(&scope, line, target, error) != 0)
         return -1;
     methargs = delivery_line_methargs(line, &names, error);
     if (methargs == NULL)

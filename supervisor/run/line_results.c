@@ -103,7 +103,7 @@ static int read_line_number(const char *key, const char *prefix, int64_t *line, 
     return 0;
 }
 
-static int load(struct line_results *results, const char *key, struct error *error)
+static int load_waiting(struct line_results *results, const char *key, struct error *error)
 {
     struct line_result loaded = {0};
     bool found;
@@ -155,7 +155,7 @@ int line_results_open(struct line_results *results, struct store *store, struct 
                       const char *input, struct error *error)
 {
     *results = (struct line_results){.store = store, .kernel = kernel, .input = input};
-    if (for_each_key(results, result_prefix, load, error) != 0)
+    if (for_each_key(results, result_prefix, load_waiting, error) != 0)
         return -1;
     return for_each_key(results, outcome_prefix, load_outcome, error);
 }
@@ -186,8 +186,8 @@ int line_results_find(struct line_results *results, const char *id, char promise
     return result;
 }
 
-static int add_name(struct line_results *results, const char *id, const char *promise,
-                    struct error *error)
+static int add_result_name(struct line_results *results, const char *id, const char *promise,
+                           struct error *error)
 {
     char taken[KERNEL_REF_SIZE];
     struct buf key = {0};
@@ -239,7 +239,7 @@ int line_results_add(struct line_results *results, int64_t line, const char *id,
     format_text(added.promise, sizeof added.promise, "%s", promise);
     if (note_new_line(results, line, error) != 0)
         return -1;
-    if (id != NULL && add_name(results, id, promise, error) != 0)
+    if (id != NULL && add_result_name(results, id, promise, error) != 0)
         return -1;
     return write_waiting(results, &added, error) == 0 ? append_waiting(results, &added, error) : -1;
 }
@@ -452,7 +452,7 @@ int line_results_forget_printed(struct line_results *results, struct error *erro
     return 0;
 }
 
-static int forget_name(struct line_results *results, const char *key, struct error *error)
+static int forget_result_name(struct line_results *results, const char *key, struct error *error)
 {
     char promise[KERNEL_REF_SIZE];
     bool found;
@@ -472,5 +472,5 @@ int line_results_clear(struct line_results *results, struct error *error)
     advance_all(results);
     if (line_results_forget_printed(results, error) != 0)
         return -1;
-    return for_each_key(results, id_prefix, forget_name, error);
+    return for_each_key(results, id_prefix, forget_result_name, error);
 }

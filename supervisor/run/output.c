@@ -177,7 +177,7 @@ static void add_known(int64_t *sum, int64_t number)
         *sum = saturate_add(*sum, number);
 }
 
-static double known(int64_t number)
+static double known_or_nan(int64_t number)
 {
     return number == REPORT_NONE ? (double)NAN : (double)number;
 }
@@ -185,17 +185,17 @@ static double known(int64_t number)
 /* NAN where it is not known. */
 static double gas_of(const struct output *output, const struct delivery_report *report)
 {
-    const struct gas_usage usage = {.computrons = known(report->compute),
-                                    .instructions = known(report->instructions),
-                                    .bytes_read = known(report->bytes_read),
-                                    .bytes_written = known(report->bytes_written),
-                                    .syscalls = known(report->syscalls),
-                                    .block_cost = known(report->block_cost)};
+    const struct gas_usage usage = {.computrons = known_or_nan(report->compute),
+                                    .instructions = known_or_nan(report->instructions),
+                                    .bytes_read = known_or_nan(report->bytes_read),
+                                    .bytes_written = known_or_nan(report->bytes_written),
+                                    .syscalls = known_or_nan(report->syscalls),
+                                    .block_cost = known_or_nan(report->block_cost)};
 
     return output->gas != NULL ? gas_model_price_delivery(output->gas, &usage) : (double)NAN;
 }
 
-static void add_up(struct output *output, const struct delivery_report *report)
+static void add_to_sums(struct output *output, const struct delivery_report *report)
 {
     double gas = gas_of(output, report);
 
@@ -217,7 +217,7 @@ static void add_up(struct output *output, const struct delivery_report *report)
 
 /* ---- JSON lines ---- */
 
-static void put_string(struct buf *line, const char *name, const char *text)
+static void put_output_string(struct buf *line, const char *name, const char *text)
 {
     buf_printf(line, ",\"%s\":", name);
     if (text != NULL)
@@ -250,7 +250,7 @@ static void put_callee(struct buf *line, const struct delivery_report *report)
     struct buf callee = {0};
 
     if (callee_find(report->error, report->source, &callee))
-        put_string(line, "callee", buf_string(&callee));
+        put_output_string(line, "callee", buf_string(&callee));
     buf_free(&callee);
 }
 
@@ -269,23 +269,23 @@ static void put_json_delivery(const struct output *output, struct buf *line,
                               const struct delivery_report *report)
 {
     buf_append_string(line, "{\"kind\":\"delivery\"");
-    put_string(line, "vatID", report->vat_id);
-    put_string(line, "vat", report->vat);
+    put_output_string(line, "vatID", report->vat_id);
+    put_output_string(line, "vat", report->vat);
     put_integer(line, "crankNum", report->crank_num);
     put_integer(line, "deliveryNum", report->delivery_num);
-    put_string(line, "description", report->description);
-    put_string(line, "status", report->ok ? "ok" : "error");
+    put_output_string(line, "description", report->description);
+    put_output_string(line, "status", report->ok ? "ok" : "error");
     buf_printf(line, ",\"result\":%s", report->result != NULL ? report->result : "null");
-    put_string(line, "error", report->error);
+    put_output_string(line, "error", report->error);
     if (report->stack != NULL)
-        put_string(line, "stack", report->stack);
+        put_output_string(line, "stack", report->stack);
     if (report->source != NULL)
-        put_string(line, "source", report->source);
+        put_output_string(line, "source", report->source);
     put_callee(line, report);
     put_integer(line, "compute", report->compute);
     put_integer(line, "instructions", report->instructions);
     if (report->limited != NULL)
-        put_string(line, "limited", report->limited);
+        put_output_string(line, "limited", report->limited);
     if (report->at_least)
         buf_append_string(line, ",\"atLeast\":true");
     if (report->block_cost != REPORT_NONE)
@@ -308,8 +308,8 @@ static void put_json_delivery(const struct output *output, struct buf *line,
 static void put_json_result(struct buf *line, const struct output_result *result)
 {
     buf_append_string(line, "{\"kind\":\"result\"");
-    put_string(line, "place", result->place);
-    put_string(line, "status", result->fulfilled ? "fulfilled" : "rejected");
+    put_output_string(line, "place", result->place);
+    put_output_string(line, "status", result->fulfilled ? "fulfilled" : "rejected");
     buf_printf(line, ",\"value\":%s%s}\n", result->value, result->again ? ",\"again\":true" : "");
 }
 
@@ -343,7 +343,7 @@ static void put_json_summary(const struct output *output, struct buf *line, doub
     put_integer(line, "rejected", sums->rejected);
     put_integer(line, "unresolved", sums->unresolved);
     put_integer(line, "quarantined", output->quarantined);
-    put_string(line, "sandbox", output->sandbox);
+    put_output_string(line, "sandbox", output->sandbox);
     buf_printf(line, ",\"elapsed\":%.6f}\n", seconds);
 }
 
@@ -351,7 +351,7 @@ static void put_json_summary(const struct output *output, struct buf *line, doub
 
 enum { SOURCE_WIDTH = 70 };
 
-static void put_heading(const struct output *output, struct buf *line)
+static void put_output_heading(const struct output *output, struct buf *line)
 {
     const struct output_layout *layout = &output->layout;
 
@@ -424,7 +424,7 @@ static void put_visible(struct buf *line, const char *text, size_t length)
         visible_bytes(line->data + start, length);
 }
 
-static void put_words(struct buf *line, const char *words)
+static void put_visible_words(struct buf *line, const char *words)
 {
     size_t start = line->length;
 
@@ -448,7 +448,7 @@ static void put_part(struct buf *line, const char *text, size_t length, size_t m
         buf_append_string(line, "...");
 }
 
-static void put_result(struct buf *line, const char *before, const char *result, size_t most)
+static void put_result_line(struct buf *line, const char *before, const char *result, size_t most)
 {
     if (result == NULL || result[0] == '\0' || strcmp(result, "null") == 0)
         return;
@@ -489,7 +489,7 @@ static void put_text_error(struct buf *line, const struct delivery_report *repor
         buf_printf(line, "%s:", file);
     else if (number > 0)
         buf_printf(line, "%s:%ld: ", file, number);
-    put_words(line, report->error + (placed ? strlen(stand_in) : 0));
+    put_visible_words(line, report->error + (placed ? strlen(stand_in) : 0));
     if (callee_find(report->error, report->source, &callee)) {
         buf_append_string(line, ": ");
         put_visible(line, callee.data, callee.length);
@@ -535,8 +535,8 @@ static void put_text_delivery(const struct output *output, struct buf *line,
         put_milliseconds(line, report->worker);
         put_milliseconds(line, report->kernel);
     }
-    put_result(line, layout->result_below ? "\n          " : "  ", report->result,
-               layout->result_width);
+    put_result_line(line, layout->result_below ? "\n          " : "  ", report->result,
+                    layout->result_width);
     buf_append_byte(line, '\n');
     if (report->error == NULL)
         return;
@@ -555,11 +555,11 @@ static void put_text_result(const struct output *output, struct buf *line,
         return;
     buf_printf(line, "%8s%s%s: %s", "", red, result->place,
                result->fulfilled ? "fulfilled" : "rejected");
-    put_result(line, "  ", result->value, output->layout.result_width);
+    put_result_line(line, "  ", result->value, output->layout.result_width);
     buf_printf(line, "%s\n", plain);
 }
 
-static void put_share(struct buf *line, const char *name, int64_t part, int64_t whole)
+static void put_time_share(struct buf *line, const char *name, int64_t part, int64_t whole)
 {
     buf_printf(line, ", %s %.0f %%", name, whole > 0 ? 100.0 * (double)part / (double)whole : 0.0);
 }
@@ -602,12 +602,12 @@ static void put_text_summary(const struct output *output, struct buf *line, doub
         buf_append_string(line, " gas");
     }
     buf_printf(line, "\n%.3f ms in deliveries", (double)sums->total / 1e6);
-    put_share(line, "pipe", sums->pipe, sums->total);
-    put_share(line, "worker", sums->worker, sums->total);
-    put_share(line, "kernel", sums->kernel, sums->total);
+    put_time_share(line, "pipe", sums->pipe, sums->total);
+    put_time_share(line, "worker", sums->worker, sums->total);
+    put_time_share(line, "kernel", sums->kernel, sums->total);
     if (sums->pipe + sums->worker + sums->kernel < sums->total)
-        put_share(line, "unattributed", sums->total - sums->pipe - sums->worker - sums->kernel,
-                  sums->total);
+        put_time_share(line, "unattributed", sums->total - sums->pipe - sums->worker - sums->kernel,
+                       sums->total);
     buf_printf(line, "; %s\n", output->sandbox);
 }
 
@@ -616,12 +616,12 @@ int output_delivery(struct output *output, const struct delivery_report *report,
 {
     struct buf *lines = &output->line;
 
-    add_up(output, report);
+    add_to_sums(output, report);
     if (output->json) {
         put_json_delivery(output, lines, report);
     } else {
         if (!output->begun)
-            put_heading(output, lines);
+            put_output_heading(output, lines);
         put_text_delivery(output, lines, report);
     }
     output->begun = true;
@@ -648,8 +648,8 @@ int output_unresolved(struct output *output, const char *place, bool again, stru
     output->begun = true;
     if (output->json) {
         buf_append_string(lines, "{\"kind\":\"result\"");
-        put_string(lines, "place", place);
-        put_string(lines, "status", "unresolved");
+        put_output_string(lines, "place", place);
+        put_output_string(lines, "status", "unresolved");
         buf_printf(lines, ",\"value\":null%s}\n", again ? ",\"again\":true" : "");
     } else {
         buf_printf(lines, "%8s%s: unresolved\n", "", place);

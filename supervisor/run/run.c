@@ -500,7 +500,7 @@ static int open_trace(struct run *run, struct error *error)
     return 0;
 }
 
-static int open_files(struct run *run, struct error *error)
+static int open_run_files(struct run *run, struct error *error)
 {
     run->lines.store = run->store = store_open(run->options.store, error);
     spool_keep_in(run->options.store);
@@ -614,7 +614,7 @@ static int add_vats(struct run *run, struct error *error)
 }
 
 /* Runs the loop until everything is closed. If setting up failed, *error says why. */
-static void run_loop(struct run *run, int set_up, const struct error *error)
+static void run_event_loop(struct run *run, int set_up, const struct error *error)
 {
     if (set_up != 0 && run->scheduler == NULL) {
         log_line("%s", error->text);
@@ -675,7 +675,7 @@ static void run_and_close(struct run *run)
                 run->options.priced ? &run->options.gas : NULL);
     result = open_run_launcher(run, &error);
     if (result == 0)
-        result = open_files(run, &error);
+        result = open_run_files(run, &error);
     if (result == 0)
         result = open_scheduler(run, &error);
     if (result == 0)
@@ -687,7 +687,7 @@ static void run_and_close(struct run *run)
                                            scheduler_kernel(run->scheduler), &error);
     if (result == 0)
         result = open_run_handles(run, &error);
-    run_loop(run, result, &error);
+    run_event_loop(run, result, &error);
     if (run->output.begun &&
         output_summary(&run->output, (double)(uv_hrtime() - run->began) / 1e9, &error) != 0) {
         report_error(run, &error);

@@ -13,7 +13,7 @@
 #include "supervisor/run/run_vats.h"
 #include "supervisor/schedule/log/smallcaps.h"
 
-static void make_place(const char *input, int64_t number, char place[RUN_LINES_PLACE_SIZE])
+static void make_line_place(const char *input, int64_t number, char place[RUN_LINES_PLACE_SIZE])
 {
     format_text(place, RUN_LINES_PLACE_SIZE, "%s:%" PRId64, input, number);
 }
@@ -28,7 +28,7 @@ static const char *input_name(const struct run_lines *lines)
 
 void run_lines_make_place(const struct run_lines *lines, char place[RUN_LINES_PLACE_SIZE])
 {
-    make_place(input_name(lines), lines->line_number, place);
+    make_line_place(input_name(lines), lines->line_number, place);
 }
 
 static void fail_lines(struct run_lines *lines, const struct error *error)
@@ -141,7 +141,7 @@ static int write_refusal(struct buf *capdata, const char *words)
 static void print_outcome(void *context, const struct line_outcome *outcome);
 
 /* The sender of a stream's message gets an answer. */
-static int refuse_line(struct run_lines *lines, const char *words, struct error *error)
+static int refuse_message(struct run_lines *lines, const char *words, struct error *error)
 {
     struct buf capdata = {0};
     int result;
@@ -183,7 +183,7 @@ static int accept_message(struct run_lines *lines, const struct delivery_line *l
         result =
             ended ? report_refused(lines, line, &reason, error) : queue_line(lines, line, error);
     if (result == 0 && ended && lines->stream != NULL)
-        result = refuse_line(lines, "the vat has ended", error);
+        result = refuse_message(lines, "the vat has ended", error);
     buf_free(&reason);
     return result;
 }
@@ -243,7 +243,7 @@ static int accept_refused(struct run_lines *lines, const char *text, size_t leng
     if (scheduler_open_transaction(lines->scheduler, error) != 0 ||
         input_place_take(&lines->place, lines->line_number, text, length, error) != 0)
         return -1;
-    return refuse_line(lines, words, error);
+    return refuse_message(lines, words, error);
 }
 
 static int accept_stream_message(struct run_lines *lines, const char *text, size_t length,
@@ -310,7 +310,7 @@ static void skip_line(struct run_lines *lines, const char *text, size_t length)
     ask_for_line(lines);
 }
 
-static void on_line(void *context, const char *text, size_t length, int64_t number)
+static void on_input_line(void *context, const char *text, size_t length, int64_t number)
 {
     struct run_lines *lines = context;
     struct error error;
@@ -443,7 +443,7 @@ static void print_outcome(void *context, const struct line_outcome *outcome)
     char place[RUN_LINES_PLACE_SIZE];
     struct error error;
 
-    make_place(outcome->input, outcome->line, place);
+    make_line_place(outcome->input, outcome->line, place);
     if (outcome->state != KERNEL_PROMISE_UNRESOLVED)
         print_settled(lines, outcome, place);
     else if (output_unresolved(lines->output, place, outcome->again, &error) != 0)
@@ -549,14 +549,14 @@ static struct delivery_input_listener input_listener(struct run_lines *lines)
 {
     return (struct delivery_input_listener){
         .context = lines,
-        .line = on_line,
+        .line = on_input_line,
         .end = on_input_end,
         .waiting = on_input_waiting,
         .failed = on_input_failed,
     };
 }
 
-static int open_file(struct run_lines *lines, struct error *error)
+static int open_lines_file(struct run_lines *lines, struct error *error)
 {
     const struct delivery_input_listener listener = input_listener(lines);
 
@@ -590,7 +590,7 @@ static int open_input(struct run_lines *lines, struct error *error)
 {
     if (lines->options->from != NULL)
         return open_lines_stream(lines, error);
-    return lines->options->deliveries != NULL ? open_file(lines, error) : 0;
+    return lines->options->deliveries != NULL ? open_lines_file(lines, error) : 0;
 }
 
 /* Continues where the store is in its input, or begins this one. */

@@ -63,7 +63,7 @@ static int take_transfer(void *place, const char *option, char *value, struct er
 }
 
 /* NAME=FILE */
-static int take_file(void *place, const char *option, char *value, struct error *error)
+static int take_named_file(void *place, const char *option, char *value, struct error *error)
 {
     const char *equals = strchr(value, '=');
 
@@ -80,16 +80,16 @@ static const struct option_row rows[] = {
     {"vat", "NAME=FILE",
      "create the vat NAME from FILE: a contract's source, a WebAssembly module, or a bundle of "
      "@endo/bundle-source (may be repeated)",
-     OPTION_IS_OTHER(struct run_options, vats, take_file)},
+     OPTION_IS_OTHER(struct run_options, vats, take_named_file)},
     {"new-vat", "NAME=FILE",
      "create a vat in a store that has others; no effect once the store has it (may be repeated)",
-     OPTION_IS_OTHER(struct run_options, new_vats, take_file)},
+     OPTION_IS_OTHER(struct run_options, new_vats, take_named_file)},
     {"upgrade", "NAME=FILE",
      "start the vat's next incarnation from FILE and keep its vatstore; requires --store (may be "
      "repeated)",
-     OPTION_IS_OTHER(struct run_options, upgrades, take_file)},
+     OPTION_IS_OTHER(struct run_options, upgrades, take_named_file)},
     {"bundle", "NAME=FILE", "provide a bundle from which vats can create vats (may be repeated)",
-     OPTION_IS_OTHER(struct run_options, bundles, take_file)},
+     OPTION_IS_OTHER(struct run_options, bundles, take_named_file)},
     {"near-protocol", "N",
      "charge and limit new WebAssembly contracts as NEAR's protocol version N, 62 to 84 "
      "(default: 84)",
@@ -336,8 +336,8 @@ static void set_defaults(struct run_options *options)
 }
 
 /* argv[0], the options of the file, and the rest of argv: what comes later wins. */
-static int join_arguments(struct option_list *joined, const struct option_list *configured,
-                          int argc, char **argv, struct error *error)
+static int join_run_arguments(struct option_list *joined, const struct option_list *configured,
+                              int argc, char **argv, struct error *error)
 {
     int result = option_list_add(joined, argv[0], error);
 
@@ -359,7 +359,7 @@ static enum option_result parse_configured(struct run_options *options, struct o
     run_options_free(options);
     set_defaults(options);
     options->configured = configured;
-    if (result != 0 || join_arguments(joined, &configured, argc, argv, error) != 0)
+    if (result != 0 || join_run_arguments(joined, &configured, argc, argv, error) != 0)
         return OPTION_FAILED;
     return option_parse(&run_options_table, (int)joined->count - 1, joined->items, options,
                         operands, error);

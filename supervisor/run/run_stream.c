@@ -156,7 +156,7 @@ static bool is_blank_message(const char *bytes, size_t length)
     return true;
 }
 
-static void append_line(struct stream_input *input, struct stream_line *line)
+static void append_stream_line(struct stream_input *input, struct stream_line *line)
 {
     stream_thread_lock(&input->thread);
     if (input->last != NULL)
@@ -176,8 +176,8 @@ static void report_gap(const struct stream_input *input, uint64_t sequence)
                  (unsigned long long)input->reader.next, (unsigned long long)sequence - 1);
 }
 
-static int queue_message(void *context, uint64_t sequence, const char *bytes, size_t length,
-                         struct error *error)
+static int queue_stream_line(void *context, uint64_t sequence, const char *bytes, size_t length,
+                             struct error *error)
 {
     struct stream_input *input = context;
     struct stream_line *line;
@@ -193,7 +193,7 @@ static int queue_message(void *context, uint64_t sequence, const char *bytes, si
         return error_memory(error, "a message");
     *line = (struct stream_line){.number = (int64_t)sequence, .length = length};
     memcpy(line->text, bytes, length);
-    append_line(input, line);
+    append_stream_line(input, line);
     uv_async_send(&input->arrived);
     return 0;
 }
@@ -226,7 +226,7 @@ static void *read_stream(void *context)
     bool away = false;
 
     while (wait_for_space(input)) {
-        if (nats_reader_fetch(&input->reader, queue_message, input, &error) == 0) {
+        if (nats_reader_fetch(&input->reader, queue_stream_line, input, &error) == 0) {
             if (away)
                 log_line("%s: the stream is there again", input->base.name);
             away = false;
@@ -267,7 +267,7 @@ static struct stream_line *take_first(struct stream_input *input)
     return line;
 }
 
-static bool has_failed(struct stream_input *input, struct error *error)
+static bool stream_has_failed(struct stream_input *input, struct error *error)
 {
     stream_thread_lock(&input->thread);
     *error = input->failure;
@@ -284,7 +284,7 @@ static void stream_input_next(struct delivery_input *base)
     if (line != NULL) {
         input->listener.line(input->listener.context, line->text, line->length, line->number);
         free(line);
-    } else if (has_failed(input, &error)) {
+    } else if (stream_has_failed(input, &error)) {
         if (!input->failed) {
             input->failed = true;
             input->listener.failed(input->listener.context, &error);

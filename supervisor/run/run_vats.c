@@ -304,7 +304,7 @@ int run_vats_any_new(const struct run_options *options, struct kernel *kernel, b
     return any_new(&options->new_vats, kernel, any, error);
 }
 
-static const char *path_of(const struct option_list *vats, const char *name)
+static const char *path_of_vat(const struct option_list *vats, const char *name)
 {
     for (size_t i = 0; i < vats->count; i++)
         if (strcmp(vats->items[i], name) == 0)
@@ -314,11 +314,11 @@ static const char *path_of(const struct option_list *vats, const char *name)
 
 const char *run_vats_path(const struct run_options *options, const char *name)
 {
-    const char *path = path_of(&options->upgrades, name);
+    const char *path = path_of_vat(&options->upgrades, name);
 
     if (path == NULL)
-        path = path_of(&options->vats, name);
-    return path != NULL ? path : path_of(&options->new_vats, name);
+        path = path_of_vat(&options->vats, name);
+    return path != NULL ? path : path_of_vat(&options->new_vats, name);
 }
 
 /* ---- terminated vats ---- */

@@ -61,7 +61,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
 }
 
 /* For the thread of the loop, since it is this one that is to be interrupted. */
-static bool make_timer(void)
+static bool make_signal_timer(void)
 {
     const struct sigaction action = {.sa_handler = on_tick};
     struct sigevent tick = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = tick_number()};
@@ -72,7 +72,7 @@ static bool make_timer(void)
            timer_create(CLOCK_MONOTONIC, &tick, &timer) == 0;
 }
 
-static int watch(struct stop_signals *signals, uv_loop_t *loop)
+static int watch_signal(struct stop_signals *signals, uv_loop_t *loop)
 {
     int result = uv_poll_init(loop, &signals->poll, signals->fd);
 
@@ -98,9 +98,9 @@ int stop_signals_open(struct stop_signals *signals, uv_loop_t *loop, struct erro
     int result;
 
     event = signals->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (event < 0 || !make_timer())
+    if (event < 0 || !make_signal_timer())
         return error_system(error, errno, "cannot wait for signals");
-    result = watch(signals, loop);
+    result = watch_signal(signals, loop);
     if (result == 0)
         result = catch_signals();
     return result == 0

@@ -30,7 +30,7 @@ long contract_file_lines(const struct buf *bundle)
     return lines;
 }
 
-static const char *trim(const char *from, const char **to)
+static const char *trim_line(const char *from, const char **to)
 {
     static const char blanks[] = " \t\r";
 
@@ -53,7 +53,7 @@ void contract_file_line(const struct buf *bundle, long number, struct buf *line)
         const char *stop = next != NULL ? next : end;
 
         if (at == number) {
-            text = trim(text, &stop);
+            text = trim_line(text, &stop);
             buf_append(line, text, (size_t)(stop - text));
             break;
         }
@@ -118,7 +118,7 @@ static int make_binary(struct contract_file *contract, const char *format, const
     return buf_failed(&contract->bundle) ? error_memory(error, "a contract") : 0;
 }
 
-static bool is_blank(const struct buf *text)
+static bool is_blank_byte(const struct buf *text)
 {
     return text->length == 0 || strspn(text->data, " \t\r\n") == text->length;
 }
@@ -153,7 +153,8 @@ static bool is_bundle_after_bom(const struct buf *text)
 }
 
 /* On one line: it goes into the slog. */
-static int take_bundle(struct contract_file *contract, const json_t *bundle, struct error *error)
+static int take_json_bundle(struct contract_file *contract, const json_t *bundle,
+                            struct error *error)
 {
     return json_value_write(&contract->bundle, bundle) == 0 ? 0 : error_memory(error, "a bundle");
 }
@@ -187,7 +188,7 @@ int contract_file_read(struct contract_file *contract, const char *path, struct 
         result = io_read_file(path, CONTRACT_SIZE_MAX, &text, error);
     if (result == 0 && buf_string(&text) == NULL)
         result = error_memory(error, "a contract");
-    if (result == 0 && is_blank(&text))
+    if (result == 0 && is_blank_byte(&text))
         result =
             error_set(error, ERROR_INPUT, "%s: is empty; a contract or a bundle is needed", path);
     if (result == 0)
@@ -203,7 +204,7 @@ int contract_file_read(struct contract_file *contract, const char *path, struct 
     else if (result == 0 && contract->is_native)
         result = make_binary(contract, "gaspipeNative", &text, error);
     else if (result == 0)
-        result = bundle != NULL ? take_bundle(contract, bundle, error)
+        result = bundle != NULL ? take_json_bundle(contract, bundle, error)
                                 : make_plain(contract, path, &text, error);
     if (result == 0 && buf_reserve(&contract->bundle, SCAN_PADDING) != 0)
         result = error_memory(error, "a contract");
@@ -218,7 +219,7 @@ int contract_file_read(struct contract_file *contract, const char *path, struct 
 
 /* ---- what a line calls ---- */
 
-static bool ends_with(const char *text, const char *end)
+static bool text_ends_with(const char *text, const char *end)
 {
     const size_t length = strlen(text), end_length = strlen(end);
 
@@ -262,7 +263,7 @@ static const char *skip_quoted(const char *at)
     return *at == quote ? at + 1 : at;
 }
 
-static bool has_name(const struct buf *names, size_t start, const char *name, size_t length)
+static bool has_callee_name(const struct buf *names, size_t start, const char *name, size_t length)
 {
     for (size_t at = start; at + length <= names->length; at++) {
         if (memcmp(names->data + at, name, length) == 0 &&
@@ -275,7 +276,7 @@ static bool has_name(const struct buf *names, size_t start, const char *name, si
 
 static void callee_add(struct buf *callee, size_t start, const char *name, size_t length)
 {
-    if (is_keyword(name, length) || has_name(callee, start, name, length))
+    if (is_keyword(name, length) || has_callee_name(callee, start, name, length))
         return;
     if (callee->length > start)
         buf_append_string(callee, " or ");
@@ -300,7 +301,7 @@ bool callee_find(const char *problem, const char *line, struct buf *callee)
     bool defined = false;
 
     if (problem == NULL || line == NULL ||
-        (!ends_with(problem, ": no function") && !ends_with(problem, ": no constructor")))
+        (!text_ends_with(problem, ": no function") && !text_ends_with(problem, ": no constructor")))
         return false;
     for (const char *at = line; *at != '\0' && strncmp(at, "//", 2) != 0;) {
         if (*at == '"' || *at == '\'' || *at == '`') {

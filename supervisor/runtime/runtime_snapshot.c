@@ -46,7 +46,7 @@ int prepared_start_write(const char *path, const char *name, int fd, struct erro
 /* ---- reading ---- */
 
 /* Moves *at past this text and a blank. False if another text is there. */
-static bool skip_word(const char **at, const char *word)
+static bool skip_file_word(const char **at, const char *word)
 {
     const size_t length = strlen(word);
 
@@ -67,11 +67,11 @@ static bool take_head(struct buf *file, const char *name, struct store_snapshot 
     if (end == NULL || (size_t)(end - file->data) >= sizeof head)
         return false;
     memcpy(head, file->data, (size_t)(end - file->data));
-    if (!skip_word(&at, name) || strlen(at) < sizeof snapshot->hash)
+    if (!skip_file_word(&at, name) || strlen(at) < sizeof snapshot->hash)
         return false;
     memcpy(snapshot->hash, at, sizeof snapshot->hash - 1);
     snapshot->hash[sizeof snapshot->hash - 1] = '\0';
-    if (!skip_word(&at, snapshot->hash) || !number_take(&at, &size) || *at != '\0' ||
+    if (!skip_file_word(&at, snapshot->hash) || !number_take(&at, &size) || *at != '\0' ||
         size > FILE_SIZE_MAX)
         return false;
     buf_consume(file, (size_t)(end - file->data) + 1);
@@ -81,8 +81,9 @@ static bool take_head(struct buf *file, const char *name, struct store_snapshot 
 }
 
 /* Writes the bytes to `fd` if they match their hash. Otherwise `fd` stays as it was. */
-static int unpack(const char *path, const struct buf *compressed,
-                  const struct store_snapshot *snapshot, int fd, bool *whole, struct error *error)
+static int unpack_prepared(const char *path, const struct buf *compressed,
+                           const struct store_snapshot *snapshot, int fd, bool *whole,
+                           struct error *error)
 {
     struct error problem;
 
@@ -107,7 +108,7 @@ int prepared_start_read(const char *name, int fd, struct buf *compressed,
         io_read_file(path, FILE_SIZE_MAX, compressed, &missing) != 0 ||
         !take_head(compressed, name, snapshot))
         return 0;
-    return unpack(path, compressed, snapshot, fd, found, error);
+    return unpack_prepared(path, compressed, snapshot, fd, found, error);
 }
 
 /* ---- a worker that evaluates a runtime ---- */
@@ -320,9 +321,9 @@ static void on_runtime_gone(void *context, int exit_status, int signal_number)
 
 /* NULL with ERROR_SYSTEM when no worker can be started; done() is not called then. */
 /* Natively, and without limits, which are for deliveries, but of block cost. */
-static struct worker_process *start_process(const struct runtime_worker_options *options,
-                                            const struct worker_listener *listener,
-                                            struct error *error)
+static struct worker_process *start_snapshot_process(const struct runtime_worker_options *options,
+                                                     const struct worker_listener *listener,
+                                                     struct error *error)
 {
     const enum launcher_program program = vat_runtime_program(options->runtime);
     const struct worker_limits limits = {.cost = launcher_limits(options->launcher, program).cost};
@@ -357,7 +358,7 @@ static struct runtime_worker *runtime_worker_start(const struct runtime_worker_o
     }
     worker->options = *options;
     worker->runtime = *options->runtime;
-    worker->process = start_process(options, &listener, error);
+    worker->process = start_snapshot_process(options, &listener, error);
     if (worker->process == NULL) {
         free(worker);
         return NULL;
@@ -442,7 +443,7 @@ static int drop_new(struct runtime_snapshot *start, enum runtime_snapshot_result
     return result;
 }
 
-static int put_in_store(const struct runtime_snapshot *start, struct error *error)
+static int put_runtime_snapshot(const struct runtime_snapshot *start, struct error *error)
 {
     struct store *store = start->starts->store;
     struct store_snapshot snapshot;
@@ -463,7 +464,7 @@ static void on_written(void *context, const struct error *lost)
     start->maker = NULL;
     if (lost != NULL)
         (void)drop_new(start, RUNTIME_SNAPSHOT_LOST, lost);
-    else if (put_in_store(start, &error) != 0)
+    else if (put_runtime_snapshot(start, &error) != 0)
         (void)drop_new(start, RUNTIME_SNAPSHOT_FAILED, &error);
     else
         keep_new(start);
@@ -547,7 +548,7 @@ static int keep_stored(const struct runtime_snapshot *start, struct error *error
         return 0;
     if (store_snapshot_named(start->starts->store, start->name, &snapshot, &found, error) != 0)
         return -1;
-    return found ? 0 : put_in_store(start, error);
+    return found ? 0 : put_runtime_snapshot(start, error);
 }
 
 int runtime_snapshot_open(struct runtime_snapshots *starts, const struct vat_runtime *runtime,

@@ -28,7 +28,7 @@ struct iovec plain_runtime(void)
 enum { BUNDLE_SIZE_MAX = 32 << 20 };
 
 /* The text of "source" in an object that ends with the bundle; no span if it has none. */
-static struct scan_span find_source(struct scan_span bundle)
+static struct scan_span find_bundle_source(struct scan_span bundle)
 {
     struct scan_span key, value, source = {0};
     struct scan_cursor cursor;
@@ -54,7 +54,7 @@ static int make_program(const char *path, struct buf *bundle, struct buf *progra
     if (buf_reserve(bundle, SCAN_PADDING) != 0)
         return error_memory(error, "SwingSet's runtime");
     memset(bundle->data + bundle->length, 0, SCAN_PADDING);
-    source = find_source((struct scan_span){bundle->data, bundle->length});
+    source = find_bundle_source((struct scan_span){bundle->data, bundle->length});
     if (source.at == NULL)
         return error_set(error, ERROR_SYSTEM, "%s holds no bundle of {moduleFormat, source}", path);
     buf_append_byte(program, '(');

@@ -238,7 +238,7 @@ static void answer_vat(struct active_crank *crank, const struct kernel_syscall_t
     delivery_log_answered(&crank->log, crank->syscall, texts, crank->syscall_come, answered);
 }
 
-static void refuse_syscall(struct active_crank *crank, const char *vsc, const char *reason)
+static void refuse_illegal_syscall(struct active_crank *crank, const char *vsc, const char *reason)
 {
     delivery_log_refused(&crank->log, vsc);
     if (crank->speculation != NULL)
@@ -260,7 +260,7 @@ void active_crank_syscall(struct active_crank *crank, const struct vat_syscall *
         answer_vat(crank, &texts);
         break;
     case KERNEL_ILLEGAL:
-        refuse_syscall(crank, texts.vsc, problem.text);
+        refuse_illegal_syscall(crank, texts.vsc, problem.text);
         break;
     case KERNEL_BROKEN:
         delivery_log_fail(&crank->log, &problem);

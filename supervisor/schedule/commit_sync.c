@@ -57,7 +57,7 @@ static bool init_semaphores(struct sync_thread *thread)
 static void on_sync_ended(uv_async_t *call);
 
 /* NULL if it cannot be started. */
-static struct sync_thread *start_thread(struct commit_sync *sync)
+static struct sync_thread *start_sync_thread(struct commit_sync *sync)
 {
     const uv_thread_options_t options = {.flags = UV_THREAD_HAS_STACK_SIZE,
                                          .stack_size = SYNC_STACK_SIZE};
@@ -145,7 +145,7 @@ static void sync_in_place(struct commit_sync *sync)
 void commit_sync_request(struct commit_sync *sync)
 {
     if (sync->thread == NULL && !sync->alone && store_needs_sync(sync->store)) {
-        sync->thread = start_thread(sync);
+        sync->thread = start_sync_thread(sync);
         sync->alone = sync->thread == NULL;
     }
     if (sync->thread == NULL)

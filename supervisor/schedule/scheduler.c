@@ -386,8 +386,8 @@ static void describe_work(const struct scheduler *scheduler, enum warehouse_work
 }
 
 /* Commits the whole cranks before this one, unless new vats have not all started yet. */
-static void give_up(struct scheduler *scheduler, const char *work, const char *reason,
-                    unsigned tries)
+static void fail_after_tries(struct scheduler *scheduler, const char *work, const char *reason,
+                             unsigned tries)
 {
     struct error error;
 
@@ -506,7 +506,7 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
         quarantine(scheduler, vat, loss);
         return;
     case POLICY_GIVE_UP:
-        give_up(scheduler, text, loss->reason, given.tries);
+        fail_after_tries(scheduler, text, loss->reason, given.tries);
         return;
     case POLICY_AGAIN:
         log_line("%s: %s; tried again, %u of %" PRIu64, text, loss->reason, given.tries,
@@ -519,8 +519,8 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
 /* ---- the warehouse's events ---- */
 
 /* A worker's limit is a guard only: exceeding the vat's limit is never a success. */
-static bool is_over_limit(const struct scheduler *scheduler, int64_t vat,
-                          const struct warehouse_answer *answer)
+static bool is_over_compute_limit(const struct scheduler *scheduler, int64_t vat,
+                                  const struct warehouse_answer *answer)
 {
     const struct kernel_limits *limits = warehouse_limits(scheduler->crank.warehouse, vat);
 
@@ -547,7 +547,7 @@ static void scheduler_on_answered(struct scheduler *scheduler, int64_t vat,
         .meter = answer->meter,
     };
 
-    if (is_over_limit(scheduler, vat, answer)) {
+    if (is_over_compute_limit(scheduler, vat, answer)) {
         end.died = true; /* the kernel ends the vat, and so its worker */
         end.problem = worker_over_compute;
         end.limit = limit_met(scheduler, vat, worker_over_compute);

@@ -581,8 +581,8 @@ static void replay_taken(struct speculation *speculation, struct speculative_del
 }
 
 /* Returns true if the worker is in the state after the delivery, or was lost by it. */
-static bool is_whole(const struct speculation *speculation,
-                     const struct speculative_delivery *speculative)
+static bool is_speculation_whole(const struct speculation *speculation,
+                                 const struct speculative_delivery *speculative)
 {
     return speculative->lost ||
            warehouse_is_speculative(speculation->options.warehouse, speculative->vat);
@@ -600,7 +600,7 @@ static struct speculative_delivery *take_speculative(struct speculation *specula
     right = speculative_delivery_is(speculative, delivery);
     if (!right)
         note_misprediction(speculation, delivery->vat);
-    if (!right || !is_whole(speculation, speculative)) {
+    if (!right || !is_speculation_whole(speculation, speculative)) {
         speculation_withdraw(speculation, delivery->vat);
         return NULL;
     }

@@ -127,7 +127,7 @@ void speculative_delivery_answered(struct speculative_delivery *speculative, str
 
 /* ---- its end ---- */
 
-static int copy_text(char **copy, const char *text, struct error *error)
+static int copy_record_text(char **copy, const char *text, struct error *error)
 {
     *copy = text != NULL ? strdup(text) : NULL;
     return text == NULL || *copy != NULL ? 0 : record_memory_error(error);
@@ -138,10 +138,10 @@ int speculative_delivery_ended(struct speculative_delivery *speculative,
 {
     speculative->ended = true;
     speculative->come = answer->come;
-    if (copy_text(&speculative->problem, answer->problem, error) != 0 ||
-        copy_text(&speculative->stack, answer->stack, error) != 0 ||
-        copy_text(&speculative->source, answer->source, error) != 0 ||
-        copy_text(&speculative->value, answer->value, error) != 0)
+    if (copy_record_text(&speculative->problem, answer->problem, error) != 0 ||
+        copy_record_text(&speculative->stack, answer->stack, error) != 0 ||
+        copy_record_text(&speculative->source, answer->source, error) != 0 ||
+        copy_record_text(&speculative->value, answer->value, error) != 0)
         return -1;
     return meter_copy(&speculative->meter, answer->meter) == 0 ? 0 : record_memory_error(error);
 }
@@ -154,7 +154,7 @@ int speculative_delivery_lost(struct speculative_delivery *speculative,
     speculative->used_known = loss->used != NULL;
     if (loss->used != NULL && meter_copy(&speculative->meter, loss->used) != 0)
         return record_memory_error(error);
-    return copy_text(&speculative->problem, loss->reason, error);
+    return copy_record_text(&speculative->problem, loss->reason, error);
 }
 
 /* ---- run again up to a refused syscall ---- */

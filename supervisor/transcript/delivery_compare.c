@@ -164,7 +164,7 @@ const char *const compare_aspect_names[] = {
     [COMPARE_SNAPSHOT] = "snapshot",     [COMPARE_ALLOCATION] = "allocation",
 };
 
-static struct scan_span span_of(const struct buf *buf)
+static struct scan_span json_string_span(const struct buf *buf)
 {
     return (struct scan_span){buf->data, buf->length};
 }
@@ -226,7 +226,7 @@ struct scan_span delivery_compare_syscall_of(struct scan_span message)
 }
 
 /* Returns true if the last difference is tolerated. */
-static bool tolerate(struct delivery_compare *compare, bool tolerated)
+static bool tolerate_last(struct delivery_compare *compare, bool tolerated)
 {
     if (tolerated && compare->tolerate != NULL)
         compare->tolerate(compare->context, &compare->difference);
@@ -245,7 +245,7 @@ static void skip_gc_reads(struct delivery_compare *compare)
             return;
         gc_reads_remember(compare->known, syscall->made, syscall->answer);
         differ_in_syscall(compare, syscall->line, syscall->made, (struct scan_span){0});
-        (void)tolerate(compare, true);
+        (void)tolerate_last(compare, true);
         compare->made++;
     }
 }
@@ -260,7 +260,7 @@ static bool recall_gc_read(struct delivery_compare *compare, struct scan_span ma
     if (answer->at == NULL)
         return false;
     differ_in_syscall(compare, compare->recorded->result.line, (struct scan_span){0}, made);
-    return tolerate(compare, true);
+    return tolerate_last(compare, true);
 }
 
 /* For a syscall without an answer. */
@@ -324,9 +324,11 @@ static enum compare_result differ_in_result(struct delivery_compare *compare,
     struct buf recorded = {0}, replayed = {0};
 
     put_compared_result(&recorded, result->status, result->problem);
-    put_compared_result(&replayed, span_of(&outcome->status), span_of(&outcome->problem));
+    put_compared_result(&replayed, json_string_span(&outcome->status),
+                        json_string_span(&outcome->problem));
     compare->difference.line = result->line;
-    difference_set(&compare->difference, COMPARE_RESULT, span_of(&recorded), span_of(&replayed));
+    difference_set(&compare->difference, COMPARE_RESULT, json_string_span(&recorded),
+                   json_string_span(&replayed));
     buf_free(&recorded);
     buf_free(&replayed);
     return COMPARE_DIFFERS;
@@ -367,8 +369,9 @@ static bool same_result(const struct recorded_result *result,
     if (result->status.length != status->length ||
         memcmp(result->status.at, status->data, status->length) != 0)
         return false;
-    return result->problem.at == NULL || json_same(result->problem, span_of(&outcome->problem)) ||
-           same_after_place(result->problem, span_of(&outcome->problem));
+    return result->problem.at == NULL ||
+           json_same(result->problem, json_string_span(&outcome->problem)) ||
+           same_after_place(result->problem, json_string_span(&outcome->problem));
 }
 
 bool delivery_compare_counts(const struct compare_rules *rules,
@@ -388,8 +391,8 @@ static enum compare_result compare_number(struct delivery_compare *compare,
     if (recorded == RECORDED_NONE || recorded == (int64_t)replayed)
         return COMPARE_SAME;
     differ_in_number(compare, aspect, recorded, replayed);
-    return tolerate(compare, compare->rules->tolerated & 1U << aspect) ? COMPARE_SAME
-                                                                       : COMPARE_DIFFERS;
+    return tolerate_last(compare, compare->rules->tolerated & 1U << aspect) ? COMPARE_SAME
+                                                                            : COMPARE_DIFFERS;
 }
 
 static enum compare_result compare_meter(struct delivery_compare *compare,
@@ -461,7 +464,7 @@ static bool is_nothing(struct scan_span value)
 }
 
 /* The RESULT of a `.` frame. */
-static void take_reply(struct delivery_outcome *outcome, struct iovec reply)
+static void take_replayed_reply(struct delivery_outcome *outcome, struct iovec reply)
 {
     struct scan_span status = {0}, problem = {0};
     struct scan_cursor cursor;
@@ -493,7 +496,7 @@ int delivery_outcome_read(struct delivery_outcome *outcome, struct iovec payload
     if (meter_split(payload, &outcome->meter, &reply, error) != 0)
         return -1;
     outcome->metered = true;
-    take_reply(outcome, reply);
+    take_replayed_reply(outcome, reply);
     return check_outcome(outcome, error);
 }
 

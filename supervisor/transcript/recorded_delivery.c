@@ -15,7 +15,7 @@ int64_t recorded_integer(struct scan_span object, const char *name)
     return value.at != NULL && scan_decimal(value, 0, &number) ? number : RECORDED_NONE;
 }
 
-static void clear(struct recorded_delivery *recorded)
+static void clear_recorded(struct recorded_delivery *recorded)
 {
     recorded->delivery = (struct scan_span){0};
     recorded->syscall_count = 0;
@@ -24,7 +24,8 @@ static void clear(struct recorded_delivery *recorded)
         .compute = RECORDED_NONE, .allocate = RECORDED_NONE, .instructions = RECORDED_NONE};
 }
 
-static struct recorded_syscall *add_syscall(struct recorded_delivery *recorded, uint64_t line)
+static struct recorded_syscall *add_recorded_syscall(struct recorded_delivery *recorded,
+                                                     uint64_t line)
 {
     struct recorded_syscall *syscalls =
         array_reserve(recorded->syscalls, &recorded->syscall_capacity, recorded->syscall_count + 1,
@@ -46,7 +47,7 @@ static int pad(struct buf *text)
     return 0;
 }
 
-static void move(struct scan_span *span, const char *from, const char *to)
+static void move_span(struct scan_span *span, const char *from, const char *to)
 {
     if (span->at != NULL)
         span->at = to + ((uintptr_t)span->at - (uintptr_t)from);
@@ -55,15 +56,15 @@ static void move(struct scan_span *span, const char *from, const char *to)
 /* After the text has moved. */
 static void move_spans(struct recorded_delivery *recorded, const char *from, const char *to)
 {
-    move(&recorded->delivery, from, to);
+    move_span(&recorded->delivery, from, to);
     for (size_t i = 0; i < recorded->syscall_count; i++) {
-        move(&recorded->syscalls[i].made, from, to);
-        move(&recorded->syscalls[i].answer, from, to);
+        move_span(&recorded->syscalls[i].made, from, to);
+        move_span(&recorded->syscalls[i].answer, from, to);
     }
-    move(&recorded->result.status, from, to);
-    move(&recorded->result.problem, from, to);
-    move(&recorded->result.refused, from, to);
-    move(&recorded->result.fingerprint, from, to);
+    move_span(&recorded->result.status, from, to);
+    move_span(&recorded->result.problem, from, to);
+    move_span(&recorded->result.refused, from, to);
+    move_span(&recorded->result.fingerprint, from, to);
 }
 
 /* A copy of the span in `text`. */
@@ -106,7 +107,7 @@ static int take_syscalls(struct recorded_delivery *recorded, struct scan_span li
     if (!scan_open(list, '[', &cursor))
         return 0;
     while ((step = scan_element(&cursor, &pair)) == SCAN_FOUND) {
-        struct recorded_syscall *syscall = add_syscall(recorded, line);
+        struct recorded_syscall *syscall = add_recorded_syscall(recorded, line);
 
         if (syscall == NULL)
             return -1;
@@ -166,7 +167,7 @@ int recorded_delivery_parse(struct recorded_delivery *recorded, uint64_t line, s
     bool now;
     int taken;
 
-    clear(recorded);
+    clear_recorded(recorded);
     if (pad(&recorded->text) != 0)
         return error_memory(error, "a transcript");
     text = (struct scan_span){recorded->text.data, recorded->text.length};
@@ -208,7 +209,7 @@ int recorded_delivery_fetch(struct recorded_delivery *recorded, struct store *st
 
 int recorded_delivery_begin(struct recorded_delivery *recorded, struct scan_span delivery)
 {
-    clear(recorded);
+    clear_recorded(recorded);
     buf_clear(&recorded->text);
     return recorded_delivery_keep(recorded, delivery, &recorded->delivery);
 }
@@ -216,7 +217,7 @@ int recorded_delivery_begin(struct recorded_delivery *recorded, struct scan_span
 int recorded_delivery_add_syscall(struct recorded_delivery *recorded, struct scan_span made,
                                   uint64_t line)
 {
-    struct recorded_syscall *syscall = add_syscall(recorded, line);
+    struct recorded_syscall *syscall = add_recorded_syscall(recorded, line);
 
     return syscall != NULL ? recorded_delivery_keep(recorded, made, &syscall->made) : -1;
 }

@@ -12,7 +12,7 @@
 #include "supervisor/process/worker_process.h"
 #include "supervisor/runtime/contract_file.h"
 
-static void take_event(struct vat *vat, const struct vat_input *input);
+static void take_vat_input(struct vat *vat, const struct vat_input *input);
 
 /* ---- events of its worker and its timer ---- */
 
@@ -26,7 +26,7 @@ static void on_vat_frame(void *context, struct iovec bytes, struct stamp come)
     input.event = frame.event;
     if (input.event == VAT_EVENT_DONE && vat->state == VAT_SNAPSHOTTING)
         input.event = vat_keep_snapshot(vat, frame.payload);
-    take_event(vat, &input);
+    take_vat_input(vat, &input);
     vat_frame_free(&frame);
 }
 
@@ -55,7 +55,7 @@ static void on_vat_gone(void *context, int exit_status, int signal_number)
         .signal_number = signal_number,
     };
 
-    take_event(context, &input);
+    take_vat_input(context, &input);
 }
 
 static void on_vat_timeout(void *context)
@@ -94,7 +94,7 @@ static void vat_release_cpu(struct vat *vat)
     vat->delivery.reserves_cpu = false;
 }
 
-static struct stamp send_delivery(struct vat *vat)
+static struct stamp send_vat_delivery(struct vat *vat)
 {
     const struct warehouse_options *options = vat->owner->options;
     const struct iovec vd = {(char *)vat->delivery.text, strlen(vat->delivery.text)};
@@ -110,7 +110,7 @@ static enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input
 
     (void)input;
     vat_timer_start(&vat->timer, vat->owner->options->timeout_ms);
-    sent = send_delivery(vat);
+    sent = send_vat_delivery(vat);
     vat_report(vat, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_SENT, .at = sent});
     return VAT_EVENT_NONE;
 }
@@ -157,7 +157,7 @@ static enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *inp
 }
 
 /* False if the store has no bundle, or cannot be read, which its next use reports. */
-static bool get_bundle(const struct vat *vat, struct buf *bundle)
+static bool get_vat_bundle(const struct vat *vat, struct buf *bundle)
 {
     struct error error;
     bool found = false;
@@ -171,19 +171,19 @@ static bool get_bundle(const struct vat *vat, struct buf *bundle)
 static long count_lines(const struct vat *vat)
 {
     struct buf bundle = {0};
-    const long lines = get_bundle(vat, &bundle) ? contract_file_lines(&bundle) : 0;
+    const long lines = get_vat_bundle(vat, &bundle) ? contract_file_lines(&bundle) : 0;
 
     buf_free(&bundle);
     return lines;
 }
 
 /* The line of its contract's source that the stack leads to; NULL: to none. */
-static const char *find_source(const struct vat *vat, const char *stack, struct buf *source)
+static const char *find_source_line(const struct vat *vat, const char *stack, struct buf *source)
 {
     const long line = contract_file_place(stack);
     struct buf bundle = {0};
 
-    if (line > 0 && get_bundle(vat, &bundle))
+    if (line > 0 && get_vat_bundle(vat, &bundle))
         contract_file_line(&bundle, line, source);
     buf_free(&bundle);
     return source->length > 0 ? buf_string(source) : NULL;
@@ -245,7 +245,7 @@ static enum vat_event vat_finish(struct vat *vat, const struct vat_input *input)
         answer.problem = place_syntax_error(vat, answer.problem, &placed);
         answer.stack = place_in_stack(answer.problem, answer.stack, &stack);
     }
-    answer.source = find_source(vat, answer.stack, &source);
+    answer.source = find_source_line(vat, answer.stack, &source);
     vat_show_stderr(vat);
     vat->delivery.text = NULL;
     vat_report(vat, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_ANSWERED, .answer = &answer});
@@ -257,7 +257,7 @@ static enum vat_event vat_finish(struct vat *vat, const struct vat_input *input)
 
 /* ---- actions of a worker's life ---- */
 
-static enum vat_event start_worker(struct vat *vat, const struct vat_input *input)
+static enum vat_event start_vat_worker(struct vat *vat, const struct vat_input *input)
 {
     const struct worker_listener listener = {
         .context = vat,
@@ -285,7 +285,7 @@ static enum vat_event kill_worker(struct vat *vat, const struct vat_input *input
 }
 
 /* It may be busy or hang, and would not notice the end of its pipe. */
-static enum vat_event dismiss(struct vat *vat, const struct vat_input *input)
+static enum vat_event kill_unused_worker(struct vat *vat, const struct vat_input *input)
 {
     (void)input;
     vat_timer_stop(&vat->timer);
@@ -293,14 +293,14 @@ static enum vat_event dismiss(struct vat *vat, const struct vat_input *input)
     return VAT_EVENT_NONE;
 }
 
-static enum vat_event hang_up(struct vat *vat, const struct vat_input *input)
+static enum vat_event close_worker_pipe(struct vat *vat, const struct vat_input *input)
 {
     (void)input;
     vat_leave(vat);
     return VAT_EVENT_NONE;
 }
 
-static enum vat_event lose(struct vat *vat, const struct vat_input *input)
+static enum vat_event lose_worker(struct vat *vat, const struct vat_input *input)
 {
     (void)input;
     vat_release(vat);
@@ -308,7 +308,7 @@ static enum vat_event lose(struct vat *vat, const struct vat_input *input)
     return VAT_EVENT_NONE;
 }
 
-static enum vat_event reap(struct vat *vat, const struct vat_input *input)
+static enum vat_event reap_worker(struct vat *vat, const struct vat_input *input)
 {
     char ended[VAT_REASON_SIZE];
     const enum error_kind blame = worker_exit_describe(input->exit_status, input->signal_number,
@@ -322,7 +322,7 @@ static enum vat_event reap(struct vat *vat, const struct vat_input *input)
         vat->reason.cause = VAT_CAUSE_CRASH;
     else if (worker_exit_is_memory(input->exit_status, input->signal_number))
         vat->reason.cause = VAT_CAUSE_MEMORY;
-    return lose(vat, input);
+    return lose_worker(vat, input);
 }
 
 /* The worker has written the snapshot that the next one starts from. */
@@ -339,19 +339,20 @@ static enum vat_event do_nothing(struct vat *vat, const struct vat_input *input)
     return VAT_EVENT_NONE;
 }
 
-static enum vat_event forbidden(struct vat *vat, const struct vat_input *input)
+static enum vat_event abort_on_forbidden(struct vat *vat, const struct vat_input *input)
 {
     log_line("%s: unexpected event %d", vat->log.vat_id, input->event);
     abort();
 }
 
-static enum vat_event act(struct vat *vat, enum vat_action action, const struct vat_input *input)
+static enum vat_event run_action(struct vat *vat, enum vat_action action,
+                                 const struct vat_input *input)
 {
     static enum vat_event (*const actions[VAT_ACTIONS])(struct vat *, const struct vat_input *) = {
-        [VAT_ACT_FORBIDDEN] = forbidden,
+        [VAT_ACT_FORBIDDEN] = abort_on_forbidden,
         [VAT_ACT_NOTHING] = do_nothing,
         [VAT_ACT_PREPARE] = vat_prepare,
-        [VAT_ACT_START] = start_worker,
+        [VAT_ACT_START] = start_vat_worker,
         [VAT_ACT_STARTED] = vat_started,
         [VAT_ACT_LOAD] = vat_load,
         [VAT_ACT_ANSWER_LOADING] = vat_answer_loading,
@@ -368,11 +369,11 @@ static enum vat_event act(struct vat *vat, enum vat_action action, const struct 
         [VAT_ACT_RESTART] = vat_restart,
         [VAT_ACT_AGAIN] = prepare_again,
         [VAT_ACT_KILL] = kill_worker,
-        [VAT_ACT_DISMISS] = dismiss,
-        [VAT_ACT_HANG_UP] = hang_up,
-        [VAT_ACT_REAP] = reap,
-        [VAT_ACT_LOSE] = lose,
-        [VAT_ACT_FORGET] = lose,
+        [VAT_ACT_DISMISS] = kill_unused_worker,
+        [VAT_ACT_HANG_UP] = close_worker_pipe,
+        [VAT_ACT_REAP] = reap_worker,
+        [VAT_ACT_LOSE] = lose_worker,
+        [VAT_ACT_FORGET] = lose_worker,
     };
 
     return actions[action](vat, input);
@@ -393,7 +394,7 @@ static void notify_owner(struct vat *vat, enum vat_state before, enum vat_action
         owner->idle(owner->context, vat);
 }
 
-static void take_event(struct vat *vat, const struct vat_input *input)
+static void take_vat_input(struct vat *vat, const struct vat_input *input)
 {
     struct vat_input next = *input;
 
@@ -405,7 +406,7 @@ static void take_event(struct vat *vat, const struct vat_input *input)
         vat->state = step.next;
         if (step.next != VAT_DELIVERING)
             vat_release_cpu(vat);
-        follows = act(vat, step.action, &next);
+        follows = run_action(vat, step.action, &next);
         if (follows == VAT_EVENT_NONE)
             notify_owner(vat, before, step.action);
         next = (struct vat_input){.event = follows};
@@ -414,7 +415,7 @@ static void take_event(struct vat *vat, const struct vat_input *input)
 
 void vat_handle_event(struct vat *vat, enum vat_event event)
 {
-    take_event(vat, &(struct vat_input){.event = event});
+    take_vat_input(vat, &(struct vat_input){.event = event});
 }
 
 /* ---- what its owner wants ---- */

@@ -23,7 +23,7 @@ static enum vat_event event_of(char command)
 
 /* ---- how a delivery ended ---- */
 
-static int take_value(struct vat_frame *frame, const json_t *value, struct error *error)
+static int take_reply_value(struct vat_frame *frame, const json_t *value, struct error *error)
 {
     if (value == NULL || json_is_null(value))
         return 0;
@@ -45,11 +45,12 @@ static int take_problem(struct vat_frame *frame, const struct vat_reply *reply, 
     return 0;
 }
 
-static int take_reply(struct vat_frame *frame, const struct vat_reply *reply, struct error *error)
+static int take_vat_reply(struct vat_frame *frame, const struct vat_reply *reply,
+                          struct error *error)
 {
     switch (reply->kind) {
     case VAT_REPLY_OK:
-        return take_value(frame, json_array_get(reply->message, 1), error);
+        return take_reply_value(frame, json_array_get(reply->message, 1), error);
     case VAT_REPLY_ERROR:
         return take_problem(frame, reply, error);
     default:
@@ -71,7 +72,7 @@ static int read_ending(struct vat_frame *frame, struct error *error)
     }
     if (vat_reply_parse(&reply, result.iov_base, result.iov_len, error) != 0)
         return -1;
-    taken = take_reply(frame, &reply, error);
+    taken = take_vat_reply(frame, &reply, error);
     vat_reply_free(&reply);
     return taken;
 }

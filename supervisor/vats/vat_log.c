@@ -130,8 +130,8 @@ bool vat_pending_lines_load(struct vat_pending_lines *late, const struct vat_log
 }
 
 /* Fills one gap with the line that write() writes deferred. */
-static int fill(struct vat_pending_line *line, const struct store_snapshot *snapshot, bool loads,
-                struct error *error)
+static int fill_pending_line(struct vat_pending_line *line, const struct store_snapshot *snapshot,
+                             bool loads, struct error *error)
 {
     struct slog_writer *deferred = slog_writer_aside(line->slog);
     struct error ignored;
@@ -159,16 +159,17 @@ int vat_pending_lines_write(struct vat_pending_lines *late, const struct store_s
     late->count--;
     memmove(&late->lines[0], &late->lines[1], (size_t)late->count * sizeof *late->lines);
     if (line.slog != NULL)
-        result = fill(&line, snapshot, false, error);
+        result = fill_pending_line(&line, snapshot, false, error);
     if (result == 0 && line.slog != NULL && line.loaded.mono != 0)
-        result = fill(&line, snapshot, true, error);
+        result = fill_pending_line(&line, snapshot, true, error);
     return result;
 }
 
 /* ---- deliveries that are replayed ---- */
 
-static struct slog_delivery line_of(const struct vat_log *log,
-                                    const struct vat_log_delivery *delivery, const char *dispatch)
+static struct slog_delivery replayed_line_of(const struct vat_log *log,
+                                             const struct vat_log_delivery *delivery,
+                                             const char *dispatch)
 {
     return (struct slog_delivery){
         .replay = true,
@@ -179,7 +180,7 @@ static struct slog_delivery line_of(const struct vat_log *log,
 }
 
 /* The word that an array begins with. */
-static void take_word(struct scan_span array, char word[VAT_ID_SIZE])
+static void take_first_word(struct scan_span array, char word[VAT_ID_SIZE])
 {
     struct scan_cursor cursor;
     struct scan_span first = {0};
@@ -217,8 +218,8 @@ int vat_log_replay_deliver(struct vat_log *log, const struct vat_log_delivery *d
 
     if (slog == NULL)
         return 0;
-    take_word(delivery->vd, dispatch);
-    line = line_of(log, delivery, dispatch);
+    take_first_word(delivery->vd, dispatch);
+    line = replayed_line_of(log, delivery, dispatch);
     slog_line_delivery(slog, "deliver", &line);
     slog_field_raw(slog, "vd", delivery->vd.at, delivery->vd.length);
     return slog_line_end(slog, delivery->sent, error);
@@ -229,12 +230,12 @@ int vat_log_replay_syscall(struct vat_log *log, const struct vat_log_delivery *d
                            const struct stamp stamps[2], struct error *error)
 {
     struct slog_writer *slog = log_writer(log);
-    const struct slog_delivery line = line_of(log, delivery, NULL);
+    const struct slog_delivery line = replayed_line_of(log, delivery, NULL);
     char word[VAT_ID_SIZE];
 
     if (slog == NULL)
         return 0;
-    take_word(texts[0], word);
+    take_first_word(texts[0], word);
     slog_line_syscall(slog, "syscall", &line, syscall_num, word);
     slog_field_raw(slog, "vsc", texts[0].at, texts[0].length);
     if (slog_line_end(slog, stamps[0], error) != 0)
@@ -254,8 +255,8 @@ int vat_log_replay_result(struct vat_log *log, const struct vat_log_delivery *de
 
     if (slog == NULL)
         return 0;
-    take_word(delivery->vd, dispatch);
-    line = line_of(log, delivery, dispatch);
+    take_first_word(delivery->vd, dispatch);
+    line = replayed_line_of(log, delivery, dispatch);
     delivery_result_put(&dr, ending->problem, ending->value, &ending->meter);
     slog_line_delivery(slog, "deliver-result", &line);
     slog_field_raw(slog, "dr", dr.data, dr.length);

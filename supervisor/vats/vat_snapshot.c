@@ -60,7 +60,7 @@ static int put_late(struct vat *vat, int64_t end, int fd, struct error *error)
     return 0;
 }
 
-static int put_in_store(struct vat *vat, int fd, struct error *error)
+static int put_vat_snapshot(struct vat *vat, int fd, struct error *error)
 {
     int64_t first, end;
 
@@ -87,7 +87,7 @@ static int check_written(int fd, struct iovec payload, struct error *error)
     return result;
 }
 
-static enum vat_event keep_file(struct vat *vat, int fd, struct iovec payload)
+static enum vat_event keep_snapshot_file(struct vat *vat, int fd, struct iovec payload)
 {
     struct error error;
 
@@ -95,7 +95,7 @@ static enum vat_event keep_file(struct vat *vat, int fd, struct iovec payload)
         vat_reason_set(&vat->reason, ERROR_SYSTEM, BAD_SNAPSHOT, error.text);
         return VAT_EVENT_BAD;
     }
-    return put_in_store(vat, fd, &error) == 0 ? VAT_EVENT_DONE : vat_fail(vat, &error);
+    return put_vat_snapshot(vat, fd, &error) == 0 ? VAT_EVENT_DONE : vat_fail(vat, &error);
 }
 
 enum vat_event vat_keep_snapshot(struct vat *vat, struct iovec payload)
@@ -110,7 +110,7 @@ enum vat_event vat_keep_snapshot(struct vat *vat, struct iovec payload)
         vat_reason_set(&vat->reason, ERROR_SYSTEM, BAD_SNAPSHOT, error.text);
         return VAT_EVENT_BAD;
     }
-    event = keep_file(vat, fd, payload);
+    event = keep_snapshot_file(vat, fd, payload);
     close(fd);
     return event;
 }

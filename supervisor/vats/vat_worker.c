@@ -71,7 +71,7 @@ struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd,
                           error);
 }
 
-static struct stamp send_parts(struct vat *vat, const struct iovec *parts, int count)
+static struct stamp send_frame_parts(struct vat *vat, const struct iovec *parts, int count)
 {
     struct stamp sent = {0};
     struct error error;
@@ -85,7 +85,7 @@ struct stamp vat_send_frame(struct vat *vat, char command, struct iovec payload)
 {
     const struct iovec parts[] = {{&command, 1}, payload};
 
-    return send_parts(vat, parts, 2);
+    return send_frame_parts(vat, parts, 2);
 }
 
 struct stamp vat_send_delivery(struct vat *vat, struct iovec vd)
@@ -94,7 +94,7 @@ struct stamp vat_send_delivery(struct vat *vat, struct iovec vd)
                 tail[] = {']'};
     const struct iovec parts[] = {{head, sizeof head}, vd, {tail, sizeof tail}};
 
-    return send_parts(vat, parts, 3);
+    return send_frame_parts(vat, parts, 3);
 }
 
 void vat_answer_console(struct vat *vat)
@@ -143,7 +143,7 @@ static void ring_in(struct vat_timer *timer, uint64_t milliseconds);
 
 /* After a pause of the loop (a slow disk, a full pipe) timers run before frames are read. So the
  * first ring only extends the timer by as much as the loop was late. */
-static void timer_rang(uv_timer_t *handle)
+static void on_vat_timer(uv_timer_t *handle)
 {
     struct vat_timer *timer = handle->data;
 
@@ -159,7 +159,7 @@ static void ring_in(struct vat_timer *timer, uint64_t milliseconds)
 {
     timer->due = uv_now(timer->handle.loop) + milliseconds;
     /* Cannot fail: the callback is there. */
-    (void)uv_timer_start(&timer->handle, timer_rang, milliseconds, 0);
+    (void)uv_timer_start(&timer->handle, on_vat_timer, milliseconds, 0);
 }
 
 void vat_timer_init(struct vat_timer *timer, uv_loop_t *loop, void (*rang)(void *context),

@@ -54,7 +54,7 @@ static struct vat *oldest(struct vat *const *vats, size_t count,
 }
 
 /* Counts workers that run, start or end, until they have exited. */
-static bool is_full(struct vat *const *vats, size_t count, uint64_t limit)
+static bool has_all_workers(struct vat *const *vats, size_t count, uint64_t limit)
 {
     uint64_t workers = 0;
 
@@ -84,14 +84,14 @@ static int64_t lacking(struct vat *const *vats, size_t count)
 /* The vat that has waited longest for a worker, if one may be started for it; else NULL. */
 static struct vat *next_to_start(struct vat *const *vats, size_t count, uint64_t limit)
 {
-    return is_full(vats, count, limit) ? NULL : oldest(vats, count, waits_for_worker);
+    return has_all_workers(vats, count, limit) ? NULL : oldest(vats, count, waits_for_worker);
 }
 
 /* The vat whose worker is to be evicted for one that waits: the least recently used idle one. NULL
  * if none has to be, or none can be. */
 static struct vat *next_to_evict(struct vat *const *vats, size_t count, uint64_t limit)
 {
-    if (!is_full(vats, count, limit) || oldest(vats, count, waits_for_worker) == NULL ||
+    if (!has_all_workers(vats, count, limit) || oldest(vats, count, waits_for_worker) == NULL ||
         lacking(vats, count) <= 0)
         return NULL;
     return oldest(vats, count, can_be_spared);
@@ -164,7 +164,7 @@ static void discard_vat(struct warehouse *warehouse, struct vat *vat)
 }
 
 /* Sets saved_at. A snapshot that cannot be read is reported when the vat starts. */
-static void find_snapshot(const struct warehouse *warehouse, struct vat *vat)
+static void set_saved_at(const struct warehouse *warehouse, struct vat *vat)
 {
     struct store_snapshot snapshot;
     struct error ignored;
@@ -193,7 +193,7 @@ static int warehouse_add_vat(struct warehouse *warehouse, const struct warehouse
         discard_vat(warehouse, vat);
         return error_memory(error, "a vat");
     }
-    find_snapshot(warehouse, vat);
+    set_saved_at(warehouse, vat);
     return 0;
 }
 
@@ -432,7 +432,7 @@ static int drop_unproven(struct warehouse *warehouse, struct vat *vat, struct er
     if (store_snapshot_delete(warehouse->options.store, vat->identity.id, vat->identity.incarnation,
                               vat->saved_at, error) != 0)
         return -1;
-    find_snapshot(warehouse, vat);
+    set_saved_at(warehouse, vat);
     return 0;
 }
 

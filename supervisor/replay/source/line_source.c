@@ -51,7 +51,7 @@ static bool slog_event_take_result(struct scan_span dr, struct recorded_result *
 }
 
 /* Lines whose type the slog's model has no use for. */
-static bool take_other(struct scan_span line, struct slog_event *part)
+static bool take_other_record(struct scan_span line, struct slog_event *part)
 {
     struct scan_span type = scan_string(scan_get(line, "type"));
     struct source_event *event = &part->event;
@@ -123,7 +123,8 @@ static bool slog_event_take_part(struct slog_event *event, const struct record *
 }
 
 /* 1, 0 or -1 as slog_event_read(). */
-static int take_record(struct slog_event *event, const struct record *record, struct scan_span line)
+static int take_slog_record(struct slog_event *event, const struct record *record,
+                            struct scan_span line)
 {
     bool right = record->vat_id.at != NULL;
 
@@ -150,7 +151,7 @@ static int take_record(struct slog_event *event, const struct record *record, st
         right = slog_event_take_part(event, record, line) && right;
         break;
     default:
-        if (!take_other(line, event))
+        if (!take_other_record(line, event))
             return 0;
     }
     return right ? 1 : -1;
@@ -173,7 +174,7 @@ static int slog_event_read(struct slog_event *event, struct scan_span line, cons
                   .crank_num = record.crank_num},
     };
     *why = "a line of its type has fields that this one has not, or of another kind";
-    return take_record(event, &record, line);
+    return take_slog_record(event, &record, line);
 }
 
 /* ---- files of lines ---- */
@@ -202,7 +203,7 @@ static int line_source_refuse(const struct line_source *lines, uint64_t line, co
 /* ---- transcripts ---- */
 
 /* The number that begins at `at` and ends at a dot or the end of the name. */
-static bool read_number(const char *at, int64_t *number)
+static bool read_position(const char *at, int64_t *number)
 {
     return scan_decimal((struct scan_span){at, strcspn(at, ".")}, 0, number);
 }
@@ -213,8 +214,8 @@ static bool read_span_name(const char *at, struct scan_span *vat_id, int64_t *fi
     const char *dot = strchr(at, '.'), *last = dot != NULL ? strchr(dot + 1, '.') : NULL;
 
     *vat_id = (struct scan_span){at, dot != NULL ? (size_t)(dot - at) : 0};
-    return last != NULL && vat_id->length > 1 && *at == 'v' && read_number(dot + 1, first) &&
-           read_number(last + 1, end);
+    return last != NULL && vat_id->length > 1 && *at == 'v' && read_position(dot + 1, first) &&
+           read_position(last + 1, end);
 }
 
 /* VATID.sst, and perhaps more: all of the vat. */
@@ -315,7 +316,8 @@ static int open_next(struct line_source *lines, struct error *error)
 }
 
 /* 1 with the next line, of the next file at the end of one; 0 after the last. */
-static int next_line(struct line_source *lines, struct reader_line *line, struct error *error)
+static int next_source_line(struct line_source *lines, struct reader_line *line,
+                            struct error *error)
 {
     int result;
 
@@ -365,7 +367,7 @@ static int next_event(struct line_source *lines, struct error *error)
         return 1;
     }
     while (result == 0) {
-        result = next_line(lines, &line, error);
+        result = next_source_line(lines, &line, error);
         if (result <= 0)
             return result;
         result = line_source_take_line(lines, &line, error);

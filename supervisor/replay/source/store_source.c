@@ -40,8 +40,8 @@ static bool is_vat_id(const char *text, int64_t *vat)
     return text[0] == 'v' && scan_decimal((struct scan_span){text + 1, strlen(text + 1)}, 0, vat);
 }
 
-static int has_name(struct kernel *kernel, int64_t id, const char *name, bool *has,
-                    struct error *error)
+static int is_vat_named(struct kernel *kernel, int64_t id, const char *name, bool *has,
+                        struct error *error)
 {
     struct kernel_vat vat;
     bool lives;
@@ -65,7 +65,7 @@ static int find_named(struct kernel *kernel, const char *name, int64_t *vat, boo
     while (kernel_vat_next(kernel, id, &id, &more, error) == 0) {
         if (!more)
             return 0;
-        if (has_name(kernel, id, name, &has, error) != 0)
+        if (is_vat_named(kernel, id, name, &has, error) != 0)
             return -1;
         if (has && *found)
             return error_set(error, ERROR_INPUT,
@@ -181,7 +181,7 @@ static void put_stored_create(struct store_source *stored, struct source_event *
     stored->stage = stored->from_snapshot ? STAGE_SNAPSHOT : STAGE_DELIVERIES;
 }
 
-static void put_snapshot(struct store_source *stored, struct source_event *event)
+static void put_stored_snapshot(struct store_source *stored, struct source_event *event)
 {
     event->kind = SOURCE_SNAPSHOT_LOADED;
     event->line = (uint64_t)stored->position + 1;
@@ -190,8 +190,8 @@ static void put_snapshot(struct store_source *stored, struct source_event *event
     stored->stage = STAGE_DELIVERIES;
 }
 
-static int put_delivery(struct store_source *stored, struct source_event *event,
-                        struct error *error)
+static int put_stored_delivery(struct store_source *stored, struct source_event *event,
+                               struct error *error)
 {
     const struct kernel_vat *vat = &stored->vat;
     const int64_t position = stored->position++;
@@ -216,8 +216,8 @@ static int store_source_next(struct replay_source *source, struct source_event *
     if (stored->stage == STAGE_CREATE)
         put_stored_create(stored, event);
     else if (stored->stage == STAGE_SNAPSHOT)
-        put_snapshot(stored, event);
-    else if (put_delivery(stored, event, error) != 0)
+        put_stored_snapshot(stored, event);
+    else if (put_stored_delivery(stored, event, error) != 0)
         return -1;
     return 1;
 }
@@ -311,7 +311,8 @@ static int write_line(struct output_file *file, struct buf *line, struct error *
     return output_file_write(file, line, error);
 }
 
-static int write_lines(struct store_source *stored, struct output_file *file, struct error *error)
+static int write_transcript(struct store_source *stored, struct output_file *file,
+                            struct error *error)
 {
     struct source_event event;
     struct buf line = {0};
@@ -353,12 +354,12 @@ static int write_file(struct store_source *stored, const char *directory, const 
     if (strcmp(path, "-") == 0) {
         file = (struct output_file){
             .fd = STDOUT_FILENO, .path = stdout_name, .what = "the transcript"};
-        return write_lines(stored, &file, error);
+        return write_transcript(stored, &file, error);
     }
     if (check_apart(directory, path, error) != 0 ||
         output_file_open(&file, path, "the transcript", error) != 0)
         return -1;
-    result = write_lines(stored, &file, error);
+    result = write_transcript(stored, &file, error);
     if (result == 0)
         result = output_file_finish(&file, error);
     output_file_discard(&file);

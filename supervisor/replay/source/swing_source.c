@@ -35,8 +35,8 @@ static int swing_source_fail(const struct swing_source *swing, struct error *err
 }
 
 /* A statement with one text bound, or none where it is NULL. NULL with ERROR_INPUT. */
-static sqlite3_stmt *prepare(struct swing_source *swing, const char *sql, const char *text,
-                             size_t length, struct error *error)
+static sqlite3_stmt *prepare_swing_query(struct swing_source *swing, const char *sql,
+                                         const char *text, size_t length, struct error *error)
 {
     sqlite3_stmt *statement = NULL;
 
@@ -53,7 +53,7 @@ static sqlite3_stmt *prepare(struct swing_source *swing, const char *sql, const 
 static int read_value(struct swing_source *swing, const char *sql, const char *key, size_t length,
                       struct buf *value, bool *found, struct error *error)
 {
-    sqlite3_stmt *statement = prepare(swing, sql, key, length, error);
+    sqlite3_stmt *statement = prepare_swing_query(swing, sql, key, length, error);
     int step, result = 0;
 
     if (statement == NULL)
@@ -79,7 +79,7 @@ static void free_span(struct swing_span *span)
 }
 
 /* A column's text, to be freed; NULL: it is null. */
-static int copy_text(sqlite3_stmt *row, int column, char **copy)
+static int copy_column_text(sqlite3_stmt *row, int column, char **copy)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
 
@@ -87,7 +87,7 @@ static int copy_text(sqlite3_stmt *row, int column, char **copy)
     return text != NULL && *copy == NULL ? -1 : 0;
 }
 
-static bool is_wanted(const struct source_selection *selection, const struct swing_span *span)
+static bool is_span_wanted(const struct source_selection *selection, const struct swing_span *span)
 {
     bool wanted = selection->vat_count == 0;
 
@@ -99,7 +99,7 @@ static bool is_wanted(const struct source_selection *selection, const struct swi
 }
 
 /* -1 if a text could not be copied: the row is damaged, or out of memory. */
-static int take_row(struct swing_source *swing, sqlite3_stmt *row)
+static int take_span_row(struct swing_source *swing, sqlite3_stmt *row)
 {
     struct swing_spans *spans = &swing->spans;
     struct swing_span *all =
@@ -117,12 +117,13 @@ static int take_row(struct swing_source *swing, sqlite3_stmt *row)
         return -1;
     spans->spans = all;
     span.items = sqlite3_column_int(row, 5) != 0 ? span.end - span.start : 0;
-    if (copy_text(row, 0, &span.vat_id) != 0 || copy_text(row, 6, &span.snapshot) != 0 ||
-        copy_text(row, 8, &span.name) != 0 || span.vat_id == NULL) {
+    if (copy_column_text(row, 0, &span.vat_id) != 0 ||
+        copy_column_text(row, 6, &span.snapshot) != 0 ||
+        copy_column_text(row, 8, &span.name) != 0 || span.vat_id == NULL) {
         free_span(&span);
         return -1;
     }
-    if (is_wanted(swing->selection, &span))
+    if (is_span_wanted(swing->selection, &span))
         all[spans->count++] = span;
     else
         free_span(&span);
@@ -144,13 +145,13 @@ static int read_spans(struct swing_source *swing, struct error *error)
         " LEFT JOIN snapshots n ON n.vatID = s.vatID AND n.snapPos = s.startPos - 1"
         " LEFT JOIN kvStore k ON k.key = s.vatID || '.options'"
         " ORDER BY CAST(substr(s.vatID, 2) AS INTEGER), s.vatID, s.startPos";
-    sqlite3_stmt *rows = prepare(swing, sql, NULL, 0, error);
+    sqlite3_stmt *rows = prepare_swing_query(swing, sql, NULL, 0, error);
     int step = SQLITE_DONE, result = 0;
 
     if (rows == NULL)
         return -1;
     while (result == 0 && (step = sqlite3_step(rows)) == SQLITE_ROW)
-        result = take_row(swing, rows);
+        result = take_span_row(swing, rows);
     if (result != 0)
         error_memory(error, "the spans of a swing-store");
     else if (step != SQLITE_DONE)
@@ -161,7 +162,7 @@ static int read_spans(struct swing_source *swing, struct error *error)
 
 /* ---- events ---- */
 
-static struct scan_span span_of(const char *text)
+static struct scan_span swing_text_span(const char *text)
 {
     return text != NULL ? (struct scan_span){text, strlen(text)} : (struct scan_span){0};
 }
@@ -170,8 +171,8 @@ static void put_swing_create(struct swing_source *swing, const struct swing_span
                              struct source_event *event)
 {
     event->kind = SOURCE_CREATE;
-    event->name = span_of(span->name);
-    event->manager_type = span_of(span->is_local ? "local" : NULL);
+    event->name = swing_text_span(span->name);
+    event->manager_type = swing_text_span(span->is_local ? "local" : NULL);
     swing->created = span->vat_id;
 }
 
@@ -244,8 +245,9 @@ static int swing_source_next(struct replay_source *source, struct source_event *
 
     if (span == NULL)
         return 0;
-    *event = (struct source_event){
-        .vat_id = span_of(span->vat_id), .delivery_num = RECORDED_NONE, .crank_num = RECORDED_NONE};
+    *event = (struct source_event){.vat_id = swing_text_span(span->vat_id),
+                                   .delivery_num = RECORDED_NONE,
+                                   .crank_num = RECORDED_NONE};
     if (swing->created == NULL || strcmp(swing->created, span->vat_id) != 0)
         put_swing_create(swing, span, event);
     else if (put_item(swing, span, event, error) != 0)
@@ -320,7 +322,7 @@ static int open_database(struct swing_source *swing, struct error *error)
         return swing_source_fail(swing, error);
     if (read_spans(swing, error) != 0)
         return -1;
-    swing->item = prepare(
+    swing->item = prepare_swing_query(
         swing, "SELECT item FROM transcriptItems WHERE vatID = ? AND position = ?", NULL, 0, error);
     return swing->item != NULL ? 0 : -1;
 }
@@ -384,7 +386,7 @@ int swing_source_bundles(struct replay_source *source,
                          struct error *error)
 {
     struct swing_source *swing = (struct swing_source *)source;
-    sqlite3_stmt *rows = prepare(
+    sqlite3_stmt *rows = prepare_swing_query(
         swing, "SELECT bundleID, length(bundle) FROM bundles ORDER BY bundleID", NULL, 0, error);
     int step;
 

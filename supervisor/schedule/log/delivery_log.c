@@ -25,7 +25,7 @@ enum { VAT_ID_SIZE = 24 };
 enum { CLOCK_STEP = 10 * 1000 * 1000 };
 
 /* Nanoseconds on the clock that the delivery is split by. */
-static int64_t moment_of(struct stamp stamp, bool precise)
+static int64_t moment_by_clock(struct stamp stamp, bool precise)
 {
     return precise ? stamp.mono : stamp.real * 1000;
 }
@@ -70,8 +70,8 @@ static int split_delivery(struct delivery_times *times, const struct delivery_en
                           bool precise, struct model_delivery *delivery, struct error *error)
 {
     size_t stamp_count = end->meter != NULL ? end->meter->stamp_count : 0;
-    struct moments moments = {.sent = moment_of(times->sent, precise),
-                              .returned = moment_of(end->returned, precise),
+    struct moments moments = {.sent = moment_by_clock(times->sent, precise),
+                              .returned = moment_by_clock(end->returned, precise),
                               .stamp_count = stamp_count,
                               .event_count = times->request_count,
                               .steady = true};
@@ -79,11 +79,11 @@ static int split_delivery(struct delivery_times *times, const struct delivery_en
     if (reserve_scratch(times, times->request_count, stamp_count, error) != 0)
         return -1;
     for (size_t i = 0; i < stamp_count; i++)
-        times->stamps[i] = moment_of(end->meter->stamps[i], precise);
+        times->stamps[i] = moment_by_clock(end->meter->stamps[i], precise);
     for (size_t i = 0; i < times->request_count; i++)
         times->events[i] =
-            (struct model_event){.arrived = moment_of(times->requests[i].come, precise),
-                                 .answered = moment_of(times->requests[i].answered, precise)};
+            (struct model_event){.arrived = moment_by_clock(times->requests[i].come, precise),
+                                 .answered = moment_by_clock(times->requests[i].answered, precise)};
     moments.frame_sent = moments.sent;
     moments.frame_returned = moments.returned;
     moments.stamps = times->stamps;
@@ -418,14 +418,14 @@ void delivery_log_fail(struct delivery_log *log, const struct error *error)
         log->error = *error;
 }
 
-static bool has_failed(const struct delivery_log *log)
+static bool log_has_failed(const struct delivery_log *log)
 {
     return log->error.kind != ERROR_NONE;
 }
 
 static bool writes_slog(const struct delivery_log *log)
 {
-    return log->slog != NULL && !has_failed(log);
+    return log->slog != NULL && !log_has_failed(log);
 }
 
 /* ---- lines and fields ---- */
@@ -530,7 +530,7 @@ void delivery_log_vat_terminated(struct delivery_log *log,
 void delivery_log_begin(struct delivery_log *log, const struct kernel_delivery *delivery,
                         const char *vat_name)
 {
-    if (has_failed(log) || begin_report(&log->report, delivery, vat_name, &log->error) != 0)
+    if (log_has_failed(log) || begin_report(&log->report, delivery, vat_name, &log->error) != 0)
         return;
     log->syscall_num = 0;
     log->console = (struct console_bound){0};
@@ -575,7 +575,8 @@ void delivery_log_answered(struct delivery_log *log, const struct vat_syscall *s
 {
     struct slog_writer *slog = log->slog;
 
-    if (has_failed(log) || delivery_times_add(&log->report.times, come, answered, &log->error) != 0)
+    if (log_has_failed(log) ||
+        delivery_times_add(&log->report.times, come, answered, &log->error) != 0)
         return;
     note_resolution(&log->report, syscall);
     if (slog != NULL) {
@@ -590,7 +591,7 @@ void delivery_log_answered(struct delivery_log *log, const struct vat_syscall *s
 void delivery_log_refused(struct delivery_log *log, const char *vsc)
 {
     buf_clear(&log->refused);
-    if (!has_failed(log) && buf_append_string(&log->refused, vsc) != 0)
+    if (!log_has_failed(log) && buf_append_string(&log->refused, vsc) != 0)
         error_memory(&log->error, "a line of the slog");
 }
 
@@ -633,7 +634,7 @@ bool delivery_log_console(struct delivery_log *log, const struct vat_console *co
     const char *text;
     bool fits = false;
 
-    if (has_failed(log) || delivery_times_add(&log->report.times, come, come, &log->error) != 0)
+    if (log_has_failed(log) || delivery_times_add(&log->report.times, come, come, &log->error) != 0)
         return false;
     (void)json_value_write(&arguments, console->arguments);
     text = buf_string(&arguments);
@@ -724,7 +725,7 @@ static void write_result(struct delivery_log *log, const struct delivery_end *en
 int delivery_log_end(struct delivery_log *log, const struct delivery_end *end,
                      struct delivery_report *report, struct error *error)
 {
-    if (!has_failed(log) && finish_report(&log->report, end, report, &log->error) == 0) {
+    if (!log_has_failed(log) && finish_report(&log->report, end, report, &log->error) == 0) {
         report_console_cut(log);
         write_result(log, end, report);
     }

@@ -16,7 +16,7 @@ struct change {
     struct error *error;
 };
 
-static bool is_special(const char *text, size_t length)
+static bool has_special_prefix(const char *text, size_t length)
 {
     return length > 0 && text[0] >= '!' && text[0] <= '-';
 }
@@ -26,7 +26,7 @@ static json_t *escape_text(const char *text, size_t length)
     struct buf escaped = {0};
     json_t *string = NULL;
 
-    if (!is_special(text, length))
+    if (!has_special_prefix(text, length))
         return json_stringn(text, length);
     buf_append_byte(&escaped, '!');
     if (buf_append(&escaped, text, length) == 0)
@@ -120,9 +120,9 @@ static json_t *make_reference(const struct change *change, const char *kind, con
 
 /* ---- all of a value ---- */
 
-static json_t *change_value(const struct change *change, const json_t *value);
+static json_t *change_smallcaps_value(const struct change *change, const json_t *value);
 
-static json_t *change_array(const struct change *change, const json_t *array)
+static json_t *change_smallcaps_array(const struct change *change, const json_t *array)
 {
     json_t *changed = json_array();
     const json_t *element;
@@ -130,7 +130,7 @@ static json_t *change_array(const struct change *change, const json_t *array)
 
     json_array_foreach(array, i, element)
     {
-        if (json_array_append_new(changed, change_value(change, element)) != 0) {
+        if (json_array_append_new(changed, change_smallcaps_value(change, element)) != 0) {
             json_decref(changed);
             return NULL;
         }
@@ -147,7 +147,7 @@ static int change_member(const struct change *change, json_t *changed, const cha
     /* A property may be called "#undefined": its name is not a value, and stays. */
     if (name != NULL)
         result = json_object_set_new(changed, json_is_string(name) ? json_string_value(name) : key,
-                                     change_value(change, value));
+                                     change_smallcaps_value(change, value));
     json_decref(name);
     return result;
 }
@@ -171,12 +171,12 @@ static json_t *change_members(const struct change *change, const json_t *object)
     return changed;
 }
 
-static json_t *change_value(const struct change *change, const json_t *value)
+static json_t *change_smallcaps_value(const struct change *change, const json_t *value)
 {
     if (json_is_string(value))
         return change->text(json_string_value(value), json_string_length(value));
     if (json_is_array(value))
-        return change_array(change, value);
+        return change_smallcaps_array(change, value);
     if (json_is_object(value))
         return change_members(change, value);
     return json_incref((json_t *)value);
@@ -190,7 +190,7 @@ json_t *smallcaps_encode(const json_t *value, const struct smallcaps_names *name
     json_t *encoded;
 
     error->kind = ERROR_NONE;
-    encoded = change_value(&change, value);
+    encoded = change_smallcaps_value(&change, value);
     if (encoded == NULL && error->kind == ERROR_NONE)
         error_memory(error, "a delivery");
     return encoded;
@@ -200,7 +200,7 @@ json_t *smallcaps_decode(const json_t *value)
 {
     const struct change change = {.text = unescape_text};
 
-    return change_value(&change, value);
+    return change_smallcaps_value(&change, value);
 }
 
 /* Returns a new reference; NULL if it is not smallcaps, or takes too much memory. */
