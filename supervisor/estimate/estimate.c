@@ -22,8 +22,8 @@
 #include "supervisor/estimate/plan.h"
 #include "supervisor/estimate/suite.h"
 #include "supervisor/process/child_process.h"
-#include "supervisor/process/command_line.h"
 #include "supervisor/process/fingerprint.h"
+#include "supervisor/process/guest.h"
 #include "supervisor/process/launcher.h"
 
 /* ---- measuring ---- */

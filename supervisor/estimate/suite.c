@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "base/json/json_value.h"
 #include "gas/gas_model_json.h"
-#include "supervisor/process/locate.h"
+#include "supervisor/process/guest.h"
 
 enum { SUITE_FILE_MAX = 1 << 20, SUITE_CONTRACT_MAX = 64 << 20, SUITE_CALLS = 2 };
 

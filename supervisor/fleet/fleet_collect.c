@@ -22,8 +22,7 @@
 #include "supervisor/fleet/fleet_run.h"
 #include "supervisor/fleet/scratch_folder.h"
 #include "supervisor/process/child_process.h"
-#include "supervisor/process/command_line.h"
-#include "supervisor/process/locate.h"
+#include "supervisor/process/guest.h"
 #include "supervisor/replay/replay_result.h"
 
 /* ---- results, in the order of the run ---- */

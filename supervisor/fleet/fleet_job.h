@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "gas/gas_model.h"
 #include "supervisor/fleet/transport.h"
-#include "supervisor/process/command_line.h"
 #include "supervisor/process/confinement.h"
+#include "supervisor/process/guest.h"
 #include "supervisor/process/launcher.h"
 
 /*

@@ -26,7 +26,7 @@
 #include "supervisor/fleet/job_beat.h"
 #include "supervisor/fleet/scratch_folder.h"
 #include "supervisor/process/child_process.h"
-#include "supervisor/process/command_line.h"
+#include "supervisor/process/guest.h"
 
 /* What its members have to be depends on its kind. */
 static bool is_job(const json_t *json, const struct job_kind **kind)

@@ -15,8 +15,8 @@
 #include "supervisor/fleet/shared_span.h"
 #include "supervisor/fleet/transport.h"
 #include "supervisor/process/fingerprint.h"
+#include "supervisor/process/guest.h"
 #include "supervisor/process/launcher.h"
-#include "supervisor/process/locate.h"
 #include "supervisor/replay/replay_result.h"
 #include "supervisor/runtime/vat_runtime.h"
 

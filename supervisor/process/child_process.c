@@ -3,18 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervisor/process/child/group_spawn.h"
-
-/* Where SIGCHLD was ignored when we were started, Linux would reap children by itself, and
- * how they ended would be lost. */
+/* If gaspipe was started with SIGCHLD ignored, Linux would reap children by itself, and their exit
+ * statuses would be lost. */
 static void stop_ignoring_sigchld(void)
 {
     struct sigaction action;
@@ -27,7 +29,142 @@ static void stop_ignoring_sigchld(void)
     (void)sigaction(SIGCHLD, &action, NULL);
 }
 
-/* ---- the start; a function that can fail returns 0 or an errno, as posix_spawn() does ---- */
+/* ---- starting within a control group ---- */
+
+/*
+ * Linux moves a process into a control group only after every CPU has passed a quiet moment, some
+ * ten milliseconds (the write lock of threadgroups, cgroup-v2.rst: favordynmods). clone3(2) starts
+ * it within the group at once, but glibc passes CLONE_INTO_CGROUP on nowhere, so this is a vfork(2)
+ * made by hand. Hazards, and what is done about each:
+ *
+ * - The child shares the caller's memory until execve(2): it runs on a stack of its own, in the
+ *   caller's frame, which CLONE_VFORK keeps alive; and it calls only what is safe there.
+ * - A signal handler would run in the shared memory: all signals are blocked before the start, and
+ *   the child resets every handler before it unblocks them.
+ * - The child's errors would be lost: it leaves an errno in the shared memory.
+ */
+enum { CHILD_STACK_SIZE = 16 << 10 };
+
+struct group_start {
+    const struct child_launch *launch;
+    const int *copies; /* as in spawn_with_copies() */
+    int problem;       /* an errno; 0: none */
+};
+
+static void reset_signals(void)
+{
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+
+    for (int number = 1; number < NSIG; number++)
+        (void)sigaction(number, &usual, NULL); /* some cannot be changed */
+}
+
+static bool take_fd(int copy, int fd)
+{
+    int file;
+
+    if (copy >= 0)
+        return dup2(copy, fd) == fd;
+    if (fd > STDERR_FILENO) {
+        (void)close(fd); /* it may be closed already */
+        return true;
+    }
+    file = open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_RDWR);
+    if (file < 0 || file == fd)
+        return file == fd;
+    return dup2(file, fd) == fd && close(file) == 0;
+}
+
+static bool take_child_fds(const struct group_start *start)
+{
+    for (int fd = 0; fd < start->launch->fd_count; fd++)
+        if (!take_fd(start->copies[fd], fd))
+            return false;
+    return close_range((unsigned)start->launch->fd_count, ~0U, 0) == 0;
+}
+
+/* Sanitizers do not know that this runs on a stack of its own, in a process of its own. */
+__attribute__((noreturn, no_sanitize("address", "undefined", "thread"))) static void
+become_program(struct group_start *start)
+{
+    const struct child_launch *launch = start->launch;
+    sigset_t none;
+
+    reset_signals();
+    if ((launch->in_our_group || setpgid(0, 0) == 0) &&
+        (launch->folder == NULL || chdir(launch->folder) == 0) && take_child_fds(start)) {
+        (void)sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL); /* neither can fail with these arguments */
+        (void)execve(launch->path, launch->arguments, launch->environment);
+    }
+    start->problem = errno;
+    _exit(127);
+}
+
+/* Returns when the process has become the program or ended. Its ID, or -errno. */
+static long clone_into(const struct clone_args *arguments, struct group_start *start)
+{
+#ifdef __x86_64__
+    long result = SYS_clone3;
+
+    __asm__ volatile("syscall\n\t"
+                     "test %%rax, %%rax\n\t"
+                     "jnz 1f\n\t"
+                     "mov %[start], %%rdi\n\t"
+                     "xor %%ebp, %%ebp\n\t" /* no frame is above this one */
+                     "call *%[become]\n"
+                     "1:"
+                     : "+a"(result)
+                     : "D"(arguments),
+                       "S"(sizeof *arguments), [become] "b"(become_program), [start] "r"(start)
+                     : "rcx", "r11", "cc", "memory");
+    return result;
+#else
+    (void)arguments;
+    (void)start;
+    return -ENOSYS;
+#endif
+}
+
+/*
+ * False: nothing was started, because Linux cannot do it, or not into that group. Else *problem is
+ * 0, or the errno with which the process could not become the program; then it is already reaped.
+ */
+static bool spawn_in_group(pid_t *pid, const struct child_launch *launch, const int *copies,
+                           int *problem)
+{
+    const int directory = open(launch->control_group, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _Alignas(16) char stack[CHILD_STACK_SIZE];
+    const struct clone_args arguments = {
+        .flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP,
+        .exit_signal = SIGCHLD,
+        .stack = (uintptr_t)stack,
+        .stack_size = sizeof stack,
+        .cgroup = (unsigned)directory,
+    };
+    struct group_start start = {.launch = launch, .copies = copies};
+    sigset_t all, before;
+    long result;
+
+    if (directory < 0)
+        return false;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail with these arguments */
+    result = clone_into(&arguments, &start);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(directory);
+    if (result < 0)
+        return false;
+    *pid = (pid_t)result;
+    *problem = start.problem;
+    if (*problem != 0)
+        (void)waitpid(*pid, NULL, 0); /* its end is not what went wrong */
+    return true;
+}
+
+/* ---- starting ---- */
+
+/* A function that can fail returns 0 or an errno, as posix_spawn() does. */
 
 static int set_attributes(posix_spawnattr_t *attributes, bool in_our_group)
 {
@@ -63,7 +200,7 @@ static int set_actions(posix_spawn_file_actions_t *actions, const struct child_l
         else /* no error where it is closed already (glibc) */
             result = posix_spawn_file_actions_addclose(actions, fd);
     }
-    /* Whoever started us may have left others open. */
+    /* The program that started gaspipe may have left others open. */
     return result != 0 ? result
                        : posix_spawn_file_actions_addclosefrom_np(actions, launch->fd_count);
 }
@@ -91,21 +228,12 @@ static int spawn_in_our_group(pid_t *pid, const struct child_launch *launch, con
     return result;
 }
 
-static int spawn(pid_t *pid, const struct child_launch *launch, const int *copies)
+static int spawn_from_copies(pid_t *pid, const struct child_launch *launch, const int *copies)
 {
-    const struct group_spawn grouped = {
-        .path = launch->path,
-        .arguments = launch->arguments,
-        .environment = launch->environment,
-        .fds = copies,
-        .fd_count = launch->fd_count,
-        .folder = launch->folder,
-        .in_our_group = launch->in_our_group,
-    };
     const char *group = launch->control_group;
     int problem = 0;
 
-    if (group != NULL && group[0] != '\0' && group_spawn(&grouped, group, pid, &problem))
+    if (group != NULL && group[0] != '\0' && spawn_in_group(pid, launch, copies, &problem))
         return problem;
     return spawn_in_our_group(pid, launch, copies);
 }
@@ -123,7 +251,7 @@ static int spawn_with_copies(pid_t *pid, const struct child_launch *launch)
             result = errno;
     }
     if (result == 0)
-        result = spawn(pid, launch, copies);
+        result = spawn_from_copies(pid, launch, copies);
     for (int i = 0; i < launch->fd_count; i++)
         if (copies[i] >= 0)
             close(copies[i]);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sandbox/contract_filter.h"
-#include "supervisor/process/locate.h"
+#include "supervisor/process/guest.h"
 #include "supervisor/process/worker_process.h"
 
 int confinement_open(struct confinement *confinement, enum confinement_level level,

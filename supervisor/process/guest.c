@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "counter/program_file.h"
-#include "supervisor/process/locate.h"
 
 #define STRING_OF(x)        STRING_OF_TOKENS(x)
 #define STRING_OF_TOKENS(x) #x
@@ -254,4 +255,107 @@ int guest_open_program(const char *path, struct error *error)
     if (errnum == 0 || errnum == ENOEXEC)
         return error_set(error, ERROR_INPUT, "%s is not an x86-64 ELF program", path);
     return error_set(error, ERROR_INPUT, "cannot execute %s: %s", path, strerror(errnum));
+}
+
+static int locate_in(const char *installed, const char *name, char path[PATH_MAX],
+                     struct error *error)
+{
+    const char *const places[] = {"", installed};
+    char folder[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+
+    if (length < 0)
+        return error_system(error, errno, "cannot read /proc/self/exe");
+    folder[length] = '\0';
+    *strrchr(folder, '/') = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        int written = snprintf(path, PATH_MAX, "%s/%s%s", folder, places[i], name);
+
+        if (written < PATH_MAX && access(path, R_OK) == 0)
+            return 0;
+    }
+    return error_set(error, ERROR_SYSTEM, "%s is neither in %s nor in %s/%.*s", name, folder,
+                     folder, (int)strlen(installed) - 1, installed);
+}
+
+int locate(const char *name, char path[PATH_MAX], struct error *error)
+{
+    return locate_in("../lib/gaspipe/", name, path, error);
+}
+
+int locate_data(const char *name, char path[PATH_MAX], struct error *error)
+{
+    return locate_in("../share/gaspipe/", name, path, error);
+}
+
+void command_line_add(struct command_line *line, const char *format, ...)
+{
+    char **words =
+        array_reserve(line->words, &line->capacity, line->count + 2, sizeof *line->words);
+    va_list args;
+
+    if (words == NULL) {
+        line->failed = true;
+        return;
+    }
+    line->words = words;
+    words[line->count] = NULL;
+    va_start(args, format);
+    if (vasprintf(&words[line->count], format, args) < 0) {
+        line->failed = true;
+        words[line->count] = NULL;
+    } else {
+        words[++line->count] = NULL;
+    }
+    va_end(args);
+}
+
+int command_line_check(const struct command_line *line, struct error *error)
+{
+    return line->failed ? error_memory(error, "a command line") : 0;
+}
+
+void command_line_free(struct command_line *line)
+{
+    for (size_t i = 0; i < line->count; i++)
+        free(line->words[i]);
+    free(line->words);
+    *line = (struct command_line){0};
+}
+
+static const char preload_name[] = "LD_PRELOAD=";
+
+static bool is_ours(const char *variable)
+{
+    return strncmp(variable, preload_name, strlen(preload_name)) == 0 ||
+           strncmp(variable, "GASPIPE_TRACE=", strlen("GASPIPE_TRACE=")) == 0;
+}
+
+char **agent_environment(const char *agent, int fd, char *const *environment)
+{
+    enum { OWN = 3, NUMBER = 32 };
+    const char *before = "";
+    size_t count = 0, filled = 0, length;
+    char **all, *text;
+
+    for (; environment[count] != NULL; count++)
+        if (strncmp(environment[count], preload_name, strlen(preload_name)) == 0)
+            before = environment[count] + strlen(preload_name);
+    length = strlen(preload_name) + (agent != NULL ? strlen(agent) : 0) + 1 + strlen(before) + 1;
+    all = malloc((count + OWN) * sizeof *all + NUMBER + length);
+    if (all == NULL)
+        return NULL;
+    text = (char *)(all + count + OWN);
+    all[filled++] = text;
+    snprintf(text, NUMBER, "GASPIPE_TRACE=%d", fd);
+    text += NUMBER;
+    if (agent != NULL) {
+        all[filled++] = text;
+        snprintf(text, length, "%s%s%s%s", preload_name, agent, *before != '\0' ? ":" : "", before);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!is_ours(environment[i]))
+            all[filled++] = environment[i];
+    all[filled] = NULL;
+    return all;
 }

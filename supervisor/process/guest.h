@@ -82,4 +82,35 @@ int guest_find_program(const char *name, char path[PATH_MAX], struct error *erro
  */
 int guest_open_program(const char *path, struct error *error);
 
+/*
+ * Finds a file that was built or installed with the running program: beside it,
+ * or in ../lib/gaspipe from there. 0, or -1 with ERROR_SYSTEM.
+ */
+int locate(const char *name, char path[PATH_MAX], struct error *error);
+
+/* The same of data: beside the program, or in ../share/gaspipe. */
+int locate_data(const char *name, char path[PATH_MAX], struct error *error);
+
+/* The arguments of a process that is to be started, word by word. All zeros is the beginning. */
+struct command_line {
+    char **words; /* owned, and so is each; ends with NULL once there is one */
+    size_t count, capacity;
+    bool failed; /* memory ran out while a word was added */
+};
+
+void command_line_add(struct command_line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Once all are there: -1 with ERROR_SYSTEM if memory ran out. */
+int command_line_check(const struct command_line *line, struct error *error);
+
+void command_line_free(struct command_line *line);
+
+/*
+ * The environment of a process that is to be traced: the agent is preloaded, before what is
+ * preloaded already, and finds this descriptor. Without `agent` (NULL) somebody else preloads it.
+ * A list of strings that ends with NULL, in one piece of memory to be freed; NULL without memory.
+ */
+char **agent_environment(const char *agent, int fd, char *const *environment);
+
 #endif

@@ -12,8 +12,7 @@
 
 #include "base/log.h"
 #include "proto/netstring.h"
-#include "supervisor/process/agent_environment.h"
-#include "supervisor/process/locate.h"
+#include "supervisor/process/guest.h"
 
 /*
  * xsnap-worker ends a contract's recursion by what is left of its stack. What it does must not

@@ -30,6 +30,17 @@ struct worker_process;
  * of one that is profiled writes. */
 #define WORKER_TRACE_FD 8
 
+/*
+ * What a worker prints, as lines. It does no I/O: it is fed bytes. A worker that floods is
+ * read on, so that it does not block, but its lines are dropped: beyond a rate until it has
+ * slowed down, beyond a total for good. A line tells how much was dropped.
+ */
+enum {
+    WORKER_STDERR_LINE = 1024,     /* bytes; a longer line is told in pieces */
+    WORKER_STDERR_RATE = 64 << 10, /* bytes a second, and as many at once */
+    WORKER_STDERR_TOTAL = 1 << 20, /* bytes told in a worker's life */
+};
+
 /* How to start it. Everything is borrowed for the call. */
 struct worker_launch {
     const char *path;
@@ -54,8 +65,8 @@ struct worker_listener {
     void (*frame)(void *context, struct iovec frame, struct stamp come);
     /* What came is no frame; nothing more is read. */
     void (*bad_frame)(void *context, const struct error *error);
-    /* A line, or the piece of a long one, from its stdout or stderr; see worker_stderr.h for
-     * what is left out. */
+    /* A line, or the piece of a long one, from its stdout or stderr; WORKER_STDERR_RATE
+     * says what is left out. */
     void (*stderr_line)(void *context, const char *line);
     /*
      * The process is reaped and its pipes are read to the end: the last call.

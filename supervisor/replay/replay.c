@@ -23,7 +23,7 @@
 #include "base/json/json_value.h"
 #include "base/log.h"
 #include "supervisor/process/child_process.h"
-#include "supervisor/process/command_line.h"
+#include "supervisor/process/guest.h"
 #include "supervisor/replay/replay_options.h"
 #include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/replay_run.h"

@@ -15,7 +15,7 @@
 #include "proto/command.h"
 #include "proto/meter.h"
 #include "proto/vat_message.h"
-#include "supervisor/process/locate.h"
+#include "supervisor/process/guest.h"
 #include "supervisor/process/worker_exit.h"
 #include "supervisor/runtime/heap_file.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "supervisor/process/locate.h"
+#include "supervisor/process/guest.h"
 
 __asm__(".pushsection .rodata\n"
         "plain_runtime_begin:\n"

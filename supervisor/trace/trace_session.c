@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/stamp.h"
-#include "supervisor/process/locate.h"
+#include "supervisor/process/guest.h"
 #include "trace/read/trace_budget.h"
 #include "trace/ring/trace_ring.h"
 

@@ -16,9 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "supervisor/process/agent_environment.h"
 #include "supervisor/process/child_process.h"
-#include "supervisor/process/locate.h"
+#include "supervisor/process/guest.h"
 #include "supervisor/trace/trace_threads.h"
 
 enum { RING_FD = 3 };

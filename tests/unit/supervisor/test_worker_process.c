@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "proto/netstring.h"
-#include "supervisor/process/pipe/worker_stderr.h"
 #include "supervisor/process/worker_process.h"
 
 /* What a process told, counted. */

@@ -1,21 +1,127 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/process/pipe/worker_frames.h"
+#include "supervisor/process/worker_frames.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
-
-#include "supervisor/process/pipe/direct_read.h"
 
 enum {
     PIPE_SIZE = 64 * 1024,     /* as pipe(2) makes them */
     LARGE_PIPE_SIZE = 1 << 20, /* the most that anybody may have (pipe(7), pipe-max-size) */
     WRITE_PATIENCE_MS = 10,
 };
+
+/* ---- reading directly ---- */
+
+/*
+ * Waits in read(2) itself while the loop has one thing to wait for: asking epoll_wait(2) first
+ * makes a short exchange a tenth longer. Two hazards follow. The loop's other events would wait, so
+ * a timer's signal (SIGRTMIN, to this thread) ends the read every 10 ms; while no direct reads are
+ * made, the timer stands still. And the signal may come after the last check but before read(2) is
+ * entered, which it then would not end. So the handler does not rely on EINTR: it makes the
+ * descriptor non-blocking, and the read after it returns EAGAIN at once. The reader makes it
+ * blocking again. One thread of a process may do this.
+ */
+enum { TICK_NANOSECONDS = 10000000 };
+
+/* A signal's handler can be given nothing, so all of it is static. */
+static timer_t tick_timer;
+static enum { UNTRIED, READY, UNAVAILABLE } timer_state;
+static volatile sig_atomic_t timer_runs; /* the timer */
+static volatile sig_atomic_t tick_used;  /* since the last tick */
+static volatile sig_atomic_t ticked;     /* since direct_read_begin() */
+static volatile sig_atomic_t direct_fd = -1;
+
+static void set_timer(long nanoseconds)
+{
+    const struct itimerspec period = {
+        .it_interval.tv_nsec = nanoseconds,
+        .it_value.tv_nsec = nanoseconds,
+    };
+
+    /* Cannot fail: the timer is there and the time is one. */
+    (void)timer_settime(tick_timer, 0, &period, NULL);
+}
+
+/*
+ * The handler's signal restarts the read that it interrupts, and all else (SA_RESTART), so
+ * nothing but a direct read notices it. That one is made not to block any more, which ends
+ * it also when the signal came just before read(2) was entered.
+ */
+static void tick(int number)
+{
+    int before = errno;
+
+    (void)number;
+    ticked = 1;
+    if (direct_fd >= 0)
+        (void)fcntl(direct_fd, F_SETFL, O_NONBLOCK);
+    if (!tick_used) {
+        timer_runs = 0;
+        set_timer(0);
+    }
+    tick_used = 0;
+    errno = before;
+}
+
+static bool make_timer(void)
+{
+    struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN};
+
+    /* glibc 2.36 has no other name for it. */
+    event._sigev_un._tid = gettid();
+    return sigaction(SIGRTMIN, &action, NULL) == 0 &&
+           timer_create(CLOCK_MONOTONIC, &event, &tick_timer) == 0;
+}
+
+static bool direct_read_begin(void)
+{
+    if (timer_state == UNTRIED)
+        timer_state = make_timer() ? READY : UNAVAILABLE;
+    if (timer_state == UNAVAILABLE)
+        return false;
+    ticked = 0;
+    tick_used = 1;
+    if (!timer_runs) {
+        timer_runs = 1;
+        set_timer(TICK_NANOSECONDS);
+    }
+    return true;
+}
+
+static ssize_t direct_read(int fd, void *bytes, size_t size)
+{
+    ssize_t got;
+
+    tick_used = 1;
+    direct_fd = fd;
+    do
+        got = read(fd, bytes, size);
+    while (got < 0 && errno == EINTR);
+    direct_fd = -1;
+    /* A tick may have come after the bytes. */
+    if (ticked) {
+        int before = errno;
+
+        (void)fcntl(fd, F_SETFL, 0);
+        errno = before;
+    }
+    return got;
+}
+
+static bool direct_read_due(void)
+{
+    return ticked;
+}
+
+/* ---- frames ---- */
 
 /* How many workers of this thread are awaited. A single one is read directly. */
 static _Thread_local int awaited_count;
