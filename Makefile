@@ -199,8 +199,8 @@ $(BUILD)/swingset-warm.heap: $(BUILD)/gaspipe-worker $(SWINGSET_BUNDLES) | $(BUI
 	$(Q)$(BUILD)/prepare-start $@
 endif
 
-# Functions called by XS that worker/xs/engine_xs_platform.c, engine_xs_zeros.c, engine_xs_slots.c,
-# engine_xs_allocate.c and xs_profile.c replace. Sanitizers have their own memset.
+# Functions called by XS that worker/xs/xs_memory.c, engine_xs.c and xs_profile.c replace. Sanitizers have
+# their own memset.
 XS_WRAPPED := fxRunID fxIsReadable fxVReportError malloc calloc realloc qsort \
 	fxAllocateSlots $(if $(SAN),,fxAllocateChunks memset) $(if $(METERED_WORKER_OF),fxFreeSlots)
 XS_WRAP := $(XS_WRAPPED:%=-Wl,--wrap=%)

@@ -18,7 +18,7 @@
 #include "base/stamp.h"
 #include "supervisor/ping/ping_samples.h"
 #include "supervisor/process/placement.h"
-#include "worker/pipe/channel.h"
+#include "worker/channel.h"
 
 static const char echo[] = "eglobalThis.handleCommand = bytes => ({ result: bytes });";
 

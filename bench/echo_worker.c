@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "proto/netstring.h"
-#include "worker/engine_echo.h"
+#include "tests/engine_echo.h"
 #include "worker/loop.h"
 
 int main(void)

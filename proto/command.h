@@ -47,7 +47,7 @@ enum worker_exit {
     WORKER_EXIT_BAD_FRAME = 32,    /* not a netstring, over the cap, empty, unknown command */
     WORKER_EXIT_HOST_MEMORY = 33,  /* the host had no memory for it: not the engine's own limit */
     WORKER_EXIT_MESSAGE = 34,      /* a request or a result is too long for a frame */
-    WORKER_EXIT_COST = 35,         /* over the limit of block cost (worker/cost_limit.h) */
+    WORKER_EXIT_COST = 35,         /* over the limit of block cost (worker/region.h) */
     WORKER_EXIT_REFUSED = 36,      /* COMMAND_STOP came instead of an answer */
 };
 

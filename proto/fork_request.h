@@ -6,7 +6,7 @@
 
 /*
  * What a supervisor asks of a zygote, a worker that has started and then forks others
- * (worker/pipe/zygote.h): one datagram on a socket, with these descriptors of the new worker
+ * (worker/zygote.h): one datagram on a socket, with these descriptors of the new worker
  * (SCM_RIGHTS), answered by one from the worker.
  */
 enum fork_request_fd {

@@ -150,13 +150,12 @@ endef
 
 # What stands around the metered region counts nothing itself: a limit changes no cost.
 ifneq ($(METERED_WORKER_OF),)
-$(BUILD)/obj/worker/counter/region.o $(BUILD)/obj/worker/cost_limit.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1
-$(BUILD)/obj/worker/counter/region.o $(BUILD)/obj/worker/cost_limit.o: scripts/meter.mk
-# Nor do these, most of which stand in place of memset() and malloc(): whether an optimiser makes a call of
-# memset() differs between machines, and what it costs is charged where it is called.
-UNMETERED_XS := $(addprefix $(BUILD)/obj/worker/xs/engine_xs_,allocate.o ascii.o memory.o pages.o slots.o zeros.o)
-$(UNMETERED_XS): ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1 $(XS_CFLAGS)
-$(UNMETERED_XS): scripts/meter.mk
+$(BUILD)/obj/worker/region.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1
+$(BUILD)/obj/worker/region.o: scripts/meter.mk
+# Nor does what stands in place of memset() and malloc(): whether an optimiser makes a call of memset()
+# differs between machines, and what it costs is charged where it is called.
+$(BUILD)/obj/worker/xs/xs_memory.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1 $(XS_CFLAGS)
+$(BUILD)/obj/worker/xs/xs_memory.o: scripts/meter.mk
 endif
 
 ifeq ($(METERED_WORKER_OF),)

@@ -17,10 +17,10 @@ XSNAP_WORKER := $(XS_PACKAGE)/xsnap-native/xsnap/build/bin/lin/release/xsnap-wor
 # result of a contract would depend on the compiler's optimizer.
 XS_DEFINED := -fno-strict-aliasing -fwrapv -fno-delete-null-pointer-checks
 
-# XS's patched parsers count how deep they are with worker/xs/xs_depth.h. Its collector of garbage is
-# in worker/xs/garbage.
-XS_COUNTED := -include $(abspath worker/xs/xs_depth.h)
-XS_GARBAGE := -iquote $(CURDIR) $(addprefix -include $(CURDIR)/worker/xs/garbage/,xs_mark.h xs_sweep.h)
+# XS's patched parsers count how deep they are with worker/xs/xs_platform.h. Its collector of garbage is
+# in worker/xs/xs_mark.c and xs_sweep.c.
+XS_COUNTED := -include $(abspath worker/xs/xs_platform.h)
+XS_GARBAGE := -iquote $(CURDIR) -include $(CURDIR)/worker/xs/xs_garbage.h
 
 # Its asserts hold the names of files. With those of this directory in them, the worker's
 # instruction counts would depend on where it was built.
@@ -48,25 +48,22 @@ $(XS_PATCHED): $(XS_DIR)/fetched $(XS_PATCHES)
 	@touch $@
 
 # The files that take the most time are compiled with small functions inline
-# (worker/xs/xs_inline.h). Not xsMemory.c, where some of these are defined.
+# (worker/xs/xs_interpreter.h). Not xsMemory.c, where some of these are defined.
 XS_INLINED := xsAPI xsArray xsDataView xsFunction xsGlobal xsJSON xsLockdown xsMapSet xsNumber xsObject \
 	xsPromise xsProperty xsProxy xsRegExp xsString xsSymbol xsType
 XS_PLAIN := xsAll xsArguments xsAtomics xsBigInt xsBoolean xsCode xsCommon xsDate xsDebug xsDefaults \
 	xsError xsGenerator xsLexical xsMarshall xsMath xsModule xsPlatforms xsProfile xsScope xsScript \
 	xsSourceMap xsSyntaxical xsTree xsdtoa xsre xsmc textdecoder textencoder modBase64 xsnapPlatform
-XS_HEADERS := $(addprefix worker/xs/,xs_depth.h xs_inline.h xs_interpreter.h xs_jump.h xs_next.h) \
-	$(addprefix worker/xs/garbage/,xs_mark.h xs_sweep.h)
+XS_HEADERS := $(addprefix worker/xs/,xs_garbage.h xs_interpreter.h xs_next.h xs_platform.h)
 XS_WORKER := $(XS_DIR)/worker
-XS_INLINED_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_inline.h)
+XS_INLINED_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_interpreter.h)
 
 # Link-time optimisation, a training profile and clang 19 were each within 5 % of this, and are not worth
-# the build time. The interpreter, too, has small functions inline, with a setjmp() that leaves gcc its registers (worker/xs/xs_jump.h), and with direct
-# jumps to what mostly follows (worker/xs/xs_interpreter.h). Computing anything ahead, before one
-# instruction of JavaScript for all that may follow, takes registers and a larger frame: gcc's own advice
-# for code that jumps to labels is -fno-gcse.
-XS_INTERPRETER_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_jump.h) \
-	-include $(abspath worker/xs/xs_inline.h) -include $(abspath worker/xs/xs_interpreter.h) -mno-red-zone \
-	-fno-ira-share-spill-slots -fno-ira-share-save-slots -fno-gcse -fno-tree-pre
+# the build time. The interpreter has more of that header. Computing anything ahead, before one instruction of
+# JavaScript for all that may follow, takes registers and a larger frame: gcc's own advice for code that
+# jumps to labels is -fno-gcse.
+XS_INTERPRETER_CC := $(XS_INLINED_CC) -DXS_INTERPRETER -mno-red-zone -fno-ira-share-spill-slots \
+	-fno-ira-share-save-slots -fno-gcse -fno-tree-pre
 
 XS_MEMORY := xsMemory xsSnapshot
 XS_MEMORY_CC := $(XS_CC) $(XS_GARBAGE) -Wno-unused-function
@@ -96,7 +93,7 @@ $(XS_ARCHIVE): $(XS_PATCHED) $(XS_HEADERS)
 XS_SANITIZED := $(XS_DIR)/sanitized
 XS_SANITIZERS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize=alignment,nonnull-attribute
 XS_SANITIZED_CC := $(XS_CC) -w -g1 $(XS_SANITIZERS) -fno-sanitize-recover=all -DmxNoChunks=1 -DmxPoisonSlots=1 \
-	-DmxStress=1 -iquote $(CURDIR) -include $(CURDIR)/worker/xs/garbage/xs_mark.h -Dxs_sweep=fxSweep
+	-DmxStress=1 -iquote $(CURDIR) -include $(CURDIR)/worker/xs/xs_garbage.h -Dxs_sweep=fxSweep
 $(XS_SANITIZED)/libxs.a: $(XS_PATCHED) $(XS_HEADERS)
 	@echo 'xs       compiling the engine, sanitized'
 	@rm -rf $(@D) && mkdir -p $(@D)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/uio.h>
 
 #include "base/buf.h"
@@ -35,7 +36,7 @@ struct engine_host {
 struct engine_options {
     uint32_t compute_limit;    /* computrons for each command; 0: none */
     uint32_t compute_interval; /* check the limit every so many; 0: the engine's choice */
-    bool cost_limited;         /* check worker/cost_limit.h, as often as that limit */
+    bool cost_limited;         /* check worker/region.h, as often as that limit */
     uint64_t cost_limit;       /* of block cost for each call, of an engine that `limits_cost` */
     uint64_t heap_limit;       /* bytes; 0: the engine's own limit */
     uint32_t parser_kb;        /* the parser's buffer in KiB; 0: the engine's default */
@@ -107,5 +108,13 @@ struct engine_ops {
 
     struct engine_usage (*usage)(const struct engine *engine);
 };
+
+/*
+ * Opens the place of a snapshot: a path, or "@N" for descriptor N, after which ":WORDS" may stand
+ * for the reader's eyes. Each has its own mode of fopen(3); the descriptor stays open when the file
+ * is closed. NULL with errno.
+ */
+FILE *engine_open_place(const char *place, const char *mode_of_path,
+                        const char *mode_of_descriptor);
 
 #endif

@@ -10,12 +10,10 @@
 #include "counter/gasmark.h"
 #include "proto/meter.h"
 #include "sandbox/contract_filter.h"
-#include "worker/counter/region.h"
-#include "worker/cpu_usage.h"
-#include "worker/pipe/channel.h"
-#include "worker/pipe/stamps.h"
-#include "worker/pipe/zygote.h"
+#include "worker/channel.h"
+#include "worker/region.h"
 #include "worker/xsnap_compat.h"
+#include "worker/zygote.h"
 
 struct worker {
     struct channel channel;

@@ -15,12 +15,12 @@ struct loop_options {
     struct engine_options engine; /* its host is set by the loop */
     uint64_t instruction_limit;   /* for each delivery; 0: none; wants the counter */
     uint64_t cost_limit;          /* of block cost, likewise; wants the compiled-in meter */
-    bool forks;           /* once started, serve as a zygote on `in` (worker/pipe/zygote.h) */
-    char *name;           /* what ps(1) shows, in place; NULL: nothing of its own */
-    const char *snapshot; /* where to start from; NULL: afresh */
-    bool confine;         /* run commands under the filter of sandbox/contract_filter.h */
-    bool xsnap;           /* say and do what xsnap-worker does (worker/xsnap_compat.h) */
-    bool report_stops;    /* send COMMAND_STOPPED before ending at a limit; take COMMAND_STOP */
+    bool forks;                   /* once started, serve as a zygote on `in` (worker/zygote.h) */
+    char *name;                   /* what ps(1) shows, in place; NULL: nothing of its own */
+    const char *snapshot;         /* where to start from; NULL: afresh */
+    bool confine;                 /* run commands under the filter of sandbox/contract_filter.h */
+    bool xsnap;                   /* say and do what xsnap-worker does (worker/xsnap_compat.h) */
+    bool report_stops; /* send COMMAND_STOPPED before ending at a limit; take COMMAND_STOP */
 };
 
 /*

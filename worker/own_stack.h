@@ -7,7 +7,7 @@
 /*
  * A stack that the worker maps for itself. Its size does not depend on limits (ulimit -s), on who
  * starts the worker or on how. It holds what the engines' counted limits of recursion allow, with a
- * wide margin (worker/xs/xs_depth.h): a contract never sees its end.
+ * wide margin (worker/xs/xs_platform.h): a contract never sees its end.
  */
 
 /* Runs the function there, once in a process. 0 with its result, or -1. */

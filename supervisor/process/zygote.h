@@ -10,7 +10,7 @@
 #include "supervisor/process/child_process.h"
 
 /*
- * A worker that has started from a snapshot and then only forks others (worker/pipe/zygote.h): they
+ * A worker that has started from a snapshot and then only forks others (worker/zygote.h): they
  * begin with all that it has read, and share the memory that they do not change.
  */
 struct zygote;

@@ -191,7 +191,7 @@ static const char *find_source_line(const struct vat *vat, const char *stack, st
 
 /*
  * The problem, with the line of a syntax error before it, as "contract.js:LINE: ", where the
- * worker has printed that: only its stderr has it (worker/xs/engine_xs_platform.c).
+ * worker has printed that: only its stderr has it (worker/xs/engine_xs.c).
  */
 static const char *place_syntax_error(struct vat *vat, const char *problem, struct buf *placed)
 {

@@ -10,8 +10,8 @@
 
 #include "base/io.h"
 #include "proto/netstring.h"
+#include "tests/engine_echo.h"
 #include "tests/fuzz/fuzz.h"
-#include "worker/engine_echo.h"
 #include "worker/loop.h"
 
 enum { CAP = 4096 };

@@ -38,7 +38,7 @@ sources() {
 
     mkdir "$there"
     touch "$there/libxs.a"
-    run make --no-print-directory -n -W worker/xs/xs_inline.h SAN= BUILD="$there" \
+    run make --no-print-directory -n -W worker/xs/xs_interpreter.h SAN= BUILD="$there" \
         XS_ARCHIVE="$there/libxs.a" METERED_WORKER_OF=x86_64-linux-gnu "$there/gaspipe-worker"
     assert_status 0
     assert_output_has "-o $there/gaspipe-worker"
@@ -57,7 +57,7 @@ sources() {
         jq -r '.[].file' "$there/compile_commands.json" | sort > "$BATS_TEST_TMPDIR/files"
         assert_equal "$(sources | sort | comm -23 - "$BATS_TEST_TMPDIR/files")" "" "files that are missing"
         # One that needs XS, one that needs what the build generates, and an ordinary one.
-        for file in worker/xs/engine_xs_zeros.c sandbox/syscall_name.c base/buf.c; do
+        for file in worker/xs/xs_memory.c sandbox/syscall_name.c base/buf.c; do
             run bash -c "$(jq -r ".[] | select(.file == \"$file\") | .command" "$there/compile_commands.json")"
             assert_equal "$output" ""
             assert_status 0

@@ -123,7 +123,7 @@ show() {
         'eglobalThis.handleCommand = bytes => null' '?null' R
 }
 
-# What the interpreter knows at a catch is not what it knew at its try (worker/xs/xs_jump.h).
+# What the interpreter knows at a catch is not what it knew at its try (worker/xs/xs_interpreter.h).
 @test "exceptions: caught, passed on and finally, in loops, generators, async and host functions" {
     same -- "$(show '{
         const log = [];

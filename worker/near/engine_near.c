@@ -13,6 +13,7 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/log.h"
+#include "worker/engine.h"
 #include "worker/near/call/call.h"
 #include "worker/near/call/parameters.h"
 #include "worker/near/call/receipt.h"
@@ -20,7 +21,6 @@
 #include "worker/near/outbox.h"
 #include "worker/near/value.h"
 #include "worker/near/vat.h"
-#include "worker/snapshot_place.h"
 
 /* ---- memory for JSON ---- */
 
@@ -599,7 +599,7 @@ static struct engine_result no_file(struct engine *engine, const char *path)
 
 static struct engine_result write_snapshot(struct engine *engine, const char *place)
 {
-    FILE *file = snapshot_place_open(place, "wb", "wb");
+    FILE *file = engine_open_place(place, "wb", "wb");
     bool is_written;
 
     begin_command(engine);
@@ -630,7 +630,7 @@ static int engine_near_read_all(FILE *file, struct buf *bytes)
 static int read_snapshot(struct engine *engine, const char *place, struct error *error)
 {
     const size_t head = strlen(engine->kind->snapshot);
-    FILE *file = snapshot_place_open(place, "rb", "rb");
+    FILE *file = engine_open_place(place, "rb", "rb");
     int result;
 
     if (file == NULL)

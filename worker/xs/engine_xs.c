@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/xs/engine_xs.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 
 #include <xsnap.h>
 
-#include "worker/cost_limit.h"
+#include "base/log.h"
 #include "worker/own_stack.h"
-#include "worker/xs/engine_xs_memory.h"
-#include "worker/xs/snapshot/engine_xs_snapshot.h"
-#include "worker/xs/xs_depth.h"
+#include "worker/region.h"
+#include "worker/xs/xs_memory.h"
+#include "worker/xs/xs_platform.h"
 #include "worker/xs/xs_profile.h"
-#include "worker/xs/xs_trace_clock.h"
+#include "worker/xs/xs_snapshot.h"
 
 enum { RESULT_TEXT_SIZE = ERROR_TEXT_SIZE };
 
@@ -54,11 +55,22 @@ static struct engine *engine_of(xsMachine *the)
     return xsGetContext(the);
 }
 
-bool engine_xs_is_quiet(void *machine)
-{
-    const struct engine *engine = engine_of(machine);
+/*
+ * XS reports the line of a syntax error to its debugger only. An author needs it: this function, in
+ * place of XS's (--wrap in the Makefile), prints it on stderr.
+ */
+void __wrap_fxVReportError(void *console, char *path, int line, char *format, va_list arguments);
 
-    return engine != NULL && engine->options.quiet;
+void __wrap_fxVReportError(void *console, char *path, int line, char *format, va_list arguments)
+{
+    const struct engine *engine = engine_of(console);
+    char words[256];
+
+    (void)path;
+    if (engine != NULL && engine->options.quiet)
+        return;
+    vsnprintf(words, sizeof words, format, arguments);
+    log_line("line %d: %s", line, words);
 }
 
 static void xs_set_immediate(xsMachine *the)
@@ -92,9 +104,9 @@ static void xs_issue_command(xsMachine *the)
         xsTypeError("expected ArrayBuffer");
     message.iov_len = (size_t)xsGetArrayBufferLength(xsArg(0));
     message.iov_base = xsToArrayBuffer(xsArg(0));
-    engine_xs_memory_is_for(NULL);
+    xs_memory_is_for(NULL);
     answer = host->request(host->context, message);
-    engine_xs_memory_is_for(the);
+    xs_memory_is_for(the);
     if (answer.iov_base == NULL)
         fxExitToHost(the);
     xsResult = xsArrayBuffer(answer.iov_base, (xsIntegerValue)answer.iov_len);
@@ -183,7 +195,7 @@ static xsBooleanValue may_go_on(xsMachine *the, xsUnsignedValue computrons)
     uint32_t limit = engine_of(the)->limit;
 
     xs_profile_check(the);
-    return (limit == 0 || computrons <= limit) && !cost_limit_passed();
+    return (limit == 0 || computrons <= limit) && !region_is_over_cost();
 }
 
 static void set_text(struct engine *engine, const char *words)
@@ -198,7 +210,7 @@ static void set_text(struct engine *engine, const char *words)
  */
 static void tell_who_refused_memory(struct engine *engine)
 {
-    if (engine->result.exit_status != WORKER_EXIT_MEMORY || !engine_xs_memory_was_refused())
+    if (engine->result.exit_status != WORKER_EXIT_MEMORY || !xs_memory_was_refused())
         return;
     engine->result.exit_status = WORKER_EXIT_HOST_MEMORY;
     set_text(engine, "the system gave it no memory");
@@ -240,7 +252,7 @@ static void set_stopped(struct engine *engine)
             set_text(engine, ends[i].words);
         }
     }
-    if (engine->result.exit_status == WORKER_EXIT_COMPUTATION && cost_limit_passed()) {
+    if (engine->result.exit_status == WORKER_EXIT_COMPUTATION && region_is_over_cost()) {
         engine->result.exit_status = WORKER_EXIT_COST;
         set_text(engine, "cost limit exceeded");
     }
@@ -264,13 +276,13 @@ static bool guard(struct engine *engine, void (*command)(struct engine *))
         .code = machine->code,
     };
 
-    engine_xs_memory_is_for(machine);
+    xs_memory_is_for(machine);
     machine->firstJump = &jump;
     if (setjmp(jump.buffer) == 0) {
         command(engine);
         finished = true;
     }
-    engine_xs_memory_is_for(NULL);
+    xs_memory_is_for(NULL);
     machine->stack = jump.stack;
     machine->scope = jump.scope;
     machine->frame = jump.frame;

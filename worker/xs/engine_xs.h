@@ -12,7 +12,4 @@
  */
 extern const struct engine_ops engine_xs;
 
-/* Whether the engine that a machine of XS belongs to is asked to be quiet. */
-bool engine_xs_is_quiet(void *machine);
-
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "counter/gasmark.h"
-#include "worker/profile/profile.h"
+#include "worker/profile.h"
 
 /* A frame of XS's stack that has not returned, as far as is known. The stack grows downwards. */
 struct live {

@@ -38,7 +38,7 @@ struct delivery_times {
     struct spans spans;
 };
 
-/* As many as a worker has stamps for (worker/pipe/stamps.h). */
+/* As many as a worker has stamps for (worker/channel.h). */
 enum { DELIVERY_TIMES_MAX = 32767 };
 
 /* Forgets the moments and keeps the memory. */

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "worker/cpu_usage.h"
+#include "worker/channel.h"
 
 /* How many microseconds the thread has run. */
 static int64_t run_until_now(void)

@@ -24,7 +24,7 @@
 
 #include "base/stamp.h"
 #include "proto/netstring.h"
-#include "worker/engine_echo.h"
+#include "tests/engine_echo.h"
 #include "worker/loop.h"
 
 enum {

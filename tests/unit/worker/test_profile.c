@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command cost by function, chain and line: worker/profile/profile.h. */
+/* What a command cost by function, chain and line: worker/profile.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "worker/profile/profile.h"
+#include "worker/profile.h"
 
 static struct profile_key key_of(uint64_t key)
 {

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "worker/xs/snapshot/snapshot_writer.h"
+#include "worker/xs/snapshot_writer.h"
 
 enum { SIZE = 9 << 20 };
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "proto/fork_request.h"
-#include "worker/pipe/zygote.h"
+#include "worker/zygote.h"
 
 struct served {
     int control; /* to the zygote */

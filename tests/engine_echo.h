@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/engine_echo.h"
+#ifndef GASPIPE_TESTS_ENGINE_ECHO_H
+#define GASPIPE_TESTS_ENGINE_ECHO_H
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "worker/engine.h"
+
+/*
+ * An engine that does nothing, to measure and to test what surrounds engines. A delivery's result
+ * is the delivery; everything else has an empty result. The delivery's first byte decides:
+ *
+ *   '?'  the rest is sent as a request, whose answer is the result
+ *   '!'  it throws the rest
+ *   'X'  it stops with WORKER_EXIT_COMPUTATION
+ *
+ * It has no snapshots, and its usage is always 0.
+ */
 
 struct engine {
     struct engine_host host;
@@ -36,8 +50,7 @@ static struct engine_result echo_evaluate(struct engine *engine, struct iovec so
     return (struct engine_result){.outcome = ENGINE_OK};
 }
 
-/* What comes of a request. */
-static struct engine_result ask(const struct engine *engine, struct iovec message)
+static struct engine_result echo_request(const struct engine *engine, struct iovec message)
 {
     struct iovec answer = engine->host.request(engine->host.context, message);
     struct engine_result result = {.outcome = ENGINE_OK, .text = answer};
@@ -49,14 +62,14 @@ static struct engine_result ask(const struct engine *engine, struct iovec messag
 
 static struct engine_result echo_deliver(struct engine *engine, struct iovec message)
 {
-    static char stopped[] = "stopped as it was told";
+    static char stopped[] = "stopped as requested";
     struct engine_result result = {.outcome = ENGINE_OK, .text = message};
     char first = message.iov_len > 0 ? *(char *)message.iov_base : '\0';
     struct iovec rest = {(char *)message.iov_base + 1, message.iov_len - 1};
 
     switch (first) {
     case '?':
-        return ask(engine, rest);
+        return echo_request(engine, rest);
     case '!':
         result.outcome = ENGINE_THREW;
         result.text = rest;
@@ -91,7 +104,7 @@ static struct engine_usage echo_usage(const struct engine *engine)
     return (struct engine_usage){0};
 }
 
-const struct engine_ops engine_echo = {
+static const struct engine_ops engine_echo = {
     .version = echo_version,
     .open = echo_open,
     .close = echo_close,
@@ -102,3 +115,5 @@ const struct engine_ops engine_echo = {
     .exception_left = echo_exception_left,
     .usage = echo_usage,
 };
+
+#endif

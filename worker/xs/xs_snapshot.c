@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/xs/snapshot/engine_xs_snapshot.h"
+#include "worker/xs/xs_snapshot.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,30 +7,32 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "worker/snapshot_place.h"
-#include "worker/xs/engine_xs_pages.h"
-#include "worker/xs/snapshot/snapshot_writer.h"
+#include <xsnap.h>
+
+#include "worker/engine.h"
+#include "worker/xs/snapshot_writer.h"
+#include "worker/xs/xs_memory.h"
 
 static const char signature[] = "xsnap 1";
 
-/* Of small pieces, which XS has read one by one. */
+/* XS reads small pieces, one by one: these come out of a block. */
 enum { READ_AT_ONCE = 64 << 10 };
 
-struct stream {
+struct snapshot_stream {
     int fd;
     size_t start, end; /* of what is in the block and not yet taken */
     unsigned char block[READ_AT_ONCE];
 };
 
-/* ---- reading ---- */
-
-/* What is there, which may be less: a pipe may stay open behind the snapshot. 0 or an errno. */
-static int read_some(struct stream *stream, void *bytes, size_t room, size_t *length)
+/* Reads what is there, which may be less: a pipe may stay open after the snapshot. 0 or an errno.
+ */
+static int read_snapshot_some(struct snapshot_stream *stream, void *bytes, size_t space,
+                              size_t *length)
 {
     ssize_t got;
 
     do
-        got = read(stream->fd, bytes, room);
+        got = read(stream->fd, bytes, space);
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return errno;
@@ -38,7 +40,7 @@ static int read_some(struct stream *stream, void *bytes, size_t room, size_t *le
     return got == 0 ? ENODATA : 0;
 }
 
-static size_t take_from_block(struct stream *stream, void *bytes, size_t size)
+static size_t take_from_block(struct snapshot_stream *stream, void *bytes, size_t size)
 {
     const size_t there = stream->end - stream->start;
     const size_t taken = size < there ? size : there;
@@ -49,13 +51,13 @@ static size_t take_from_block(struct stream *stream, void *bytes, size_t size)
 }
 
 /* XS takes an errno for a failure and 0 for none. */
-static int read_bytes(void *context, void *bytes, size_t size)
+static int read_snapshot_bytes(void *context, void *bytes, size_t size)
 {
-    struct stream *stream = context;
+    struct snapshot_stream *stream = context;
     unsigned char *to = bytes;
     int problem = 0;
 
-    engine_xs_pages_be_huge(bytes, size);
+    xs_memory_use_huge_pages(bytes, size);
     while (problem == 0) {
         size_t length = take_from_block(stream, to, size);
 
@@ -65,9 +67,9 @@ static int read_bytes(void *context, void *bytes, size_t size)
             return 0;
         stream->start = stream->end = 0;
         if (size < READ_AT_ONCE) {
-            problem = read_some(stream, stream->block, READ_AT_ONCE, &stream->end);
+            problem = read_snapshot_some(stream, stream->block, READ_AT_ONCE, &stream->end);
         } else {
-            problem = read_some(stream, to, size, &length);
+            problem = read_snapshot_some(stream, to, size, &length);
             to += problem == 0 ? length : 0;
             size -= problem == 0 ? length : 0;
         }
@@ -77,25 +79,26 @@ static int read_bytes(void *context, void *bytes, size_t size)
 
 /* ---- both ---- */
 
-static xsSnapshot describe(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], void *stream)
+static xsSnapshot describe_snapshot(xs_snapshot_callback callbacks[XS_SNAPSHOT_CALLBACKS],
+                                    void *stream)
 {
     return (xsSnapshot){
         .signature = (char *)signature,
         .signatureLength = sizeof signature - 1,
         .callbacks = callbacks,
         .callbacksLength = XS_SNAPSHOT_CALLBACKS,
-        .read = read_bytes,
+        .read = read_snapshot_bytes,
         .write = snapshot_writer_write,
         .stream = stream,
     };
 }
 
-int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLBACKS],
+int xs_snapshot_write(xsMachine *machine, xs_snapshot_callback callbacks[XS_SNAPSHOT_CALLBACKS],
                       const char *place, size_t *size, struct error *error)
 {
-    FILE *file = snapshot_place_open(place, "wb", "ab");
+    FILE *file = engine_open_place(place, "wb", "ab");
     struct snapshot_writer writer;
-    xsSnapshot snapshot = describe(callbacks, &writer);
+    xsSnapshot snapshot = describe_snapshot(callbacks, &writer);
     int problem;
 
     if (file == NULL)
@@ -105,7 +108,7 @@ int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLB
     problem = snapshot_writer_end(&writer);
     if (snapshot.error != 0)
         problem = snapshot.error;
-    /* A file system may tell only now that it could not write. */
+    /* A file system may report only now that it could not write. */
     if (fclose(file) != 0 && problem == 0)
         problem = errno;
     if (problem != 0)
@@ -114,12 +117,12 @@ int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLB
     return 0;
 }
 
-xsMachine *xs_snapshot_read(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], const char *place,
-                            void *context, struct error *error)
+xsMachine *xs_snapshot_read(xs_snapshot_callback callbacks[XS_SNAPSHOT_CALLBACKS],
+                            const char *place, void *context, struct error *error)
 {
-    FILE *file = snapshot_place_open(place, "rb", "rb");
-    static struct stream stream; /* it is large */
-    xsSnapshot snapshot = describe(callbacks, &stream);
+    FILE *file = engine_open_place(place, "rb", "rb");
+    static struct snapshot_stream stream; /* it is large */
+    xsSnapshot snapshot = describe_snapshot(callbacks, &stream);
     xsMachine *machine;
 
     if (file == NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/pipe/zygote.h"
+#include "worker/zygote.h"
 
 #include <errno.h>
 #include <fcntl.h>

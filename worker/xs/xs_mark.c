@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "worker/xs/garbage/xs_mark.h"
+#include "worker/xs/xs_garbage.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include <xsSnapshot.h>
 
-#include "worker/xs/engine_xs_memory.h"
+#include "worker/xs/xs_memory.h"
 
 /* In a chunk's size: the chunk is in use. As in xsMemory.c. */
 enum { IN_USE = INT32_MIN };
@@ -50,7 +50,7 @@ static void enlarge(txMachine *the)
 
     if (items == MAP_FAILED) {
         list.length = 0;
-        engine_xs_memory_refuse(the);
+        xs_memory_refuse(the);
     }
     list.items = items;
     list.size = size;

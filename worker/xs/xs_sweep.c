@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/xs/garbage/xs_sweep.h"
+#include "worker/xs/xs_garbage.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "worker/xs/garbage/xs_mark.h"
 
 /*
  * The second half of a collection of garbage, in place of XS's own: XS has marked what is in use.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_WORKER_PROFILE_PROFILE_H
-#define GASPIPE_WORKER_PROFILE_PROFILE_H
+#ifndef GASPIPE_WORKER_PROFILE_H
+#define GASPIPE_WORKER_PROFILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

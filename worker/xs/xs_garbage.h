@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_WORKER_XS_GARBAGE_XS_MARK_H
-#define GASPIPE_WORKER_XS_GARBAGE_XS_MARK_H
+#ifndef GASPIPE_WORKER_XS_XS_GARBAGE_H
+#define GASPIPE_WORKER_XS_XS_GARBAGE_H
 
 /*
- * The first half of a collection of garbage, and the numbering of the slots that a snapshot has,
- * for -include in front of XS's xsMemory.c and xsSnapshot.c (scripts/xs.mk). Each follows all that
- * a slot leads to. XS does so by recursion; here a list says what is still to be followed, and no
- * heap is too deep for it.
- *
- * Slots are met in the same order as XS meets them: a snapshot numbers them in that order.
+ * Collecting garbage, for -include in front of XS's xsMemory.c and xsSnapshot.c (scripts/xs.mk).
+ * xs_mark.c marks what is in use, and numbers the slots of a snapshot: both follow all that a slot
+ * leads to, in XS's order. XS does so by recursion; here a list says what is still to be followed,
+ * and no heap is too deep. xs_sweep.c then frees the rest, as XS's fxSweep() does.
  */
 #include <stdbool.h>
 #include <xsAll.h>
@@ -29,5 +27,11 @@ void xs_mark_for_snapshot(txMachine *the, struct sxSnapshot *snapshot, txSlot *s
  * the sweep that follows looks for their end, and makes it false.
  */
 extern bool xs_mark_found_long_array;
+
+/* What is marked stays, in order and without gaps between chunks; the other slots are free. The
+ * sanitized engine defines the name as fxSweep, XS's own. */
+#ifndef xs_sweep
+void xs_sweep(txMachine *the);
+#endif
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/snapshot_place.h"
+#include "worker/engine.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,8 +21,7 @@ static int duplicate_named(const char *place)
     return dup((int)number);
 }
 
-FILE *snapshot_place_open(const char *place, const char *mode_of_path,
-                          const char *mode_of_descriptor)
+FILE *engine_open_place(const char *place, const char *mode_of_path, const char *mode_of_descriptor)
 {
     FILE *file;
     int fd;

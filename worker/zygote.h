@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_WORKER_PIPE_ZYGOTE_H
-#define GASPIPE_WORKER_PIPE_ZYGOTE_H
+#ifndef GASPIPE_WORKER_ZYGOTE_H
+#define GASPIPE_WORKER_ZYGOTE_H
 
 /*
  * A worker that has started, and has read no command yet, makes others of itself: each begins

@@ -1,22 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/counter/region.h"
+#include "worker/region.h"
 
 #include "counter/gasmark.h"
 #include "proto/command.h"
-#include "worker/cost_limit.h"
 
 _Static_assert((int)WORKER_EXIT_INSTRUCTIONS == GASMARK_EXIT_LIMIT,
                "the counter ends the worker with a status that the supervisor knows");
 
 /*
- * The compiled-in meter is read inside of QEMU's marks, so that a region costs the same with
- * and without them.
+ * The compiled-in meter is read inside of QEMU's marks, so that a region costs the same with and
+ * without them.
  */
 #ifdef __GASPIPE_METER__
+
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/log.h"
 #include "meter/gasmeter.h"
 
 enum { COST_KNOWN = true };
+
+/* The meter sets it in the middle of the engine. */
+static volatile bool cost_passed;
+
+bool region_is_over_cost(void)
+{
+    return cost_passed;
+}
+
+/* The meter has taken the budget away before it calls this. */
+static void on_cost_spent(void *unused)
+{
+    (void)unused;
+    if (cost_passed) {
+        log_line("cost limit exceeded, and the engine did not stop");
+        _exit(WORKER_EXIT_COST);
+    }
+    cost_passed = true;
+    gasmeter_budget(COST_LIMIT_GRACE);
+}
+
+/* Of a region that is resumed, the limit may have been passed before. */
+static void set_cost_budget(uint64_t units)
+{
+    gasmeter_on_spent(on_cost_spent, NULL);
+    gasmeter_budget(cost_passed ? COST_LIMIT_GRACE : units);
+}
+
+static void lift_cost_budget(void)
+{
+    gasmeter_budget(GASMETER_NONE);
+}
+
+static void forget_cost(void)
+{
+    cost_passed = false;
+}
+
 #else
+
 enum { COST_KNOWN = false };
 
 static uint64_t gasmeter_read(void)
@@ -36,19 +79,25 @@ static uint64_t gasmeter_stop(void)
 {
     return 0;
 }
+static void set_cost_budget(uint64_t units)
+{
+    (void)units;
+}
+static void lift_cost_budget(void)
+{
+}
+static void forget_cost(void)
+{
+}
+
 #endif
 
 /* The meter's own regions make its profiles. QEMU's marks, compiled with the meter, make them too.
  */
-static void tell_meter(const struct region *region, void (*what)(void))
+static void notify_meter(const struct region *region, void (*what)(void))
 {
     if (!region->counter)
         what();
-}
-
-bool region_counts(void)
-{
-    return COST_KNOWN || gasmark_present() == 1;
 }
 
 bool region_open(struct region *region, uint64_t limit)
@@ -65,30 +114,30 @@ bool region_limit_cost(struct region *region, uint64_t units)
 }
 
 /*
- * The meter's budget begins behind the number that a region begins with: a region that stays
+ * The meter's budget begins after the number that a region begins with: a region that stays
  * within its limit never spends the budget.
  */
 static void limit_cost(const struct region *region)
 {
     if (COST_KNOWN && region->cost_limited)
-        cost_limit_set(region->cost < region->cost_limit ? region->cost_limit - region->cost : 0);
+        set_cost_budget(region->cost < region->cost_limit ? region->cost_limit - region->cost : 0);
 }
 
 static void unlimit_cost(const struct region *region)
 {
     if (COST_KNOWN && region->cost_limited)
-        cost_limit_lift();
+        lift_cost_budget();
 }
 
 void region_start(struct region *region, bool limited)
 {
-    cost_limit_forget();
+    forget_cost();
     region->cost_limited = limited && region->cost_limit > 0;
     if (region->limit > 0)
         gasmark_limit(limited ? region->limit : 0);
     if (region->counter)
         gasmark_start();
-    tell_meter(region, gasmeter_start);
+    notify_meter(region, gasmeter_start);
     region->cost = 0;
     region->paused = false;
     region->cost_begun = gasmeter_read();
@@ -99,7 +148,7 @@ void region_pause(struct region *region)
 {
     region->cost += gasmeter_read() - region->cost_begun;
     region->paused = true;
-    tell_meter(region, gasmeter_pause);
+    notify_meter(region, gasmeter_pause);
     unlimit_cost(region);
     if (region->counter)
         gasmark_pause();
@@ -109,7 +158,7 @@ void region_resume(struct region *region)
 {
     if (region->counter)
         gasmark_resume();
-    tell_meter(region, gasmeter_resume);
+    notify_meter(region, gasmeter_resume);
     region->paused = false;
     region->cost_begun = gasmeter_read();
     limit_cost(region);

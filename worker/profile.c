@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/profile/profile.h"
+#include "worker/profile.h"
 
 #include <stdlib.h>
 #include <string.h>

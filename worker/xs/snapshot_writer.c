@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/xs/snapshot/snapshot_writer.h"
+#include "worker/xs/snapshot_writer.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/io.h"
 
-/*
- * A call of stdio's for each piece would take as long as the rest. The reader runs at the same
- * time, and is woken less often by larger blocks.
- */
+/* Calling stdio for each piece would take as long as the rest. The reader runs at the same time,
+ * and larger blocks wake it less often. */
 enum { BLOCK_SIZE = 256 << 10 };
 
 /* Not on the stack, whose depth XS measures. */
@@ -21,7 +19,7 @@ void snapshot_writer_begin(struct snapshot_writer *writer, int fd)
 }
 
 /* 0 or an errno. */
-static int write_block(struct snapshot_writer *writer)
+static int write_snapshot_block(struct snapshot_writer *writer)
 {
     const size_t size = writer->filled;
 
@@ -43,7 +41,7 @@ int snapshot_writer_write(void *context, void *bytes, size_t size)
         writer->filled = BLOCK_SIZE;
         from += part;
         size -= part;
-        problem = write_block(writer);
+        problem = write_snapshot_block(writer);
         if (problem != 0)
             return problem;
     }
@@ -54,5 +52,5 @@ int snapshot_writer_write(void *context, void *bytes, size_t size)
 
 int snapshot_writer_end(struct snapshot_writer *writer)
 {
-    return write_block(writer);
+    return write_snapshot_block(writer);
 }

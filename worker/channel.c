@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/pipe/channel.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "worker/channel.h"
 
 /* A pipe of default size holds this much. */
 enum { INPUT_SIZE = 64 * 1024 };
@@ -101,4 +100,83 @@ int channel_send(struct channel *channel, const struct iovec *parts, int count, 
         return error_system(error, errno, "cannot write to the supervisor (descriptor %d)",
                             channel->out);
     return 0;
+}
+
+enum { STAMPS_FIRST_CAPACITY = 512 };
+
+static int stamps_grow(struct stamps *stamps)
+{
+    size_t capacity = stamps->capacity ? stamps->capacity * 2 : STAMPS_FIRST_CAPACITY;
+    struct stamp *items = reallocarray(stamps->items, capacity, sizeof *items);
+
+    if (items == NULL)
+        return -1;
+    stamps->items = items;
+    stamps->capacity = capacity;
+    return 0;
+}
+
+static int stamps_add(struct stamps *stamps, struct stamp now)
+{
+    stamps->last = now;
+    if (stamps->count == STAMPS_MAX) {
+        stamps->left_out++;
+        return 0;
+    }
+    if (stamps->count == stamps->capacity && stamps_grow(stamps) != 0)
+        return -1;
+    stamps->items[stamps->count++] = now;
+    return 0;
+}
+
+int stamps_take(struct stamps *stamps)
+{
+    /* The clocks come first: growing the list must not show in the times. */
+    return stamps_add(stamps, stamps->count == 0 ? stamp_now() : stamp_after(stamps->items[0]));
+}
+
+void stamps_clear(struct stamps *stamps)
+{
+    stamps->count = stamps->left_out = 0;
+}
+
+void stamps_free(struct stamps *stamps)
+{
+    free(stamps->items);
+    *stamps = (struct stamps){0};
+}
+
+void cpu_usage_rebase(struct cpu_usage *usage, int64_t now)
+{
+    usage->asked = now;
+    /* The engine has one thread, and asking for one takes half the time. Cannot
+     * fail: the address is ours. */
+    (void)getrusage(RUSAGE_THREAD, &usage->before);
+}
+
+static int64_t microseconds_between(struct timeval from, struct timeval to)
+{
+    return (int64_t)(to.tv_sec - from.tv_sec) * 1000000 + (to.tv_usec - from.tv_usec);
+}
+
+static struct meter_cpu cpu_between(const struct rusage *before, const struct rusage *now)
+{
+    return (struct meter_cpu){
+        .user = microseconds_between(before->ru_utime, now->ru_utime),
+        .system = microseconds_between(before->ru_stime, now->ru_stime),
+        .waits = now->ru_nvcsw - before->ru_nvcsw,
+        .preempt = now->ru_nivcsw - before->ru_nivcsw,
+        .faults = now->ru_majflt - before->ru_majflt,
+    };
+}
+
+void cpu_usage_take(struct cpu_usage *usage, int64_t now, struct meter *meter)
+{
+    const struct rusage before = usage->before;
+
+    if (now - usage->asked < CPU_USAGE_INTERVAL)
+        return;
+    cpu_usage_rebase(usage, now);
+    meter->cpu = cpu_between(&before, &usage->before);
+    meter->cpu_known = true;
 }
