@@ -6,7 +6,7 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 
 ifneq ($(words $(CURDIR)),1)
-$(error the path of this folder contains a blank, which make cannot handle: '$(CURDIR)')
+$(error the path of this directory contains a blank, which make cannot handle: '$(CURDIR)')
 endif
 
 VERSION := $(shell cat VERSION)
@@ -52,7 +52,7 @@ include scripts/npm.mk
 include scripts/swingset.mk
 include scripts/vats.mk
 
-# A room's archive contains the files in its folder and below, except the one with main().
+# A directory's archive contains its files and those below, except the one with main().
 MAINS := supervisor/main.c supervisor/prepare_start.c worker/main.c worker/main_wasm.c worker/main_native.c worker/main_native_metered.c sandbox/main.c tools/slogreport.c
 ROOMS := base gas proto sandbox store kernel slog counter worker meter/costs trace supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
@@ -171,7 +171,7 @@ build/filters/syscall_names.inc:
 $(BUILD)/obj/sandbox/%: ROOM_CFLAGS = -Ibuild/filters
 $(addprefix $(BUILD)/obj/sandbox/,main.o contract_filter.o syscall_name.o): $(FILTERS)
 
-# An archive is also remade when a file has left its room.
+# An archive is also remade when a file has left its directory.
 define archive_rule
 $(call remember,$(BUILD)/lib/$(1).list,$(call room_sources,$(1)))
 $(BUILD)/lib/$(1).a: $(patsubst %.c,$(BUILD)/obj/%.o,$(call room_sources,$(1))) $(BUILD)/lib/$(1).list
@@ -246,13 +246,13 @@ $(BUILD)/native/gaspipe: $(BUILD)/gaspipe $(SWINGSET_BUNDLES)
 	@ln -f $(SWINGSET_BUNDLES) $(@D)
 	@ln -f $< $@
 
-# Of the sanitized worker: each run with vats of SwingSet would otherwise spend a second on making it.
+# The sanitized worker has its own: otherwise each run with vats of SwingSet would spend a second on making one.
 $(BUILD)/native/swingset-warm.heap: $(NATIVE_WORKER) $(BUILD)/native/gaspipe | $(BUILD)/prepare-start
 	$(call say,prepare,$@)
 	@ln -f $(BUILD)/prepare-start $(@D)
 	$(Q)$(@D)/prepare-start $@
 
-# Of this one the engine is sanitized, too. It is for programs that try to harm the engine's memory.
+# The engine of this worker is sanitized, too. It is for programs that try to harm the engine's memory.
 XS_SANITIZED_WORKER := $(BUILD)/xs-sanitized/gaspipe-worker
 all: $(XS_SANITIZED_WORKER)
 $(XS_SANITIZED_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto base) $(XS_SANITIZED)/libxs.a
@@ -306,7 +306,7 @@ $(BUILD)/libgastrace.so: $(call sources_below,trace/agent) $(wildcard trace/*.h 
 	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) $(AGENT_CFLAGS) -shared -Wl,-z,now \
 		$(filter %.c,$^) -o $@
 
-# Not those of other builds, whose folders may lie in this one.
+# Not those of other builds, whose directories may lie in this one.
 -include $(shell find $(BUILD) \( -path $(BUILD)/qemu -o -path '$(BUILD)/san-*' -o -path $(BUILD)/fuzz -o \
 	-path '$(BUILD)/lint-*' \) -prune -o -name '*.d' -type f -print 2>/dev/null)
 
@@ -337,12 +337,12 @@ COMPLETIONS := $(foreach program,gaspipe slogreport,bash-completion/completions/
 SHAREDIR := $(DESTDIR)$(PREFIX)/share
 DOCUMENTS := $(wildcard docs/*.md docs/*.json)
 
-# What git has of the examples: the programs that people run, not what they leave behind.
+# The examples in git, without the output of their runs.
 EXAMPLES := $(wildcard examples/*.json examples/*/*.js examples/*/*.jsonl examples/*/*.md \
 	examples/*/*.mjs examples/*/*.c examples/*/*.cc examples/*/*.h examples/*/run)
 WITH_METER ?= $(wildcard build/gaspipe-meter)
 
-# gaspipe looks for the plugin beside itself and in ../lib/gaspipe.
+# gaspipe looks for the plugin next to itself and in ../lib/gaspipe.
 # The suites of gaspipe estimate are assembled where wabt is there.
 WITH_SUITES ?= $(shell command -v wat2wasm)
 SUITEDIR := $(DESTDIR)$(PREFIX)/share/gaspipe/suites

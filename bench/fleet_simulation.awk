@@ -2,7 +2,7 @@
 # Simulates a fleet that replays a chain: spans of LENGTH=200 deliveries whose times vary as
 # exp(normal(0, 0.7)), the heaviest first, each taken by whichever worker is free first. A worker is
 # lost once in LOST=100 hours; its span begins again a lease of 30 s later.
-# Variables: spans, deliveries, local and fleet (processor seconds that these took), bytes (of their
+# Variables: spans, deliveries, local and fleet (CPU seconds that these took), bytes (of their
 # objects), chain (deliveries to simulate), workers.
 
 function normal() {
@@ -57,7 +57,7 @@ BEGIN {
     for (i = 1; i <= workers; i++)
         if (heap[i] > end)
             end = heap[i]
-    printf "\nsimulated: %d deliveries in %d spans on %d workers: %.2f hours; %.1f processor days, " \
+    printf "\nsimulated: %d deliveries in %d spans on %d workers: %.2f hours; %.1f CPU days, " \
            "%.1f %% of them the fleet's own; %d spans begun again; %.1f GB of objects; busy %.1f %%\n", \
            chain, count, workers, end / 3600, (work + count * overhead) / 86400, \
            100 * count * overhead / (work + count * overhead), again, bytes / spans * count / 1e9, \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: measure COMMAND [ARG...]
- * Runs a command and prints on stderr the seconds that it took, its processor
+ * Runs a command and prints on stderr the seconds that it took, its CPU
  * time, and its peak memory in MB. A small program does this because a process's
  * peak includes what it had before exec(2).
  */

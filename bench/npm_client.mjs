@@ -2,7 +2,7 @@
 // Round trips of npm's @agoric/xsnap client to a worker.
 // usage: node npm_client.mjs NODE_MODULES WORKER PLACEMENT COUNT SIZE
 // Prints {"median":NANOSECONDS,"p99":NANOSECONDS}. PLACEMENT is same, spread or none;
-// for the first two, the caller has pinned this process to processor 0.
+// for the first two, the caller has pinned this process to CPU 0.
 import fs from 'node:fs';
 import { spawn } from 'node:child_process';
 import path from 'node:path';

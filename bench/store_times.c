@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: store_times FOLDER
- * Creates a store in the folder, which must not exist, and prints how long its
+ * usage: store_times DIR
+ * Creates a store in the directory, which must not exist, and prints how long its
  * functions take, as a table for docs/benchmarks.md.
  */
 #include <stdio.h>
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     struct store *store;
 
     if (argc != 2) {
-        fprintf(stderr, "usage: store_times FOLDER\n");
+        fprintf(stderr, "usage: store_times DIR\n");
         return 2;
     }
     store = store_open(argv[1], &error);

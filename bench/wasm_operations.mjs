@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules for bench/wasm: one for each operation, in which a loop does little else until its gas is used up.
-// usage: node bench/wasm_operations.mjs FOLDER
-// Writes FOLDER/NAME.wat for each; `empty` is the loop that the others are compared with.
+// usage: node bench/wasm_operations.mjs DIR
+// Writes DIR/NAME.wat for each; `empty` is the loop that the others are compared with.
 import { mkdirSync, writeFileSync } from 'node:fs';
 
-const folder = process.argv[2];
+const directory = process.argv[2];
 const times = 16; // of an operation in an iteration
 const operands = { i32: '(local.get $i)', i64: '(local.get $j)', f32: '(local.get $f)', f64: '(local.get $g)' };
 const modules = new Map([['empty', '']]);
@@ -132,5 +132,5 @@ const text = (body) => `(module ${[...imports].filter(([name]) => body.includes(
         ${body.includes('register') ? `(call $${setup} ${zero} (i64.const 32) ${at})` : ''}
         (loop ${body} (br 0))))`;
 
-mkdirSync(folder, { recursive: true });
-for (const [name, body] of modules) writeFileSync(`${folder}/${name.replaceAll(' ', '_')}.wat`, text(body));
+mkdirSync(directory, { recursive: true });
+for (const [name, body] of modules) writeFileSync(`${directory}/${name.replaceAll(' ', '_')}.wat`, text(body));

@@ -16,13 +16,13 @@ METER_RUNTIME := $(call sources_below,meter/runtime)
 METER_HEADERS := $(METER_PARTS)/include/gasmeter.h $(METER_PARTS)/include/gasmark.h \
 	$(METER_PARTS)/include/one_jump.h
 
-# What gaspipe-cc is made of. The wrappers are ordinary programs also in a sanitized build.
+# The parts of gaspipe-cc. The wrappers are ordinary programs also in a sanitized build.
 METER_TOOLS := build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(METER_HEADERS) \
 	$(foreach machine,$(METER_MACHINES),$(METER_PARTS)/$(machine)/libgasmeter.a $(METER_PARTS)/$(machine)/part.o)
 METERED_WORKER := build/gaspipe-worker-metered
 METERED_WASM_WORKER := build/gaspipe-worker-wasm-metered
 METERED_NATIVE_WORKER := build/gaspipe-worker-native-metered
-# Those that say which function their units are of, for gaspipe run --counter compiled --native-profile.
+# Workers that report the function of each unit, for gaspipe run --counter compiled --native-profile.
 METERED_PROFILE_WORKERS := build/gaspipe-worker-metered-profile build/gaspipe-worker-wasm-metered-profile
 
 $(BUILD)/obj/meter/%: ROOM_CFLAGS = $(METER_CFLAGS)
@@ -112,7 +112,7 @@ $(foreach machine,$(MUSL_MACHINES),$(eval $(call musl_rules,$(machine))) \
 	$(eval $(call meter_runtime_rules,$(machine),-nostdinc -isystem $(METER_PARTS)/$(machine)/include -isystem $$$$($(METER_CLANG) -print-resource-dir)/include -fno-pie -Xclang -mlong-double-64 $(if $(filter aarch64%,$(machine)),-mno-outline-atomics),$(METER_PARTS)/$(machine)/lib/libc.a)))
 
 # The worker and XS, from the same sources as the ordinary ones; for another machine, the name
-# of its folder: make build/metered/aarch64-linux-gnu/gaspipe-worker
+# of its directory: make build/metered/aarch64-linux-gnu/gaspipe-worker
 METERED_CC = $(CURDIR)/build/gaspipe-cc --target=$(call metered_target,$(1)) \
 	$(call metered_option,$(1)) -D_GNU_SOURCE \
 	-include $(CURDIR)/$(METER_PARTS)/include/one_jump.h
@@ -148,7 +148,7 @@ build/metered/$(1)/gaspipe-worker: build/metered/$(1)/libxs.a $(METER_TOOLS) \
 		build/metered/$(1)/gaspipe-worker
 endef
 
-# What stands around the metered region counts nothing itself: a limit changes no cost.
+# Code around the metered region counts nothing: a limit changes no cost.
 ifneq ($(METERED_WORKER_OF),)
 $(BUILD)/obj/worker/region.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1
 $(BUILD)/obj/worker/region.o: scripts/meter.mk

@@ -1,5 +1,5 @@
 # The client for Node, in the place of npm's @agoric/xsnap (docs/swingset.md): a package with
-# the addon, the worker, and the sources from which node-gyp makes the addon anew.
+# the addon, the worker, and the sources from which node-gyp makes the addon again.
 
 NODE_PACKAGE := $(BUILD)/node/package
 NODE_SCRIPTS := node/api.js node/index.d.ts $(wildcard node/src/*.js)

@@ -3,7 +3,7 @@
 # them.
 
 NPM_PEERS := build/npm/fetched
-# Those that tests/npm/packages.bats runs as contracts, with their own lock file.
+# Packages that tests/npm/packages.bats runs as contracts, with their own lock file.
 NPM_CONTRACTS := build/npm-contracts/fetched
 
 $(NPM_PEERS): tests/npm/package.json tests/npm/package-lock.json

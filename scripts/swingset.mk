@@ -1,6 +1,6 @@
 # SwingSet's runtime for vats: the bundles that a worker evaluates before a vat's
 # own (supervisor/runtime/vat_runtime.h). Fetched by exact version with their hashes
-# checked, as the engine is (scripts/xs.mk); they lie beside the programs.
+# checked, as the engine is (scripts/xs.mk); they lie next to the programs.
 
 SWINGSET_DIR := build/swingset
 LOCKDOWN_VERSION := 0.14.1

@@ -6,7 +6,7 @@
 # The tests themselves, which compile in half of the time; what they call is optimized as ever.
 $(BUILD)/obj/tests/unit/%: ROOM_CFLAGS = $(if $(SAN),-O0)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(call sources_below,tests/unit))
-# Of these nothing would be sanitized: they run our scripts, gaspipe-meter and what gaspipe-cc made.
+# Tests without sanitized programs: they run scripts, gaspipe-meter and programs of gaspipe-cc.
 NEVER_SANITIZED := $(patsubst %,tests/program/%.bats,meter meter_musl meter_turns run_fuzzers run_tests setup)
 PROGRAM_TESTS := $(filter-out $(if $(SAN),$(NEVER_SANITIZED)),$(wildcard tests/program/*.bats))
 GOLDEN_TESTS := $(if $(wildcard tests/golden/*/cmd),scripts/golden)
@@ -56,7 +56,7 @@ NATS_CLIENT := $(BUILD)/tests/nats_client
 $(WASM_RUNNERS) $(NATS_CLIENT): $(BUILD)/tests/%: $(BUILD)/obj/tests/program/%.o $(ARCHIVES) $(XS_ARCHIVE)
 	$(call link_test)
 
-# What `make conformance` gives tc39/test262 to.
+# The workers for which `make conformance` runs tc39/test262.
 BARE_WORKERS := $(BUILD)/tests/bare_workers
 
 $(BARE_WORKERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/conformance/%.o $(ARCHIVES) $(XS_ARCHIVE)
@@ -69,7 +69,7 @@ $(BARE_WORKERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/conformance/%.o $(ARCHIVES
 check_tests = $(program_tests) $(UNIT_TESTS)
 unit_tests = $(UNIT_TESTS)
 program_tests = $(PROGRAM_TESTS) $(GOLDEN_TESTS)
-# What a change breaks most often: the examples, and what the documents show.
+# A change most often breaks the examples and the commands in documents.
 check-quick_tests = $(UNIT_TESTS) $(addprefix tests/program/,exchange.bats readme.bats) $(GOLDEN_TESTS)
 
 .PHONY: built check-built check-quick check-quick-built unit-built program-built
@@ -80,11 +80,11 @@ check-quick-built: unit-built all $(VAT_BUNDLES) suites
 check-built check-quick-built unit-built program-built:
 	@:
 
-# All that make check runs, without running it: .ci/run builds the sanitized one beside the tests of the
+# All that make check runs, without running it: .ci/run builds the sanitized one next to the tests of the
 # ordinary one. It takes no lock, for `make check` to find its own build done meanwhile.
 built: check-built
 
-# Only one of several makes in the same folder builds at a time, so that they do not write
+# Only one of several makes in the same directory builds at a time, so that they do not write
 # the same files.
 check check-quick unit program:
 	@mkdir -p build
@@ -107,7 +107,7 @@ check-qemu: all
 	@export PATH="$(CURDIR)/build/qemu/bin:$$PATH"; BUILD=$(BUILD) scripts/run-tests \
 		tests/program/counter.bats tests/program/count.bats tests/program/run_faults.bats
 
-# Each kind of trouble N times, or for as long as T seconds for all kinds together:
+# Each kind of failure N times, or for as long as T seconds for all kinds together:
 # make campaign N=2000, make campaign N=1000000 T=300 SEED=7 KINDS='calls batches'. With JOBS=2, two
 # kinds at a time pass in half of T seconds.
 N ?= 100
@@ -117,7 +117,7 @@ JOBS ?= 1
 campaign: all $(VAT_BUNDLES)
 	@BUILD=$(BUILD) tests/campaign/all -n $(N) -t $(T) -j $(JOBS) $(if $(SEED),-s $(SEED)) $(KINDS)
 
-# Suites of others, and random programs (tests/conformance/all): make conformance TEST262=FOLDER N=25000
+# Suites of others, and random programs (tests/conformance/all): make conformance TEST262=DIR N=25000
 # M=3000 SEED=7 PATHS=built-ins/Array,language T=60. T: seconds of random programs.
 given = $(if $(filter command%,$(origin $(1))),$(2) $($(1)))
 .PHONY: conformance
@@ -130,8 +130,8 @@ conformance: program-built $(NPM_PEERS) $(NPM_CONTRACTS)
 SECONDS ?= 30
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-# What they call, directly or not; the rest would take most of the time to compile. Of the supervisor
-# these files and folders: where a fuzzer's link fails, more of them.
+# The sources that they call, directly or not; the rest would take most of the time to compile. Of the supervisor
+# these files and directories: where a fuzzer's link fails, more of them.
 FUZZED_SUPERVISOR := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_below,$(addprefix supervisor/,process/worker_exit.c \
 	profile replay/source run/delivery_line.c run/delivery_input.c run/line_results.c schedule/log transcript)))
 FUZZED := $(foreach room,base gas proto sandbox store kernel slog worker,$(BUILD)/lib/$(room).a) $(BUILD)/lib/fuzzed.a

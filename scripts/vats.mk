@@ -30,7 +30,7 @@ $(VATS_DIR)/swingset/made: $(VATS_DIR)/fetched scripts/bundle-vats.mjs
 	$(bundle_vats) $(SWINGSET_VATS)/vat-admin/vat-vat-admin.js $(SWINGSET_VATS)/timer/vat-timer.js
 	@touch $@
 
-# Imports of packages are resolved in parent folders, so vats are copied to where the
+# Imports of packages are resolved in parent directories, so vats are copied to where the
 # packages were fetched.
 define vat_group_rule
 $(VATS_DIR)/$(1)/made: $(VATS_DIR)/fetched scripts/bundle-vats.mjs $(VAT_SOURCES_$(1))
@@ -46,10 +46,10 @@ $(foreach group,exchange tests,$(eval $(call vat_group_rule,$(group))))
 .PHONY: vats
 vats: $(VAT_BUNDLES)
 
-# SwingSet's kernel, with which ours is compared, needs a package that is compiled for its
+# SwingSet's kernel, with which tests compare gaspipe's, needs a package that is compiled for its
 # store. Node's headers come with node, or are in Debian's libnode-dev.
 NODE_PREFIX = $(patsubst %/bin/node,%,$(realpath $(shell command -v node)))
-# Of more than a minute SQLite takes most, with npm's own -O3. For tests -O1 will do, which takes less than
+# SQLite takes more than a minute with npm's own -O3. Tests use -O1, which takes less than
 # half of it; benchmarks have it made as npm makes it.
 SWINGSET_KERNEL := $(VATS_DIR)/kernel
 ifeq ($(if $(filter check-npm,$(MAKECMDGOALS)),$(wildcard $(SWINGSET_KERNEL)),else),)

@@ -26,7 +26,7 @@ XS_GARBAGE := -iquote $(CURDIR) -include $(CURDIR)/worker/xs/xs_garbage.h
 # instruction counts would depend on where it was built.
 XS_CC := gcc -D_GNU_SOURCE $(XS_DEFINED) -ffile-prefix-map=$(abspath $(XS_SOURCES))=xsnap $(XS_COUNTED)
 
-# What xsnap-worker.mk gives each of its files, for ours that include xs.h.
+# The flags of xsnap-worker.mk, for gaspipe's files that include xs.h.
 XS_CFLAGS := \
 	-DINCLUDE_XSPLATFORM -DXSPLATFORM='"xsnapPlatform.h"' -DXSNAP_VERSION='"$(XS_VERSION)"' \
 	-DmxLockdown=1 -DmxMetering=1 -DmxDebug=1 -DmxNoConsole=1 -DmxBoundsCheck=1 -DmxParse=1 \
