@@ -204,7 +204,7 @@ int io_read_file(const char *path, size_t limit, struct buf *content, struct err
     if (fstat(fd, &status) != 0)
         result = error_system(error, errno, "%s", path);
     else if (S_ISDIR(status.st_mode))
-        result = error_set(error, ERROR_INPUT, "%s: is a folder, not a file", path);
+        result = error_set(error, ERROR_INPUT, "%s: is a directory, not a file", path);
     else if (S_ISREG(status.st_mode) && (uintmax_t)status.st_size > limit)
         result = error_set(error, ERROR_INPUT, "%s: longer than %zu bytes", path, limit);
     else

@@ -14,14 +14,25 @@
 
 /* ---- a thread that waits for servers ---- */
 
-/* A thread that waits for NATS servers so that the event loop need not, and the lock of what both
- * use. It gets no signals. */
+/* A line that was read, or a result that is to be published. */
+struct stream_message {
+    struct stream_message *next;
+    int64_t number; /* of the line */
+    size_t length;
+    char text[];
+};
+
+/* A thread that waits for NATS servers so that the event loop need not, and what both use. It gets
+ * no signals. The lock guards all members that follow it. */
 struct stream_thread {
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
     bool running;
-    bool stopping; /* guarded by the lock */
+    pthread_cond_t changed;
+    pthread_mutex_t lock;
+    bool stopping;
+    struct stream_message *first, *last;
+    size_t count, bytes;
+    struct error failure; /* ERROR_NONE if it has not failed */
 };
 
 static void stream_thread_init(struct stream_thread *thread)
@@ -108,24 +119,71 @@ static void stream_thread_join(struct stream_thread *thread)
     thread->running = false;
 }
 
+/* NULL if out of memory. */
+static struct stream_message *stream_message_new(int64_t number, const char *text, size_t length)
+{
+    struct stream_message *message = malloc(sizeof *message + length);
+
+    if (message == NULL)
+        return NULL;
+    *message = (struct stream_message){.number = number, .length = length};
+    memcpy(message->text, text, length);
+    return message;
+}
+
+static void stream_thread_append(struct stream_thread *thread, struct stream_message *message)
+{
+    stream_thread_lock(thread);
+    if (thread->last != NULL)
+        thread->last->next = message;
+    else
+        thread->first = message;
+    thread->last = message;
+    thread->count++;
+    thread->bytes += message->length;
+    stream_thread_unlock(thread);
+}
+
+/* With the lock: unlinks the first message, which the caller frees; NULL if there is none. */
+static struct stream_message *stream_thread_unlink(struct stream_thread *thread)
+{
+    struct stream_message *first = thread->first;
+
+    if (first == NULL)
+        return NULL;
+    thread->first = first->next;
+    if (thread->first == NULL)
+        thread->last = NULL;
+    thread->count--;
+    thread->bytes -= first->length;
+    return first;
+}
+
 /* After its end. */
 static void stream_thread_free(struct stream_thread *thread)
 {
+    struct stream_message *message;
+
+    while ((message = stream_thread_unlink(thread)) != NULL)
+        free(message);
     (void)pthread_cond_destroy(&thread->changed);
     (void)pthread_mutex_destroy(&thread->lock);
+}
+
+/* From the thread: wakes the loop, which reports the failure. */
+static void stream_thread_fail(struct stream_thread *thread, const struct error *error,
+                               uv_async_t *wake)
+{
+    stream_thread_lock(thread);
+    thread->failure = *error;
+    stream_thread_unlock(thread);
+    uv_async_send(wake);
 }
 
 /* ---- deliveries ---- */
 
 /* Lines and bytes that are read ahead at most, and the pause after a failure. */
 enum { AHEAD_LINES = 1024, AHEAD_BYTES = 16 << 20, PAUSE_MS = 500 };
-
-struct stream_line {
-    struct stream_line *next;
-    int64_t number;
-    size_t length;
-    char text[];
-};
 
 struct stream_input {
     struct delivery_input base;
@@ -135,10 +193,7 @@ struct stream_input {
     bool wanted;               /* the listener waits for a line */
     bool failed;               /* it was notified of the failure */
 
-    struct stream_thread thread; /* whose lock guards the rest */
-    struct stream_line *first, *last;
-    size_t count, bytes;
-    struct error failure; /* ERROR_NONE if it has not failed */
+    struct stream_thread thread; /* its messages are lines */
 };
 
 static struct stream_input *of_stream(struct delivery_input *base)
@@ -156,19 +211,6 @@ static bool is_blank_message(const char *bytes, size_t length)
     return true;
 }
 
-static void append_stream_line(struct stream_input *input, struct stream_line *line)
-{
-    stream_thread_lock(&input->thread);
-    if (input->last != NULL)
-        input->last->next = line;
-    else
-        input->first = line;
-    input->last = line;
-    input->count++;
-    input->bytes += line->length;
-    stream_thread_unlock(&input->thread);
-}
-
 static void report_gap(const struct stream_input *input, uint64_t sequence)
 {
     if (sequence > input->reader.next)
@@ -180,7 +222,7 @@ static int queue_stream_line(void *context, uint64_t sequence, const char *bytes
                              struct error *error)
 {
     struct stream_input *input = context;
-    struct stream_line *line;
+    struct stream_message *line;
 
     report_gap(input, sequence);
     if (sequence > INT64_MAX)
@@ -188,12 +230,10 @@ static int queue_stream_line(void *context, uint64_t sequence, const char *bytes
                          input->base.name);
     if (is_blank_message(bytes, length))
         return 0;
-    line = malloc(sizeof *line + length);
+    line = stream_message_new((int64_t)sequence, bytes, length);
     if (line == NULL)
         return error_memory(error, "a message");
-    *line = (struct stream_line){.number = (int64_t)sequence, .length = length};
-    memcpy(line->text, bytes, length);
-    append_stream_line(input, line);
+    stream_thread_append(&input->thread, line);
     uv_async_send(&input->arrived);
     return 0;
 }
@@ -204,19 +244,12 @@ static bool wait_for_space(struct stream_input *input)
     bool continues;
 
     stream_thread_lock(&input->thread);
-    while (!input->thread.stopping && (input->count >= AHEAD_LINES || input->bytes >= AHEAD_BYTES))
+    while (!input->thread.stopping &&
+           (input->thread.count >= AHEAD_LINES || input->thread.bytes >= AHEAD_BYTES))
         stream_thread_wait(&input->thread);
     continues = !input->thread.stopping;
     stream_thread_unlock(&input->thread);
     return continues;
-}
-
-static void fail_input(struct stream_input *input, const struct error *error)
-{
-    stream_thread_lock(&input->thread);
-    input->failure = *error;
-    stream_thread_unlock(&input->thread);
-    uv_async_send(&input->arrived);
 }
 
 static void *read_stream(void *context)
@@ -233,7 +266,7 @@ static void *read_stream(void *context)
             continue;
         }
         if (error.kind == ERROR_INPUT) {
-            fail_input(input, &error);
+            stream_thread_fail(&input->thread, &error, &input->arrived);
             break;
         }
         if (!stream_thread_pause(&input->thread, PAUSE_MS))
@@ -249,20 +282,14 @@ static void *read_stream(void *context)
 /* ---- the loop ---- */
 
 /* Unlinks the first line, which the caller frees; NULL if none has arrived. */
-static struct stream_line *take_first(struct stream_input *input)
+static struct stream_message *take_first(struct stream_input *input)
 {
-    struct stream_line *line;
+    struct stream_message *line;
 
     stream_thread_lock(&input->thread);
-    line = input->first;
-    if (line != NULL) {
-        input->first = line->next;
-        if (input->first == NULL)
-            input->last = NULL;
-        input->count--;
-        input->bytes -= line->length;
+    line = stream_thread_unlink(&input->thread);
+    if (line != NULL)
         stream_thread_signal(&input->thread);
-    }
     stream_thread_unlock(&input->thread);
     return line;
 }
@@ -270,7 +297,7 @@ static struct stream_line *take_first(struct stream_input *input)
 static bool stream_has_failed(struct stream_input *input, struct error *error)
 {
     stream_thread_lock(&input->thread);
-    *error = input->failure;
+    *error = input->thread.failure;
     stream_thread_unlock(&input->thread);
     return error->kind != ERROR_NONE;
 }
@@ -278,7 +305,7 @@ static bool stream_has_failed(struct stream_input *input, struct error *error)
 static void stream_input_next(struct delivery_input *base)
 {
     struct stream_input *input = of_stream(base);
-    struct stream_line *line = take_first(input);
+    struct stream_message *line = take_first(input);
     struct error error;
 
     if (line != NULL) {
@@ -301,7 +328,7 @@ static bool has_news(struct stream_input *input)
     bool has;
 
     stream_thread_lock(&input->thread);
-    has = input->first != NULL || input->failure.kind != ERROR_NONE;
+    has = input->thread.first != NULL || input->thread.failure.kind != ERROR_NONE;
     stream_thread_unlock(&input->thread);
     return has;
 }
@@ -320,10 +347,10 @@ static bool stream_input_look(struct delivery_input *base, int64_t *number, cons
                               size_t *length)
 {
     struct stream_input *input = of_stream(base);
-    const struct stream_line *line;
+    const struct stream_message *line;
 
     stream_thread_lock(&input->thread);
-    for (line = input->first; line != NULL && line->number <= *number; line = line->next)
+    for (line = input->thread.first; line != NULL && line->number <= *number; line = line->next)
         ;
     stream_thread_unlock(&input->thread);
     if (line == NULL)
@@ -339,10 +366,7 @@ static bool stream_input_look(struct delivery_input *base, int64_t *number, cons
 static void free_stream_input(uv_handle_t *handle)
 {
     struct stream_input *input = handle->data;
-    struct stream_line *line;
 
-    while ((line = take_first(input)) != NULL)
-        free(line);
     stream_thread_free(&input->thread);
     free(input);
 }
@@ -388,13 +412,6 @@ struct delivery_input *stream_input_open(uv_loop_t *loop, const struct nats_read
 /* Results that may wait, and an ID and a subject with a number. */
 enum { RESULTS_MAX = 4096, CAUGHT_UP = RESULTS_MAX / 2, NAME_SIZE = 1024 };
 
-struct stream_result {
-    struct stream_result *next;
-    int64_t line;
-    size_t length;
-    char text[];
-};
-
 struct stream_results {
     struct stream_results_options options; /* its writer is the thread's */
     struct stream_results_listener listener;
@@ -402,79 +419,57 @@ struct stream_results {
     bool reported; /* of the failure */
     bool held;     /* the owner waits for caught_up() */
 
-    struct stream_thread thread; /* whose lock guards the rest */
-    struct stream_result *first, *last;
-    size_t count;    /* of the list */
-    size_t released; /* of these, from the first */
-    size_t stored;   /* since stream_results_take_stored() */
-    struct error failure;
+    struct stream_thread thread; /* its messages are results; its lock guards the rest */
+    size_t released;             /* of the messages, from the first */
+    size_t stored;               /* since stream_results_take_stored() */
 };
 
 /* ---- the thread ---- */
 
 /* Waits for a result that may be published, and leaves it in the list. NULL: it is time to end. */
-static const struct stream_result *wait_for_released(struct stream_results *results)
+static const struct stream_message *wait_for_released(struct stream_results *results)
 {
-    const struct stream_result *first;
+    const struct stream_message *first;
 
     stream_thread_lock(&results->thread);
     while (results->released == 0 && !results->thread.stopping)
         stream_thread_wait(&results->thread);
-    first = results->released > 0 ? results->first : NULL;
+    first = results->released > 0 ? results->thread.first : NULL;
     stream_thread_unlock(&results->thread);
-    return first;
-}
-
-static struct stream_result *unlink_first(struct stream_results *results)
-{
-    struct stream_result *first = results->first;
-
-    results->first = first->next;
-    if (results->first == NULL)
-        results->last = NULL;
-    results->count--;
     return first;
 }
 
 static void drop_stored(struct stream_results *results)
 {
-    struct stream_result *first;
+    struct stream_message *first;
     bool caught_up;
 
     stream_thread_lock(&results->thread);
-    first = unlink_first(results);
+    first = stream_thread_unlink(&results->thread);
     results->released--;
     results->stored++;
-    caught_up = results->count == CAUGHT_UP;
+    caught_up = results->thread.count == CAUGHT_UP;
     stream_thread_unlock(&results->thread);
     free(first);
     if (caught_up)
         uv_async_send(&results->news);
 }
 
-static int put_outcome(struct stream_results *results, const struct stream_result *result,
+static int put_outcome(struct stream_results *results, const struct stream_message *result,
                        struct error *error)
 {
     char subject[NAME_SIZE], id[NAME_SIZE];
 
-    snprintf(subject, sizeof subject, "%s.%" PRId64, results->options.subject, result->line);
-    snprintf(id, sizeof id, "%s.%" PRId64, results->options.identity, result->line);
+    snprintf(subject, sizeof subject, "%s.%" PRId64, results->options.subject, result->number);
+    snprintf(id, sizeof id, "%s.%" PRId64, results->options.identity, result->number);
     return nats_writer_put(&results->options.writer, subject, id, result->text, result->length,
                            error);
-}
-
-static void fail_results(struct stream_results *results, const struct error *error)
-{
-    stream_thread_lock(&results->thread);
-    results->failure = *error;
-    stream_thread_unlock(&results->thread);
-    uv_async_send(&results->news);
 }
 
 static void *publish_results(void *context)
 {
     struct stream_results *results = context;
-    const struct stream_result *result;
+    const struct stream_message *result;
     struct error error;
     bool away = false;
 
@@ -487,7 +482,7 @@ static void *publish_results(void *context)
             continue;
         }
         if (error.kind == ERROR_INPUT) {
-            fail_results(results, &error);
+            stream_thread_fail(&results->thread, &error, &results->news);
             break;
         }
         if (!away)
@@ -504,20 +499,11 @@ static void *publish_results(void *context)
 int stream_results_add(struct stream_results *results, int64_t line, const char *text,
                        size_t length, struct error *error)
 {
-    struct stream_result *added = malloc(sizeof *added + length);
+    struct stream_message *added = stream_message_new(line, text, length);
 
     if (added == NULL)
         return error_memory(error, "a result");
-    *added = (struct stream_result){.line = line, .length = length};
-    memcpy(added->text, text, length);
-    stream_thread_lock(&results->thread);
-    if (results->last != NULL)
-        results->last->next = added;
-    else
-        results->first = added;
-    results->last = added;
-    results->count++;
-    stream_thread_unlock(&results->thread);
+    stream_thread_append(&results->thread, added);
     return 0;
 }
 
@@ -525,8 +511,8 @@ void stream_results_release(struct stream_results *results, size_t count)
 {
     stream_thread_lock(&results->thread);
     results->released += count;
-    if (results->released > results->count)
-        results->released = results->count;
+    if (results->released > results->thread.count)
+        results->released = results->thread.count;
     stream_thread_signal(&results->thread);
     stream_thread_unlock(&results->thread);
 }
@@ -535,8 +521,8 @@ void stream_results_release(struct stream_results *results, size_t count)
 void stream_results_clear(struct stream_results *results)
 {
     stream_thread_lock(&results->thread);
-    while (results->released == 0 && results->first != NULL)
-        free(unlink_first(results));
+    while (results->released == 0 && results->thread.first != NULL)
+        free(stream_thread_unlink(&results->thread));
     stream_thread_unlock(&results->thread);
 }
 
@@ -554,7 +540,7 @@ size_t stream_results_take_stored(struct stream_results *results)
 bool stream_results_are_full(struct stream_results *results)
 {
     stream_thread_lock(&results->thread);
-    results->held = results->count >= RESULTS_MAX;
+    results->held = results->thread.count >= RESULTS_MAX;
     stream_thread_unlock(&results->thread);
     return results->held;
 }
@@ -566,8 +552,8 @@ static void on_news(uv_async_t *news)
     bool caught_up;
 
     stream_thread_lock(&results->thread);
-    error = results->failure;
-    caught_up = results->held && results->count < RESULTS_MAX;
+    error = results->thread.failure;
+    caught_up = results->held && results->thread.count < RESULTS_MAX;
     stream_thread_unlock(&results->thread);
     if (error.kind != ERROR_NONE && !results->reported) {
         results->reported = true;
@@ -612,8 +598,6 @@ static void free_results(uv_handle_t *handle)
 {
     struct stream_results *results = handle->data;
 
-    while (results->first != NULL)
-        free(unlink_first(results));
     stream_thread_free(&results->thread);
     free(results);
 }
