@@ -144,7 +144,7 @@ fleet() {
     fleet status --nats "tls://127.0.0.1:$port"
     assert_bad_input 4 "tls://127.0.0.1:$port: "
     fleet status --nats "tls://127.0.0.1:$port" --tls-ca absent.pem
-    assert_bad_input 3 'certificates cannot be used'
+    assert_bad_input 3 'cannot use the URL, credentials or certificates'
 }
 
 @test "with credentials, a token and its seed, which the server of an operator checks" {
