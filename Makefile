@@ -330,7 +330,8 @@ PREFIX ?= /usr/local
 BINDIR := $(DESTDIR)$(PREFIX)/bin
 LIBDIR := $(DESTDIR)$(PREFIX)/lib/gaspipe
 INCLUDEDIR := $(DESTDIR)$(PREFIX)/include/gaspipe
-MANDIR := $(DESTDIR)$(PREFIX)/share/man/man1
+MANDIR := $(DESTDIR)$(PREFIX)/share/man
+MANUAL := $(wildcard docs/man/*)
 DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gaspipe
 COMPLETIONS := $(foreach program,gaspipe slogreport,bash-completion/completions/$(program) \
 	zsh/site-functions/_$(program) fish/vendor_completions.d/$(program).fish)
@@ -348,14 +349,16 @@ WITH_SUITES ?= $(shell command -v wat2wasm)
 SUITEDIR := $(DESTDIR)$(PREFIX)/share/gaspipe/suites
 
 install: all $(if $(WITH_SUITES),suites)
-	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR) $(addprefix $(SHAREDIR)/,$(dir $(COMPLETIONS)))
+	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(DOCDIR) $(addprefix $(SHAREDIR)/,$(dir $(COMPLETIONS)))
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm \
 		$(BUILD)/gaspipe-worker-native $(BINDIR)
 	install -m 755 $(BUILD)/libgascount.so $(BUILD)/libgastrace.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
 	install -m 644 $(SWINGSET_BUNDLES) $(BUILD)/swingset-warm.heap $(LIBDIR)
 	install -m 644 counter/gasmark.h worker/native/gascontract.h $(INCLUDEDIR)
 	$(if $(WITH_METER),@$(MAKE) --no-print-directory install-meter)
-	install -m 644 $(wildcard docs/*.1) $(MANDIR)
+	for page in $(MANUAL); do \
+		install -D -m 644 $$page $(MANDIR)/man$${page##*.}/$${page##*/} || exit; \
+	done
 	install -m 644 $(DOCUMENTS) $(DOCDIR)
 	for example in $(EXAMPLES); do \
 		install -D -m "$$([ -x $$example ] && echo 755 || echo 644)" $$example $(DOCDIR)/$$example || exit; \
@@ -381,7 +384,7 @@ install-meter:
 # With the same PREFIX.
 uninstall:
 	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered gaspipe-worker-wasm-metered gaspipe-worker-native-metered gaspipe-worker-metered-profile gaspipe-worker-wasm-metered-profile)
-	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))
+	rm -f $(foreach page,$(MANUAL),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	rm -f $(addprefix $(SHAREDIR)/,$(COMPLETIONS))
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR) $(DESTDIR)$(PREFIX)/share/gaspipe
 

@@ -89,6 +89,8 @@ sources() {
     [ -s "$dest/usr/share/gaspipe/suites/near/ops.wasm" ]
     [ -e "$dest/usr/include/gaspipe/gascontract.h" ]
     [ -e "$dest/usr/share/man/man1/gaspipe-worker.1" ]
+    [ -e "$dest/usr/share/man/man5/gaspipe-json.5" ]
+    cmp "$dest/usr/share/man/man1/gaspipe-run.1" docs/man/gaspipe-run.1
     [ -e "$dest/usr/share/doc/gaspipe/contracts.md" ]
     [ -e "$dest/usr/include/gaspipe/gasmark.h" ]
     cmp "$dest/usr/share/bash-completion/completions/gaspipe" <("$BUILD/gaspipe" --completion bash)

@@ -126,3 +126,11 @@ make_npm_peers() {
     env -u MAKEFLAGS -u MAKELEVEL flock "$ROOT/build/npm.lock" \
         make -s -C "$ROOT" build/npm/fetched > "$npm_peers_log" 2>&1
 }
+
+# A copy of the tree with what has been built, whose files the commands may change.
+like_a_checkout() {
+    mkdir -p clone/build
+    (cd "$ROOT" && git ls-files -z | xargs -0 cp -P --parents -t "$BATS_TEST_TMPDIR/clone")
+    cd clone || return 1
+    find "$BUILD" -mindepth 1 -maxdepth 1 ! -name obj ! -name 'test-logs*' -exec ln -s -t build {} +
+}

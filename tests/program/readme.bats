@@ -55,14 +55,6 @@ document() {
     assert_status 2
 }
 
-# A copy of the tree with what has been built, whose files the commands may change.
-like_a_checkout() {
-    mkdir -p clone/build
-    (cd "$ROOT" && git ls-files -z | xargs -0 cp -P --parents -t "$BATS_TEST_TMPDIR/clone")
-    cd clone
-    find "$BUILD" -mindepth 1 -maxdepth 1 ! -name obj ! -name 'test-logs*' -exec ln -s -t build {} +
-}
-
 # The sections of README that need `make metered`; with `!`, all others.
 metered_sections() {
     awk -v others="${1:-}" '
