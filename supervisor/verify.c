@@ -157,12 +157,12 @@ struct verify {
     const struct verify_options *options;
     struct store_check check;
     struct restore restore;
-    int64_t items;        /* of transcripts */
-    int64_t restored;     /* vats whose last snapshot a worker has started from */
-    int64_t unrestored;   /* and those where none did */
-    int64_t replayed;     /* vats */
-    bool differs;         /* one of these */
-    int64_t next_told_ns; /* when the progress is said again, CLOCK_MONOTONIC */
+    int64_t items;          /* of transcripts */
+    int64_t restored;       /* vats whose last snapshot a worker has started from */
+    int64_t unrestored;     /* and those where none did */
+    int64_t replayed;       /* vats */
+    bool differs;           /* one of these */
+    int64_t next_report_ns; /* when the progress is said again, CLOCK_MONOTONIC */
     struct buf out;
 };
 
@@ -222,10 +222,10 @@ static void show_verify_progress(void *context, int64_t count)
     struct verify *verify = context;
     const int64_t now = stamp_now().mono;
 
-    if (verify->next_told_ns != 0 && now >= verify->next_told_ns)
+    if (verify->next_report_ns != 0 && now >= verify->next_report_ns)
         log_line("%" PRId64 " rows are checked", count);
-    if (verify->next_told_ns == 0 || now >= verify->next_told_ns)
-        verify->next_told_ns = now + PROGRESS_NS;
+    if (verify->next_report_ns == 0 || now >= verify->next_report_ns)
+        verify->next_report_ns = now + PROGRESS_NS;
 }
 
 /* ---- vats ---- */
