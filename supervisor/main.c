@@ -84,7 +84,7 @@ static int check_descriptors(void)
     return ERROR_SYSTEM;
 }
 
-/* The index of the command; -1, after a line that suggests another: there is none. */
+/* The index of the command; -1 after printing a message that suggests another. */
 static int find_command(const char *name)
 {
     struct similar similar = {.word = name};

@@ -57,12 +57,12 @@ static const char body[] =
     "}\n"
     "complete -F _%1$s %1$s\n";
 
-static const char *name_of(const struct option_command *command)
+static const char *bash_name_of(const struct option_command *command)
 {
     return command->name != NULL ? command->name : "";
 }
 
-static void print_names(const char *program, const struct option_command *commands)
+static void bash_print_names(const char *program, const struct option_command *commands)
 {
     printf("_%s_commands() { echo '", program);
     option_print_commands(commands, NULL);
@@ -79,7 +79,7 @@ static void print_names(const char *program, const struct option_command *comman
     printf("    esac\n}\n\n");
 }
 
-static void print_options(const char *program, const struct option_command *commands)
+static void bash_print_options(const char *program, const struct option_command *commands)
 {
     bool nameless = false;
 
@@ -89,7 +89,7 @@ static void print_options(const char *program, const struct option_command *comm
         if (command->table == NULL)
             continue;
         nameless |= command->name == NULL;
-        printf("    '%s') echo '", name_of(command));
+        printf("    '%s') echo '", bash_name_of(command));
         for (size_t i = 0; i < command->table->row_count; i++)
             if (command->table->rows[i].kind != OPTION_HEADING &&
                 option_row_is_shown(command->table, &command->table->rows[i]))
@@ -101,7 +101,7 @@ static void print_options(const char *program, const struct option_command *comm
     printf("    esac\n}\n\n");
 }
 
-static void print_kind(const struct option_row *row)
+static void bash_print_kind(const struct option_row *row)
 {
     static const char *const kinds[] = {
         [OPTION_VALUE_DIRECTORY] = "directory",
@@ -119,7 +119,7 @@ static void print_kind(const struct option_row *row)
         printf(" %s", row->words[i]);
 }
 
-static void print_values(const char *program, const struct option_command *commands)
+static void bash_print_values(const char *program, const struct option_command *commands)
 {
     printf("# COMMAND OPTION: the kind of its value, nothing if it has none\n"
            "_%s_value()\n{\n    case \"$1 $2\" in\n",
@@ -132,18 +132,18 @@ static void print_values(const char *program, const struct option_command *comma
             if (row->kind == OPTION_HEADING || row->kind == OPTION_FLAG ||
                 !option_row_is_shown(command->table, row))
                 continue;
-            printf("    '%s --%s'", name_of(command), row->name);
+            printf("    '%s --%s'", bash_name_of(command), row->name);
             if (row->letter != '\0')
-                printf(" | '%s -%c'", name_of(command), row->letter);
+                printf(" | '%s -%c'", bash_name_of(command), row->letter);
             printf(") echo '");
-            print_kind(row);
+            bash_print_kind(row);
             printf("' ;;\n");
         }
     }
     printf("    ' --completion') echo 'words bash zsh fish' ;;\n    esac\n}\n\n");
 }
 
-static void print_operands(const char *program, const struct option_command *commands)
+static void bash_print_operands(const char *program, const struct option_command *commands)
 {
     printf("_%s_operand()\n{\n    case $1 in\n", program);
     for (const struct option_command *command = commands; !option_command_is_last(command);
@@ -151,7 +151,7 @@ static void print_operands(const char *program, const struct option_command *com
         if (command->table == NULL)
             printf("    '%s '*) echo none ;;\n", command->name);
         else if (command->table->ends_at_operand)
-            printf("    '%s') echo program ;;\n", name_of(command));
+            printf("    '%s') echo program ;;\n", bash_name_of(command));
     }
     printf("    *) echo file ;;\n    esac\n}\n\n");
 }
@@ -165,9 +165,9 @@ void option_complete_bash(const char *program, const struct option_command *comm
         takes_files |= command->name == NULL;
     printf("# Completion for %s " GASPIPE_VERSION ", printed by `%s --completion bash`\n\n",
            program, program);
-    print_names(program, commands);
-    print_options(program, commands);
-    print_values(program, commands);
-    print_operands(program, commands);
+    bash_print_names(program, commands);
+    bash_print_options(program, commands);
+    bash_print_values(program, commands);
+    bash_print_operands(program, commands);
     printf(body, program, takes_files ? "both" : "words");
 }

@@ -4,13 +4,13 @@
 #include "base/option/option_complete.h"
 
 /* Within single quotes. */
-static void print_quoted(const char *text, size_t length)
+static void fish_print_quoted(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         printf("%s%c", text[i] == '\'' || text[i] == '\\' ? "\\" : "", text[i]);
 }
 
-static void print_value(const struct option_row *row)
+static void fish_print_value(const struct option_row *row)
 {
     switch (option_value_kind(row)) {
     case OPTION_VALUE_NONE:
@@ -34,12 +34,12 @@ static void print_value(const struct option_row *row)
     }
 }
 
-static void print_start(const char *program, const char *command)
+static void fish_print_start(const char *program, const char *command)
 {
     printf("complete -c %s -n '__%s_is \"%s\"'", program, program, command);
 }
 
-static void print_command(const char *program, const struct option_command *command)
+static void fish_print_command(const char *program, const struct option_command *command)
 {
     const char *name = command->name != NULL ? command->name : "";
 
@@ -48,22 +48,22 @@ static void print_command(const char *program, const struct option_command *comm
 
         if (row->kind == OPTION_HEADING || !option_row_is_shown(command->table, row))
             continue;
-        print_start(program, name);
+        fish_print_start(program, name);
         printf(" -l %s", row->name);
         if (row->letter != '\0')
             printf(" -s %c", row->letter);
-        print_value(row);
+        fish_print_value(row);
         printf(" -d '");
-        print_quoted(row->help, option_summary(row));
+        fish_print_quoted(row->help, option_summary(row));
         printf("'\n");
     }
 }
 
 /* Names of commands, after `first` or as the first word. */
-static void print_names(const char *program, const struct option_command *commands,
-                        const char *first)
+static void fish_print_names(const char *program, const struct option_command *commands,
+                             const char *first)
 {
-    print_start(program, first != NULL ? first : "");
+    fish_print_start(program, first != NULL ? first : "");
     printf("%s -a '", first == NULL && commands[0].name == NULL ? "" : " -f");
     if (option_print_commands(commands, first) == 0)
         option_print_commands(commands, NULL);
@@ -71,7 +71,7 @@ static void print_names(const char *program, const struct option_command *comman
 }
 
 /* __PROGRAM_is COMMAND: true if the words before the cursor begin with the command. */
-static void print_functions(const char *program, const struct option_command *commands)
+static void fish_print_functions(const char *program, const struct option_command *commands)
 {
     printf("function __%s_is\n"
            "    set -l words (commandline -opc)[2..]\n"
@@ -96,18 +96,18 @@ void option_complete_fish(const char *program, const struct option_command *comm
 {
     printf("# Completion for %s " GASPIPE_VERSION ", printed by `%s --completion fish`\n\n",
            program, program);
-    print_functions(program, commands);
-    print_names(program, commands, NULL);
+    fish_print_functions(program, commands);
+    fish_print_names(program, commands, NULL);
     for (const struct option_command *command = commands; !option_command_is_last(command);
          command++) {
         if (command->table == NULL)
-            print_names(program, commands, command->name);
+            fish_print_names(program, commands, command->name);
         else
-            print_command(program, command);
+            fish_print_command(program, command);
     }
     printf("complete -c %s -l help -d 'print the options and exit'\n"
            "complete -c %s -l version -d 'print the version and exit'\n",
            program, program);
-    print_start(program, "");
+    fish_print_start(program, "");
     printf(" -l completion -x -a 'bash zsh fish' -d 'print a completion script'\n");
 }

@@ -5,7 +5,7 @@
 #include "base/option/option_complete.h"
 
 /* Within single quotes, with a backslash before each of `special`. */
-static void print_quoted(const char *text, size_t length, const char *special)
+static void zsh_print_quoted(const char *text, size_t length, const char *special)
 {
     for (size_t i = 0; i < length; i++) {
         if (text[i] == '\'')
@@ -15,7 +15,7 @@ static void print_quoted(const char *text, size_t length, const char *special)
     }
 }
 
-static void print_action(const struct option_row *row)
+static void zsh_print_action(const struct option_row *row)
 {
     switch (option_value_kind(row)) {
     case OPTION_VALUE_WORDS:
@@ -41,7 +41,7 @@ static void print_action(const struct option_row *row)
 }
 
 /* "*--name=[summary]:VALUE:action", a specification of _arguments. */
-static void print_row(const struct option_row *row, const char *name)
+static void zsh_print_row(const struct option_row *row, const char *name)
 {
     const bool has_value = row->kind != OPTION_FLAG;
 
@@ -49,19 +49,19 @@ static void print_row(const struct option_row *row, const char *name)
            !has_value       ? ""
            : name[1] == '-' ? "="
                             : "+");
-    print_quoted(row->help, option_summary(row), "[]\\");
+    zsh_print_quoted(row->help, option_summary(row), "[]\\");
     printf("]");
     if (has_value) {
         const char *value = row->metavariable != NULL ? row->metavariable : "value";
 
         printf(":");
-        print_quoted(value, strlen(value), ":\\");
-        print_action(row);
+        zsh_print_quoted(value, strlen(value), ":\\");
+        zsh_print_action(row);
     }
     printf("'");
 }
 
-static void print_command(const struct option_command *command)
+static void zsh_print_command(const struct option_command *command)
 {
     const struct option_table *table = command->table;
     char name[64];
@@ -73,10 +73,10 @@ static void print_command(const struct option_command *command)
         if (row->kind == OPTION_HEADING || !option_row_is_shown(table, row))
             continue;
         snprintf(name, sizeof name, "--%s", row->name);
-        print_row(row, name);
+        zsh_print_row(row, name);
         snprintf(name, sizeof name, "-%c", row->letter);
         if (row->letter != '\0')
-            print_row(row, name);
+            zsh_print_row(row, name);
     }
     printf(" \\\n            '--help[print the options and exit]'"
            " \\\n            '--version[print the version and exit]'");
@@ -91,7 +91,7 @@ static void print_command(const struct option_command *command)
 }
 
 /* A command of one word, or the nameless one, is chosen by words[2]; one of two by words[3] too. */
-static void print_choice(const struct option_command *commands)
+static void zsh_print_choice(const struct option_command *commands)
 {
     bool nameless = false;
 
@@ -128,12 +128,12 @@ void option_complete_zsh(const char *program, const struct option_command *comma
            "# Completion for %s " GASPIPE_VERSION ", printed by `%s --completion zsh`\n\n"
            "_%s()\n{\n    local command=\n\n",
            program, program, program, program);
-    print_choice(commands);
+    zsh_print_choice(commands);
     printf("    case $command in\n");
     for (const struct option_command *command = commands; !option_command_is_last(command);
          command++)
         if (command->table != NULL)
-            print_command(command);
+            zsh_print_command(command);
     printf("    esac\n}\n\n"
            "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then\n    _%s \"$@\"\n"
            "else\n    compdef _%s %s\nfi\n",

@@ -79,7 +79,7 @@ static int outputs_check(const struct options *options, struct error *error)
     return check_standard_output(options->files, error);
 }
 
-/* Which commands an option is for: bits by enum command. */
+/* Commands that an option belongs to: bits by enum command. */
 enum {
     REPORT = 1 << COMMAND_REPORT,
     SUMS = 1 << COMMAND_SUMMARY | 1 << COMMAND_MERGE,
@@ -345,7 +345,7 @@ enum command options_command(const char *name)
     return (enum command)command;
 }
 
-/* A command behind options would be taken for a file. */
+/* Otherwise a command after options would be read as a file. */
 static int check_files(const struct options *options, struct error *error)
 {
     for (char *const *file = options->files; *file != NULL; file++) {
@@ -358,7 +358,7 @@ static int check_files(const struct options *options, struct error *error)
     return 0;
 }
 
-/* What does not go together. */
+/* Refuses options that exclude each other. */
 static int check(struct options *options, struct error *error)
 {
     bool sorted = options->sort != NULL || options->top > 0;
@@ -370,7 +370,7 @@ static int check(struct options *options, struct error *error)
     if (options->command == COMMAND_COMPARE && options->files[1] == NULL)
         return error_set(error, ERROR_USAGE, "compare takes two slogfiles or more");
     if (options->command == COMMAND_ROWS && options->out == NULL)
-        return error_set(error, ERROR_USAGE, "rows needs --out DIR, the folder for the tables");
+        return error_set(error, ERROR_USAGE, "rows needs --out DIR, the directory for the tables");
     if (options->command == COMMAND_MERGE && options->out != NULL &&
         (options->json || options->csv || options->histograms != NULL))
         return error_set(
