@@ -10,6 +10,7 @@ const differingPart = (ours, theirs) => {
 
 const withoutZeros = text => text.replace(/(\.\d*?)0+(?=\D|$)/g, '$1').replace(/\.(?=\D|$)/g, '').replace(/"\d+(?=,|$)/g, '"');
 const withoutBigInts = text => text.replace(/-?\d+n/g, 'n');
+const withoutNumbers = text => text.replace(/\d+(\.\d+)?(e[+-]\d+)?/g, '0');
 const slashes = text => text.replace(/\\+\//g, '/').replace(/"\d+(?=,|$)/g, '"');
 
 const reasons = [
@@ -36,6 +37,7 @@ const reasons = [
   ],
   ['shifts, sizes and powers of BigInts', ({ part }) => /\d+n/.test(part[0]) && withoutBigInts(part[0]) === withoutBigInts(part[1])],
   ['items of Array.from', ({ part, source }) => /Array\.from\(/.test(source) && /\[object Array\]/.test(part[0])],
+  ['numbers just between two texts', ({ part }) => withoutNumbers(part[0]) === withoutNumbers(part[1]) && /\d{15}|e\+\d/.test(part[0])],
   ['integers of Math.fround', ({ part, source }) => /Math\.fround/.test(source) && /\d{8}/.test(part[0]) && /\d{8}/.test(part[1])],
   ['views that begin behind their buffer', ({ part }) => /too small TypedArray/.test(part[1])],
 ];

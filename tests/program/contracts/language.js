@@ -91,6 +91,8 @@ export const bigints = () => {
   is('rounded up', Number(2n ** 117n + 2n ** 64n + 1n) - 2 ** 117, 2 ** 65);
   is('rounded to even', Number(2n ** 117n + 3n * 2n ** 64n) - 2 ** 117, 2 ** 66);
   is('beyond numbers', [Number(2n ** 1024n), Number(-(2n ** 1023n)) === -(2 ** 1023)], 'Infinity,true');
+  is('ties read', [Number('9007199254740993'), 9007199254740995, parseFloat('1e23')], '9007199254740992,9007199254740996,1e+23');
+  is('ties shown', [100 * 1e21, 2 ** 54 + 384, 118312567506155.125, (2.5).toFixed(0), (1.25).toPrecision(2)], '1e+23,18014398509482370,118312567506155.12,3,1.3');
   is('fround', [Math.fround(123456789), Math.fround(-16777217), Math.fround(16777216)], '123456792,-16777216,16777216');
   for (const text of ['-', '+', ' - ', '0x', '-0x1', '1n'])
     try {
