@@ -150,6 +150,42 @@ project_with_git() {
     assert_output_has 'README.md:3:low/low.c has no three()'
 }
 
+@test "sizes: a long file, a short header with one user and a short source are reported" {
+    yes '/* */' | head -n 801 > low/long.c
+    printf '#include "low/short.h"\n' | tee low/short.c low/user.c > /dev/null
+    touch low/short.h low/alone.c exceptions
+    run "$ROOT/scripts/lint-sizes" exceptions low/long.c low/short.c low/short.h low/user.c low/alone.c
+    assert_status 1
+    assert_output_has 'low/long.c: 801 lines; at most 800 are allowed'
+    assert_output_has 'low/short.h: 0 lines with the only user low/user.c; move them there'
+    assert_output_has 'low/alone.c: 0 lines without a header of their own; move them to a file that uses them'
+}
+
+@test "sizes: a second user, a test as a user and a user that is too long are clean" {
+    printf '#include "low/short.h"\n' | tee low/short.c low/user.c tests/test_short.c > /dev/null
+    printf 'int main(void)\n' >> low/user.c
+    touch low/short.h exceptions
+    run "$ROOT/scripts/lint-sizes" exceptions low/short.c low/short.h low/user.c tests/test_short.c
+    assert_equal "$output" ""
+    assert_status 0
+    { printf '#include "low/short.h"\n' && yes '/* */' | head -n 799; } > low/user.c
+    run "$ROOT/scripts/lint-sizes" exceptions low/short.c low/short.h low/user.c
+    assert_equal "$output" ""
+    assert_status 0
+}
+
+@test "sizes: an exception is printed, and reported once it is not needed" {
+    touch low/alone.c low/gone.c low/gone.h
+    printf '# a reason\nlow/alone.c\n' > exceptions
+    run "$ROOT/scripts/lint-sizes" exceptions low/alone.c
+    assert_status 0
+    assert_output_has 'exception low/alone.c: 0 lines without a header of their own'
+    echo low/gone.c >> exceptions
+    run "$ROOT/scripts/lint-sizes" exceptions low/alone.c
+    assert_status 1
+    assert_output_has 'exceptions: low/gone.c needs no exception; remove it'
+}
+
 @test "folders: one that holds too many source files is named" {
     project_with_git
     eval "$(grep '^folder_limit=' scripts/lint)"
