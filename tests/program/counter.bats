@@ -89,7 +89,7 @@ same_as_stepped() {
 
     command -v objdump > /dev/null || skip "no objdump"
     ${CC:-gcc} -std=gnu17 -I"$ROOT" -O1 "$BATS_TEST_DIRNAME/counter_kinds.c" \
-        "$ROOT/counter/kind.c" "$ROOT/counter/opcode.c" -o "$kinds/kinds"
+        "$ROOT/counter/kind.c" -o "$kinds/kinds"
     for file in libc.so.6 libm.so.6 libz.so.1; do
         objdump -dw -M intel --section=.text \
             "$(${CC:-gcc} -print-file-name="$file" | xargs readlink -f)"
