@@ -74,8 +74,9 @@ static const char *const statement_text[STATEMENTS] = {
 
     [STATEMENT_VAT_GET] = "SELECT value, checksum FROM vatstore WHERE vat = ?1 AND key = ?2",
     [STATEMENT_VAT_LOOK] = "SELECT checksum FROM vatstore WHERE vat = ?1 AND key = ?2",
-    [STATEMENT_VAT_SET] = "INSERT OR REPLACE INTO vatstore (vat, key, value, checksum) "
-                          "VALUES (?1, ?2, ?3, ?4)",
+    [STATEMENT_VAT_SET] = "INSERT INTO vatstore (vat, key, value, checksum) "
+                          "VALUES (?1, ?2, ?3, ?4) ON CONFLICT (vat, key) DO UPDATE "
+                          "SET value = excluded.value, checksum = excluded.checksum",
     [STATEMENT_VAT_DELETE] = "DELETE FROM vatstore WHERE vat = ?1 AND key = ?2",
     [STATEMENT_VAT_NEXT_KEY] = "SELECT key, value, checksum FROM vatstore "
                                "WHERE vat = ?1 AND key > ?2 ORDER BY key LIMIT 1",

@@ -23,18 +23,18 @@
  * Values, and the keys of vats, are blobs: compared byte by byte, and free to
  * hold '\0'. A snapshot's content stands in a table of its own, so that looking
  * for a name or a vat does not read over it; with row numbers, so that looking for one content does
- * not read others, which may be damaged. Checksums are those of integrity/row.h.
+ * not read others, which may be damaged. What vats fill has row numbers too: without them, looking
+ * for one row reads the large ones next to it whole. Checksums are those of integrity/row.h.
  */
 static const char schema[] =
     "CREATE TABLE key (name TEXT PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER NOT NULL)"
     "  STRICT, WITHOUT ROWID;"
     "CREATE TABLE vatstore (vat INTEGER NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL,"
-    "                       checksum INTEGER NOT NULL, PRIMARY KEY (vat, key))"
-    "  STRICT, WITHOUT ROWID;"
+    "                       checksum INTEGER NOT NULL, PRIMARY KEY (vat, key)) STRICT;"
     "CREATE TABLE transcript (vat INTEGER NOT NULL, incarnation INTEGER NOT NULL,"
     "                         position INTEGER NOT NULL, item BLOB NOT NULL,"
     "                         checksum INTEGER NOT NULL,"
-    "                         PRIMARY KEY (vat, incarnation, position)) STRICT, WITHOUT ROWID;"
+    "                         PRIMARY KEY (vat, incarnation, position)) STRICT;"
     "CREATE TABLE snapshot (vat INTEGER NOT NULL, incarnation INTEGER NOT NULL,"
     "                       position INTEGER NOT NULL, hash TEXT NOT NULL,"
     "                       checksum INTEGER NOT NULL,"

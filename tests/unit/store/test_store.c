@@ -18,6 +18,7 @@
 
 #include "store/integrity/page_vfs.h"
 #include "store/store.h"
+#include "store/store_internal.h"
 #include "tests/unit/store/store_check.h"
 
 enum { VAT = 1 };
@@ -563,6 +564,43 @@ static void a_large_commit_is_whole(void **state)
     store_close(store);
 }
 
+/* Pages that SQLite has read so far. */
+static int pages_read(const struct store *store)
+{
+    int misses, most;
+
+    assert_int_equal(
+        sqlite3_db_status(store->database, SQLITE_DBSTATUS_CACHE_MISS, &misses, &most, 0),
+        SQLITE_OK);
+    return misses;
+}
+
+static void looking_next_to_a_large_row_does_not_read_it(void **state)
+{
+    enum { SIZE = 16 << 20, LOOKS = 20, PAGE = 4096 };
+    struct store *store = open_store("s");
+    struct buf value = {0};
+    char *large = calloc(1, SIZE), key[32];
+    bool found;
+    int before;
+
+    (void)state;
+    assert_non_null(large);
+    OK(store_transaction_begin(store, &error));
+    OK(store_vat_set(store, VAT, bytes("b"), (struct iovec){large, SIZE}, &error));
+    OK(store_transaction_commit(store, &error));
+    before = pages_read(store);
+    for (int i = 0; i < LOOKS; i++) {
+        snprintf(key, sizeof key, "b%d", i);
+        OK(store_vat_get(store, VAT, bytes(key), &value, &found, &error));
+        assert_false(found);
+    }
+    assert_true(pages_read(store) - before < SIZE / PAGE);
+    buf_free(&value);
+    free(large);
+    store_close(store);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
@@ -583,6 +621,7 @@ int main(void)
         IN_FOLDER(a_damaged_snapshot_is_refused),
         IN_FOLDER(a_folder_that_cannot_be_made_is_told),
         IN_FOLDER(a_large_commit_is_whole),
+        IN_FOLDER(looking_next_to_a_large_row_does_not_read_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
