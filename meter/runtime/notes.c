@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "meter/runtime/notes.h"
 
@@ -12,9 +13,10 @@
  * though they are metered. */
 #define NAMES_MAX 65536
 
-static struct {
+static struct part {
     const char *first;
     const char *end;
+    bool is_copy; /* of the notes of a library that was unmapped */
 } parts[PARTS_MAX];
 static size_t part_count;
 
@@ -27,6 +29,42 @@ void gasmeter_add_notes(const char *first, const char *end)
         parts[part_count].first = first;
         parts[part_count++].end = end;
     }
+}
+
+/* Linkers define them: where the program's own memory begins and ends. */
+extern const char __executable_start[], end[];
+
+/* A copy of these notes that is there already, or a new one; NULL: there is no memory. */
+static const char *find_copy(size_t part, size_t length)
+{
+    void *copy;
+
+    for (size_t i = 0; i < part_count; i++)
+        if (i != part && parts[i].is_copy && (size_t)(parts[i].end - parts[i].first) == length &&
+            memcmp(parts[i].first, parts[part].first, length) == 0)
+            return parts[i].first;
+    copy = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return copy == MAP_FAILED ? NULL : memcpy(copy, parts[part].first, length);
+}
+
+void gasmeter_keep_notes(const char *first)
+{
+    size_t part = 0, length;
+    const char *copy;
+
+    while (part < part_count && parts[part].first != first)
+        part++;
+    if (part == part_count || (first >= __executable_start && first < end))
+        return;
+    length = (size_t)(parts[part].end - first);
+    copy = find_copy(part, length);
+    for (size_t i = 0; i < part_count; i++)
+        if (i != part && parts[i].first == copy)
+            copy = NULL;
+    if (!copy)
+        parts[part] = parts[--part_count];
+    else
+        parts[part] = (struct part){copy, copy + length, true};
 }
 
 void notes_each(char kind, void (*visit)(const char *text, void *argument), void *argument)

@@ -12,6 +12,9 @@
 /* Called by a constructor that gaspipe-cc links into each of them. */
 void gasmeter_add_notes(const char *first, const char *end);
 
+/* Called as one of them ends. Those of a library that dlclose() unmaps are copied, once. */
+void gasmeter_keep_notes(const char *first);
+
 /*
  * Calls `visit` with each function that is called and is not metered, in no order, each once. Not
  * for two threads at a time.
