@@ -300,6 +300,22 @@ static void meter_functions(const struct support *support, LLVMValueRef last, bo
     }
 }
 
+/* A resolver runs before there is a count, and in static programs before there are thread-local
+ * variables. */
+static int refuse_resolver(const struct ir *ir, struct error *error)
+{
+    LLVMValueRef resolved = LLVMGetFirstGlobalIFunc(ir->module);
+    size_t length;
+
+    if (!resolved)
+        return 0;
+    return error_set(error, ERROR_INPUT,
+                     "%s: %s is chosen by a resolver (ifunc, target_clones), which no meter can "
+                     "count; choose it by a pointer to a function",
+                     LLVMGetSourceFileName(ir->module, &length),
+                     LLVMGetValueName2(resolved, &length));
+}
+
 static int meter(const struct options *options, const char *input, const struct ir *ir,
                  struct error *error)
 {
@@ -345,7 +361,8 @@ static int meter_and_write(const struct options *options, const struct cost_tabl
     struct ir ir;
 
     ir_init(&ir, backend->module, backend->layout, table);
-    if (meter(options, input, &ir, error) || backend_verify(backend, error))
+    if (refuse_resolver(&ir, error) || meter(options, input, &ir, error) ||
+        backend_verify(backend, error))
         return -1;
     if (options->level != LEVEL_NONE && backend_optimize(backend, passes[options->level], error))
         return -1;
