@@ -99,7 +99,8 @@ static uint64_t units_of_instruction(struct search *search, const struct charge 
     LLVMValueRef callee = ir_callee_here(instruction);
     uint64_t within = callee ? units_of_function(search, callee) : 0;
 
-    if (within == TOO_MANY || leads_away(charge, instruction))
+    if (within == TOO_MANY || leads_away(charge, instruction) ||
+        charge_is_variable(charge, instruction))
         return TOO_MANY;
     return within + charge_fixed(charge, instruction);
 }

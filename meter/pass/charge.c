@@ -470,6 +470,12 @@ static uint64_t units(const struct charge *charge, uint64_t bytes)
     return bytes / charge->ir->costs->bytes_per_unit;
 }
 
+/* A larger number of bytes is charged where they are moved, as one that only the run knows is. */
+static bool is_small_constant(LLVMValueRef bytes)
+{
+    return LLVMIsAConstantInt(bytes) && LLVMConstIntGetZExtValue(bytes) <= CHARGE_BYTES_MAX;
+}
+
 static uint64_t fixed_of_call(const struct charge *charge, LLVMValueRef instruction)
 {
     const struct cost *cost = cost_of(charge, instruction);
@@ -480,7 +486,7 @@ static uint64_t fixed_of_call(const struct charge *charge, LLVMValueRef instruct
     sum += cost ? cost->fixed
                 : cost_of_instruction(charge->ir->costs,
                                       opcode_name(LLVMGetInstructionOpcode(instruction)));
-    if (bytes && LLVMIsAConstantInt(bytes))
+    if (bytes && is_small_constant(bytes))
         sum += units(charge, LLVMConstIntGetZExtValue(bytes));
     return sum;
 }
@@ -563,6 +569,17 @@ static bool has_arguments(const struct cost *cost, LLVMValueRef call)
     }
 }
 
+bool charge_is_variable(const struct charge *charge, LLVMValueRef instruction)
+{
+    const struct cost *cost = cost_of(charge, instruction);
+    LLVMValueRef bytes = bytes_argument(cost, instruction);
+
+    if (!cost || convention_is_free(&charge->convention, instruction))
+        return false;
+    return bytes ? !is_small_constant(bytes)
+                 : cost->bytes != COST_ARGUMENT && cost->bytes != COST_FIXED;
+}
+
 LLVMValueRef charge_before(struct charge *charge, LLVMBuilderRef builder, LLVMValueRef instruction)
 {
     const struct cost *cost = cost_of(charge, instruction);
@@ -572,7 +589,7 @@ LLVMValueRef charge_before(struct charge *charge, LLVMBuilderRef builder, LLVMVa
         convention_is_free(&charge->convention, instruction))
         return NULL;
     if (bytes)
-        return LLVMIsAConstantInt(bytes) ? NULL : build_units(charge, builder, bytes);
+        return is_small_constant(bytes) ? NULL : build_units(charge, builder, bytes);
     switch (cost->bytes) {
     case COST_STRING:
         return build_units(

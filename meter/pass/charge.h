@@ -34,6 +34,9 @@ uint64_t convention_copied_bytes(const struct ir *ir, LLVMValueRef call);
 /* The largest structure that any machine passes in registers (four vectors, aarch64). */
 #define CONVENTION_SMALL 64
 
+/* More bytes at once are no part of what a block costs. */
+#define CHARGE_BYTES_MAX 32768
+
 /* A switch of more cases flushes. */
 #define CHARGE_CASES_MAX 32
 
@@ -55,6 +58,9 @@ void charge_free(struct charge *charge);
 
 /* Units that an instruction costs each time, whatever it is given. */
 uint64_t charge_fixed(const struct charge *charge, LLVMValueRef instruction);
+
+/* Does the instruction cost units beside the fixed ones? */
+bool charge_is_variable(const struct charge *charge, LLVMValueRef instruction);
 
 /* Builds, where the builder stands, the units that it costs beside; NULL: there are none.
  * The builder stands before the instruction. */

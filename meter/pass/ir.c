@@ -72,6 +72,22 @@ LLVMValueRef ir_callee_here(LLVMValueRef instruction)
     return callee;
 }
 
+bool ir_returns_again(LLVMValueRef instruction)
+{
+    const unsigned kind = ir_attribute_kind("returns_twice");
+    LLVMValueRef callee = ir_is_call(instruction) ? LLVMGetCalledValue(instruction) : NULL;
+
+    if (!callee)
+        return false;
+    if (LLVMGetCallSiteEnumAttribute(instruction, LLVMAttributeFunctionIndex, kind))
+        return true;
+    /* Clang gives swapcontext() no attribute, but whoever has the context can return to it often.
+     */
+    return LLVMIsAFunction(callee) &&
+           (LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, kind) ||
+            strcmp(ir_callee_name(instruction), "swapcontext") == 0);
+}
+
 unsigned ir_attribute_kind(const char *name)
 {
     return LLVMGetEnumAttributeKindForName(name, strlen(name));

@@ -43,6 +43,10 @@ bool ir_is_own(LLVMValueRef function);
 /* The function with a body that a call names, by the type that it has; NULL: none. */
 LLVMValueRef ir_callee_here(LLVMValueRef instruction);
 
+/* Can control come back to the point after this call again, as longjmp() and setcontext() bring it?
+ */
+bool ir_returns_again(LLVMValueRef instruction);
+
 /*
  * The function of libc that the table charges at this call; NULL: none. One that the module
  * itself has a body of, or that must not be taken for libc's (-fno-builtin), is none.

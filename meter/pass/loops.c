@@ -116,6 +116,7 @@ static void find_back_edges(struct graph *graph)
 
         if (next[block] == graph->blocks[block].successor_count) {
             visits[block] = DONE;
+            graph->order[graph->order_count++] = block;
             depth--;
             continue;
         }
@@ -192,6 +193,7 @@ void graph_find(struct graph *graph, LLVMValueRef function, const struct charge 
 
     *graph = (struct graph){.count = LLVMCountBasicBlocks(function)};
     graph->blocks = pass_allocate(graph->count, sizeof *graph->blocks);
+    graph->order = pass_allocate(graph->count, sizeof *graph->order);
     for (size_t i = 0; i < graph->count; i++, block = LLVMGetNextBasicBlock(block)) {
         graph->blocks[i].block = block;
         pointer_set_add(&graph->index, block, i);
@@ -208,10 +210,33 @@ void graph_free(struct graph *graph)
     for (size_t i = 0; i < graph->count; i++)
         free(graph->blocks[i].successors);
     free(graph->blocks);
+    free(graph->order);
     free(graph->back);
 }
 
 /* ---- loops ---- */
+
+/* Blocks of one loop: from them a way leads back to its head. */
+static bool *find_members(const struct graph *graph, size_t head)
+{
+    bool *members = pass_allocate(graph->count, sizeof *members), changed = true;
+
+    members[head] = true;
+    for (size_t i = 0; i < graph->back_count; i++)
+        if (graph->back[i].to == head)
+            members[graph->back[i].from] = true;
+    while (changed) {
+        changed = false;
+        for (size_t i = graph->count; i-- > 0;)
+            for (unsigned k = 0; k < graph->blocks[i].successor_count && !members[i]; k++) {
+                const size_t to = graph->blocks[i].successors[k];
+
+                members[i] = to != head && members[to];
+                changed |= members[i];
+            }
+    }
+    return members;
+}
 
 /* Where a loop ends: a branch that leads on to another turn, or out. */
 struct end {
@@ -226,13 +251,48 @@ struct cut {
     const struct graph *graph;
     LLVMValueRef pending;
     LLVMBuilderRef builder;
-    size_t head; /* index of its block */
+    size_t head;    /* index of its block */
+    uint64_t turns; /* between two looks */
     struct end end;
     LLVMValueRef left;       /* the local variable */
     LLVMBasicBlockRef begin; /* where the loop is entered; `outer`, if that looks */
     LLVMBasicBlockRef outer;
     LLVMBasicBlockRef next; /* NULL: the loop's end counts its turns */
 };
+
+/* The most units that one turn of a loop can leave pending, without the turns of inner loops. */
+static uint64_t units_of_turn(const struct graph *graph, size_t head)
+{
+    uint64_t *units = pass_allocate(graph->count, sizeof *units), turn;
+    bool *members = find_members(graph, head);
+
+    for (size_t i = 0; i < graph->order_count; i++) {
+        const struct graph_block *block = &graph->blocks[graph->order[i]];
+        uint64_t most = 0;
+
+        if (!members[graph->order[i]] || block->flushes)
+            continue;
+        /* Edges to blocks that come later in the order lead back; their units are still 0. */
+        for (unsigned k = 0; k < block->successor_count; k++)
+            if (block->successors[k] != head && units[block->successors[k]] > most)
+                most = units[block->successors[k]];
+        units[graph->order[i]] = block->units + most;
+    }
+    turn = units[head];
+    free(members);
+    free(units);
+    return turn;
+}
+
+/* How often a loop may turn between two looks. */
+static uint64_t turns_between_looks(const struct graph *graph, size_t head)
+{
+    const uint64_t units = units_of_turn(graph, head);
+
+    if (units >= SUPPORT_LOOK_UNITS)
+        return 1;
+    return units * SUPPORT_TURNS <= SUPPORT_LOOK_UNITS ? SUPPORT_TURNS : SUPPORT_LOOK_UNITS / units;
+}
 
 /* ---- where a loop ends --------------------------------------------------------------- */
 
@@ -371,7 +431,7 @@ static void make_variable(struct cut *cut)
     LLVMPositionBuilderBefore(cut->builder, cut->pending);
     cut->left = LLVMBuildAlloca(cut->builder, cut->support->ir->i64, "gasmeter.left");
     /* A goto into the middle of the loop does not come by its beginning. */
-    LLVMBuildStore(cut->builder, ir_number(cut->support->ir, SUPPORT_TURNS), cut->left);
+    LLVMBuildStore(cut->builder, ir_number(cut->support->ir, cut->turns), cut->left);
 }
 
 /*
@@ -386,7 +446,7 @@ static void build_outer(const struct cut *cut)
         LLVMBuildBr(cut->builder, cut->begin);
         LLVMPositionBuilderAtEnd(cut->builder, cut->begin);
     }
-    LLVMBuildStore(cut->builder, ir_number(cut->support->ir, SUPPORT_TURNS), cut->left);
+    LLVMBuildStore(cut->builder, ir_number(cut->support->ir, cut->turns), cut->left);
     LLVMBuildBr(cut->builder, cut->graph->blocks[cut->head].block);
 }
 
@@ -477,6 +537,7 @@ static void cut_in_two(struct cut *cut)
 {
     LLVMBasicBlockRef head = cut->graph->blocks[cut->head].block;
 
+    cut->turns = turns_between_looks(cut->graph, cut->head);
     make_variable(cut);
     cut->outer = LLVMInsertBasicBlockInContext(cut->support->ir->context, head, "gasmeter.outer");
     cut->begin = cut->outer;

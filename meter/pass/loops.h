@@ -27,7 +27,9 @@ struct graph {
     struct graph_block *blocks;
     size_t count;
     struct pointer_set index; /* of a block */
-    struct graph_edge *back;  /* edges back that need a check of their own */
+    size_t *order;            /* blocks that can be reached, each after those it leads forward to */
+    size_t order_count;
+    struct graph_edge *back; /* edges back that need a check of their own */
     size_t back_count;
     size_t back_capacity;
 };
@@ -49,14 +51,15 @@ bool graph_leads(const struct graph *graph, size_t from, size_t to, size_t barri
 /*
  * Sees to it that no loop runs for long without a look at what is pending.
  *
- *     block: br more, in, out   becomes   begin: left = SUPPORT_TURNS; br head
+ *     block: br more, in, out   becomes   begin: left = TURNS; br head
  *                                         outer: look; br begin
  *                                         block: --left; br more & left > 0, in, rest
  *                                         rest:  br more, outer, out
  *
- * where `block` is where the loop ends, its head or its bottom. A loop of one end stays one of
- * one end, whose turns can be worked out beforehand if they could before: LLVM vectorises it as
- * before. Where a loop ends in the middle or at several places, its edges back count the turns:
+ * where `block` is where the loop ends, its head or its bottom. TURNS turns cost at most
+ * SUPPORT_LOOK_UNITS, whatever way each takes. A loop of one end stays one of one end, whose turns
+ * can be worked out beforehand if they could before: LLVM vectorises it as before. Where a loop
+ * ends in the middle or at several places, its edges back count the turns:
  *
  *     latch -> head             becomes   latch -> next; next: --left ? head : outer
  *

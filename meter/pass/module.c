@@ -114,7 +114,7 @@ static void give_to_runtime(LLVMValueRef function, const char *name)
         {"execve", "gasmeter_call_execve"},   {"execveat", "gasmeter_call_execveat"},
         {"execvp", "gasmeter_call_execvp"},   {"execvpe", "gasmeter_call_execvpe"},
         {"fexecve", "gasmeter_call_fexecve"}, {"sigaction", "gasmeter_call_sigaction"},
-        {"signal", "gasmeter_call_signal"},
+        {"signal", "gasmeter_call_signal"},   {"vfork", "gasmeter_call_vfork"},
     };
 
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {

@@ -191,7 +191,7 @@ static void build_entry(struct profile *profile)
     LLVMBuildStore(profile->builder, node, profile->node);
 }
 
-static void sum_up(struct profile *profile, const struct charge *charge, LLVMBasicBlockRef block)
+static void sum_up(struct profile *profile, const struct charge *charge, LLVMValueRef first)
 {
     if (!profile->record) {
         profile->record = make_function_record(profile);
@@ -199,21 +199,22 @@ static void sum_up(struct profile *profile, const struct charge *charge, LLVMBas
     }
     for (size_t i = 0; i < profile->line_count; i++)
         profile->lines[i].units = 0;
-    for (LLVMValueRef instruction = LLVMGetFirstInstruction(block); instruction;
+    for (LLVMValueRef instruction = first; instruction;
          instruction = LLVMGetNextInstruction(instruction)) {
         profile_take_line(profile, instruction);
         profile->lines[profile->present].units += charge_fixed(charge, instruction);
+        if (ir_returns_again(instruction))
+            break;
     }
 }
 
 /*
- * Gives the fixed units of a block to its lines, at `first`. To be called before anything else is
- * built in the block, and for the function's first block first.
+ * Gives the fixed units of a part of a block to its lines, at `first`, where the part begins. Call
+ * it before anything else is built in the part, and for the function's first block first.
  */
-static void profile_block(struct profile *profile, const struct charge *charge,
-                          LLVMBasicBlockRef block, LLVMValueRef first)
+static void profile_part(struct profile *profile, const struct charge *charge, LLVMValueRef first)
 {
-    sum_up(profile, charge, block);
+    sum_up(profile, charge, first);
     LLVMPositionBuilderBefore(profile->builder, first);
     if (!profile->node)
         build_entry(profile);
@@ -258,9 +259,13 @@ struct placement {
     struct profile profile;
 };
 
-/* Within a block, from its first instruction on. */
+/*
+ * Within a part of a block. A block has one part, but a call that can return again ends a part:
+ * longjmp() brings control to the instruction after the call, and each time what follows is
+ * charged.
+ */
 struct progress {
-    uint64_t fixed; /* of the block, not charged yet */
+    uint64_t fixed; /* of the part, not charged yet */
     bool empty;     /* nothing is pending, whatever way led here */
 };
 
@@ -276,10 +281,22 @@ static void add_pending(struct placement *placement, LLVMValueRef units)
     LLVMBuildStore(placement->builder, sum, placement->pending);
 }
 
+/* The same for units that may be many at once: a budget must not be exceeded by all of them. */
+static void add_many(struct placement *placement, LLVMValueRef units)
+{
+    const struct support *support = placement->support;
+
+    add_pending(placement, units);
+    if (support->budgets && !placement->bounded)
+        LLVMBuildStore(placement->builder,
+                       support_build_look(support, placement->builder, load_pending(placement)),
+                       placement->pending);
+}
+
 static void charge_now(struct placement *placement, LLVMValueRef units)
 {
     if (placement->pending)
-        add_pending(placement, units);
+        add_many(placement, units);
     else
         support_build_block(placement->support, placement->builder, units);
 }
@@ -384,6 +401,17 @@ static void tell_profile(struct placement *placement, LLVMValueRef instruction)
         profile_return(&placement->profile);
 }
 
+/* What a block without a flush costs, at its end. */
+static void charge_rest(struct placement *placement, uint64_t units)
+{
+    LLVMValueRef number = ir_number(placement->support->ir, units);
+
+    if (units > SUPPORT_BLOCK_MAX)
+        add_many(placement, number);
+    else
+        add_pending(placement, number);
+}
+
 static void meter_instruction(struct placement *placement, struct progress *progress,
                               LLVMValueRef instruction)
 {
@@ -403,7 +431,7 @@ static void meter_instruction(struct placement *placement, struct progress *prog
              (ends_function(instruction) && !is_behind_tail_call(instruction)))
         flush(placement, progress);
     else if (!next && progress->fixed > 0)
-        add_pending(placement, ir_number(placement->support->ir, progress->fixed));
+        charge_rest(placement, progress->fixed);
     if (charge_carries(&placement->charge, instruction)) {
         LLVMPositionBuilderBefore(placement->builder, next);
         add_pending(placement, support_build_take(placement->support, placement->builder));
@@ -411,21 +439,41 @@ static void meter_instruction(struct placement *placement, struct progress *prog
     }
 }
 
-static void meter_block(struct placement *placement, const struct graph_block *block,
-                        LLVMValueRef first)
+/* Units of the part of a block that begins with this instruction. */
+static uint64_t units_of_part(const struct placement *placement, LLVMValueRef instruction)
 {
-    struct progress progress = {.fixed = block->units};
+    uint64_t units = 0;
+
+    for (; instruction; instruction = LLVMGetNextInstruction(instruction)) {
+        units += charge_fixed(&placement->charge, instruction);
+        if (ir_returns_again(instruction))
+            break;
+    }
+    return units;
+}
+
+static void begin_part(struct placement *placement, struct progress *progress, LLVMValueRef first)
+{
+    progress->fixed = units_of_part(placement, first);
+    if (placement->profiled)
+        profile_part(&placement->profile, &placement->charge, first);
+    if (!placement->pending && progress->fixed > 0) {
+        LLVMPositionBuilderBefore(placement->builder, first);
+        charge_now(placement, ir_number(placement->support->ir, progress->fixed));
+    }
+}
+
+static void meter_block(struct placement *placement, LLVMValueRef first)
+{
+    struct progress progress = {0};
     LLVMValueRef next;
 
-    if (placement->profiled)
-        profile_block(&placement->profile, &placement->charge, block->block, first);
-    if (!placement->pending && progress.fixed > 0) {
-        LLVMPositionBuilderBefore(placement->builder, first);
-        charge_now(placement, ir_number(placement->support->ir, progress.fixed));
-    }
+    begin_part(placement, &progress, first);
     for (LLVMValueRef instruction = first; instruction; instruction = next) {
         next = LLVMGetNextInstruction(instruction);
         meter_instruction(placement, &progress, instruction);
+        if (next && ir_returns_again(instruction))
+            begin_part(placement, &progress, next);
     }
 }
 
@@ -453,7 +501,7 @@ static void meter_blocks(struct placement *placement, const struct graph *graph,
                          const LLVMValueRef *firsts)
 {
     for (size_t i = 0; i < graph->count; i++)
-        meter_block(placement, &graph->blocks[i], firsts[i]);
+        meter_block(placement, firsts[i]);
 }
 
 /* Where each block's own code begins, before anything is put there. */

@@ -16,8 +16,13 @@
 /* A loop brings to memory what it has pending when that is more. */
 #define SUPPORT_PENDING_MAX 65536
 
-/* Turns of a loop without a call, between two looks at what is pending. */
-#define SUPPORT_TURNS 16384
+/* A loop without a call looks at what is pending after so many units, and so many turns, at most.
+ */
+#define SUPPORT_LOOK_UNITS 32768
+#define SUPPORT_TURNS      16384
+
+/* A block that costs more looks at what is pending. */
+#define SUPPORT_BLOCK_MAX 4096
 
 struct support {
     const struct ir *ir;

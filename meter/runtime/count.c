@@ -184,6 +184,7 @@ static void spend(void)
 
 void gasmeter_refill(void)
 {
+    runtime_begin();
     if (!thread_count.banks)
         know_thread();
     if (process_limit != GASMETER_UNLIMITED && count_of_process() > process_limit)
@@ -194,8 +195,34 @@ void gasmeter_refill(void)
         share_out();
 }
 
+/* What the thread may still use. */
+static uint64_t left_now(void)
+{
+    uint64_t left = GASMETER_UNLIMITED, counted = count_of_thread();
+
+    if (thread_count.limit != GASMETER_UNLIMITED)
+        left = thread_count.limit > counted ? thread_count.limit - counted : 0;
+    if (process_limit != GASMETER_UNLIMITED) {
+        const uint64_t process = count_of_process();
+        const uint64_t rest = process_limit > process ? process_limit - process : 0;
+
+        left = rest < left ? rest : left;
+    }
+    return left;
+}
+
+/*
+ * Blocks bring at most GASMETER_OVERSHOOT units at once. More of them are a copy's, which is
+ * charged before it runs. If the budget does not cover the copy, it never runs, and is not charged.
+ */
 void gasmeter_flush(uint64_t units)
 {
+    if (units > GASMETER_OVERSHOOT) {
+        const uint64_t left = left_now();
+
+        if (left < units - GASMETER_OVERSHOOT)
+            units = left + GASMETER_OVERSHOOT;
+    }
     gasmeter_banks[0] += (int64_t)units;
     if (gasmeter_banks[0] >= 0)
         gasmeter_refill();

@@ -257,12 +257,18 @@ static uint64_t budget_of_environment(void)
     return budget;
 }
 
-/* Before all other constructors: theirs count as well. What is called here may be metered itself.
+/*
+ * Before all other constructors of the program, or at the first flush in one of a library, which
+ * runs earlier. What is called here may be metered itself.
  */
-__attribute__((constructor(101))) static void begin(void)
+__attribute__((constructor(101))) void runtime_begin(void)
 {
+    static bool begun;
     const uint64_t before = count_of_thread();
 
+    if (begun)
+        return;
+    begun = true;
     process = getpid();
     count_begin(budget_of_environment(), end_spent);
     pthread_atfork(NULL, NULL, restart_in_child);

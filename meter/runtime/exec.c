@@ -18,6 +18,17 @@ int gasmeter_call_execl(const char *path, const char *argument, ...);
 int gasmeter_call_execlp(const char *file, const char *argument, ...);
 int gasmeter_call_execle(const char *path, const char *argument, ...);
 
+pid_t gasmeter_call_vfork(void);
+
+/*
+ * A child of vfork() shares its parent's memory, and so its count: past the budget it would end,
+ * and the parent would continue without a budget. Programs may not rely on sharing, says POSIX.
+ */
+pid_t gasmeter_call_vfork(void)
+{
+    return fork();
+}
+
 enum call { BY_PATH, BY_NAME, BY_DESCRIPTOR };
 
 static int replace(enum call call, const char *path, int fd, char *const arguments[],

@@ -27,6 +27,9 @@ extern _Thread_local uint64_t gasmeter_carry;
 
 #define GASMETER_UNLIMITED UINT64_MAX
 
+/* No more units than that are counted past a budget (meter/pass/support.h). */
+#define GASMETER_OVERSHOOT 100000
+
 /* One thread's count, without its banks. */
 struct thread_count {
     uint64_t counted; /* up to the last sharing out */
@@ -62,6 +65,9 @@ void count_look(void);
  * what is to be done then.
  */
 void count_begin(uint64_t limit, void (*spent)(void));
+
+/* Reads the budget from the environment and prepares the report, once. */
+void runtime_begin(void);
 
 /* Is the count that of this process? A child of vfork() has the memory, and the count, of its
  * parent. */

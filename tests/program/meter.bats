@@ -13,7 +13,7 @@ setup_file() {
     export SOURCES="$BATS_TEST_DIRNAME/meter" OUT="$BATS_FILE_TMPDIR"
     local name
 
-    for name in conventions loops leaving; do
+    for name in conventions loops leaving escapes; do
         "$CC" -O2 "$SOURCES/$name.c" -o "$OUT/$name" -lm
         "$CC" -O0 "$SOURCES/$name.c" -o "$OUT/$name-O0" -lm
         "$CC" -O1 --meter=--naive "$SOURCES/$name.c" -o "$OUT/$name-naive" -lm
@@ -151,7 +151,7 @@ one_number() {
     assert_equal "$ended $(jq -s -c 'map([.ended, .status])' line)" '0 [["exit",0]]'
     assert_equal "$(jq -c '.uncounted | contains(["execv", "printf"])' line)" true
     metered "$OUT/leaving" replaced vfork
-    assert_equal "$ended $(jq -s -c 'map([.ended, .status])' line)" '0 [["exit",5],["exit",0]]'
+    assert_equal "$ended $(jq -s -c 'map([.ended, .status])' line)" '0 [["exec",0],["exit",5],["exit",0]]'
     # Nothing can be taken back from a pipe, so nothing is written to it before.
     assert_equal "$(GASMETER_OUT=/dev/stderr "$OUT/leaving" replaced failed 2>&1 > /dev/null |
         jq -s -c 'map(.ended)')" '["exit"]'
@@ -212,6 +212,86 @@ stops_alike() {
         [ "$number" -gt 1000000 ] && [ "$number" -lt 1500000 ] || fail "$what: $number"
         assert_equal "$(cost "$OUT/loops-O0" $what 1)" "$number" "$what"
     done
+}
+
+@test "code that is returned to again is charged again" {
+    local way few
+
+    for way in jump signals context swap; do
+        one_number escapes $way 2000
+        few=$(cost "$OUT/escapes" $way 1000)
+        [ $(($(cost "$OUT/escapes" $way 2000) - few)) -ge 1000 ] || fail "$way: $few units at first"
+    done
+}
+
+@test "no way past a budget: at most 100,000 units or 1 % more are counted" {
+    local way budget number lines
+
+    for budget in 1000 2500000 100000000; do
+        for way in jump signals context swap copy constant measure; do
+            number=$(GASMETER_BUDGET=$budget cost "$OUT/escapes" $way 100000000)
+            assert_equal "$(jq -r .ended line)" budget "$way $budget"
+            [ "$number" -le $((budget + (budget > 10000000 ? budget / 100 : 100000))) ] ||
+                fail "$way, budget $budget: $number"
+        done
+    done
+    for way in copy constant; do
+        stops_alike 2500000 escapes $way 100000000
+    done
+    export GASMETER_BUDGET=2500000
+    metered "$OUT/escapes" vfork 100000000
+    lines=$(jq -s -c 'map([.ended, .cost < 2600000])' line)
+    assert_equal "$ended $lines" '30 [["budget",true],["budget",true]]'
+    ESCAPES_CONSTRUCTOR=100000000 metered "$OUT/escapes" none 1
+    assert_equal "$ended $(jq .ended line)" '30 "budget"'
+}
+
+@test "a library that is unloaded leaves its units and its notes; one that spins as it loads is stopped" {
+    printf '#include <stdlib.h>
+static volatile long n;
+__attribute__((constructor)) static void spin(void) { while (getenv("SPIN")) n++; }
+long add(void) { for (int i = 0; i < 1000; i++) n++; return n; }\n' > part.c
+    printf '#include <dlfcn.h>
+int main(void) {
+    long sum = 0;
+    for (int i = 0; i < 100; i++) {
+        void *part = dlopen("./libpart.so", RTLD_NOW);
+        if (!part) return 1;
+        long (*add)(void) = (long (*)(void))dlsym(part, "add");
+        sum += add();
+        if (dlclose(part)) return 2;
+    }
+    return sum != 100000;
+}\n' > opens.c
+    printf 'long add(void);\nint main(void) { return add() != 1000; }\n' > linked.c
+    "$CC" -O2 -shared -fPIC part.c -o libpart.so
+    "$CC" -O2 opens.c -o opens
+    "$CC" -O2 linked.c -L. -lpart -Wl,-rpath,"$PWD" -o linked
+    metered ./opens
+    assert_equal "$ended" 0
+    [ "$(jq .cost line)" -gt 300000 ] || fail "$(cat line)"
+    assert_equal "$(jq -c '.uncounted | sort' line)" '["dlclose","dlopen","dlsym","getenv"]'
+    SPIN=1 GASMETER_BUDGET=1000000 metered ./linked
+    assert_equal "$ended $(jq .ended line)" '30 "budget"'
+}
+
+@test "what cannot be metered is refused in one line; static-pie programs run" {
+    local flag
+
+    printf 'int main(void) { return 0; }\n' > main.c
+    for flag in -fsanitize=address -fsanitize=undefined,thread -fprofile-instr-generate --coverage; do
+        run --separate-stderr "$CC" $flag main.c -o main
+        assert_bad_input 2 "$flag cannot be combined with a meter"
+    done
+    printf 'static int one(void) { return 1; }
+static int (*choose(void))(void) { return one; }
+int chosen(void) __attribute__((ifunc("choose")));
+int main(void) { return chosen() - 1; }\n' > resolver.c
+    run --separate-stderr "$CC" resolver.c -o resolver
+    assert_bad_input 3 'resolver.c: chosen is chosen by a resolver'
+    "$CC" -static-pie main.c -o main
+    metered ./main
+    assert_equal "$ended $(jq .ended line)" '0 "exit"'
 }
 
 @test "a budget that is not passed changes nothing, to the unit" {

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ways around a budget: code that is entered by more than its beginning, that is charged at once,
+ * or that runs before main(). usage: escapes WAY TURNS */
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { LARGE = 16 << 20 };
+
+static volatile long turns;
+static long last;
+
+static void jump(void)
+{
+    static jmp_buf place;
+
+    setjmp(place);
+    if (++turns < last)
+        longjmp(place, 1);
+}
+
+static void jump_with_signals(void)
+{
+    static sigjmp_buf place;
+
+    sigsetjmp(place, 1);
+    if (++turns < last)
+        siglongjmp(place, 1);
+}
+
+static void set_context(void)
+{
+    static ucontext_t context;
+
+    getcontext(&context);
+    if (++turns < last)
+        setcontext(&context);
+}
+
+static void swap_context(void)
+{
+    static ucontext_t context;
+
+    swapcontext(&context, &context);
+    if (++turns < last)
+        setcontext(&context);
+}
+
+static void copy(char *to, const char *from, size_t length)
+{
+    while (++turns < last)
+        memcpy(to, from, length);
+}
+
+static void copy_constant(char *to, const char *from)
+{
+    while (++turns < last)
+        memmove(to, from, LARGE);
+}
+
+static void measure(const char *text)
+{
+    while (++turns < last)
+        last += strlen(text) == 0;
+}
+
+/* The child spends all of its budget. */
+static void fork_child(void)
+{
+    if (vfork() == 0) {
+        while (++turns < last)
+            ;
+        _exit(0);
+    }
+    wait(NULL);
+    turns = 0;
+    while (++turns < last)
+        ;
+}
+
+__attribute__((constructor)) static void construct(void)
+{
+    const char *text = getenv("ESCAPES_CONSTRUCTOR");
+
+    for (long left = text ? atol(text) : 0; left > 0; left--)
+        turns++;
+    turns = 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 2 ? argv[1] : "";
+    char *from = malloc(LARGE + 1), *to = malloc(LARGE + 1);
+
+    if (!from || !to)
+        return 1;
+    last = argc > 2 ? atol(argv[2]) : 0;
+    memset(from, 'x', LARGE);
+    from[LARGE] = '\0';
+    if (strcmp(way, "jump") == 0)
+        jump();
+    if (strcmp(way, "signals") == 0)
+        jump_with_signals();
+    if (strcmp(way, "context") == 0)
+        set_context();
+    if (strcmp(way, "swap") == 0)
+        swap_context();
+    if (strcmp(way, "copy") == 0)
+        copy(to, from, LARGE);
+    if (strcmp(way, "constant") == 0)
+        copy_constant(to, from);
+    if (strcmp(way, "measure") == 0)
+        measure(from);
+    if (strcmp(way, "vfork") == 0)
+        fork_child();
+    free(to);
+    free(from);
+    return 0;
+}
