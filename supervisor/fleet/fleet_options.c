@@ -218,7 +218,8 @@ static int check(struct fleet_options *options, unsigned command, char **operand
                  struct error *error)
 {
     if ((options->folder == NULL) == (options->nats.url == NULL))
-        return error_set(error, ERROR_USAGE, "give the fleet's directory with %s DIR, or --nats URL",
+        return error_set(error, ERROR_USAGE,
+                         "give the fleet's directory with %s DIR, or --nats URL",
                          command == FLEET_SUBMIT ? "--to" : "--from");
     if (options->job != NULL && options->folder == NULL)
         return error_set(error, ERROR_USAGE, "--job goes with --from DIR");
