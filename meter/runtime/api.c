@@ -6,7 +6,48 @@
 #include "meter/gasmeter.h"
 #include "meter/runtime/state.h"
 
-/* gasmeter.h for programs. */
+/* gcc only looks at this file for faults; clang compiles it. */
+#ifdef __clang__
+#define RARE __attribute__((cold, preserve_most, used))
+#else
+#define RARE __attribute__((cold, used))
+#endif
+
+void gasmeter_refill(void) RARE;
+void gasmeter_flush(uint64_t units) RARE;
+void gasmeter_block(uint64_t units);
+
+/* ---- for metered code ---- */
+
+void gasmeter_refill(void)
+{
+    runtime_begin();
+    count_look();
+}
+
+/*
+ * Blocks bring at most GASMETER_OVERSHOOT units at once. More of them are a copy's, which is
+ * charged before it runs. If the budget does not cover the copy, it never runs, and is not charged.
+ */
+void gasmeter_flush(uint64_t units)
+{
+    if (units > GASMETER_OVERSHOOT) {
+        const uint64_t left = count_left();
+
+        if (left < units - GASMETER_OVERSHOOT)
+            units = left + GASMETER_OVERSHOOT;
+    }
+    gasmeter_banks[0] += (int64_t)units;
+    if (gasmeter_banks[0] >= 0)
+        gasmeter_refill();
+}
+
+void gasmeter_block(uint64_t units)
+{
+    gasmeter_flush(units);
+}
+
+/* ---- gasmeter.h, for programs ---- */
 
 uint64_t gasmeter_read(void)
 {

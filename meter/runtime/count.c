@@ -7,17 +7,6 @@
 
 #include "meter/runtime/state.h"
 
-/* gcc only looks at this file for faults; clang compiles it. */
-#ifdef __clang__
-#define RARE __attribute__((cold, preserve_most, used))
-#else
-#define RARE __attribute__((cold, used))
-#endif
-
-void gasmeter_refill(void) RARE;
-void gasmeter_flush(uint64_t units) RARE;
-void gasmeter_block(uint64_t units);
-
 /* A bank never holds more, so that no sum of them overflows. */
 #define SHARE_MAX (INT64_C(1) << 55)
 
@@ -182,9 +171,8 @@ static void spend(void)
     spent(thread_count.argument);
 }
 
-void gasmeter_refill(void)
+void count_look(void)
 {
-    runtime_begin();
     if (!thread_count.banks)
         know_thread();
     if (process_limit != GASMETER_UNLIMITED && count_of_process() > process_limit)
@@ -195,8 +183,7 @@ void gasmeter_refill(void)
         share_out();
 }
 
-/* What the thread may still use. */
-static uint64_t left_now(void)
+uint64_t count_left(void)
 {
     uint64_t left = GASMETER_UNLIMITED, counted = count_of_thread();
 
@@ -211,39 +198,12 @@ static uint64_t left_now(void)
     return left;
 }
 
-/*
- * Blocks bring at most GASMETER_OVERSHOOT units at once. More of them are a copy's, which is
- * charged before it runs. If the budget does not cover the copy, it never runs, and is not charged.
- */
-void gasmeter_flush(uint64_t units)
-{
-    if (units > GASMETER_OVERSHOOT) {
-        const uint64_t left = left_now();
-
-        if (left < units - GASMETER_OVERSHOOT)
-            units = left + GASMETER_OVERSHOOT;
-    }
-    gasmeter_banks[0] += (int64_t)units;
-    if (gasmeter_banks[0] >= 0)
-        gasmeter_refill();
-}
-
-void gasmeter_block(uint64_t units)
-{
-    gasmeter_flush(units);
-}
-
 void count_set_limit(uint64_t limit)
 {
     if (!thread_count.banks)
         know_thread();
     thread_count.limit = limit;
     share_out();
-}
-
-void count_look(void)
-{
-    gasmeter_refill();
 }
 
 void count_begin(uint64_t limit, void (*spent)(void))

@@ -56,8 +56,11 @@ void count_set_limit(uint64_t limit);
 /* The thread's count becomes this. */
 void count_set(uint64_t units);
 
-/* Does what a flush does that finds a limit passed, if it is. */
+/* Acts if a limit is passed, and else shares out what is left. */
 void count_look(void);
+
+/* What this thread may still use. */
+uint64_t count_left(void);
 
 /*
  * Begins to count, before there are threads, with a limit for the whole process.
