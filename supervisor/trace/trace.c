@@ -2,32 +2,164 @@
 #include "supervisor/commands.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/error.h"
 #include "base/log.h"
+#include "base/option/option.h"
 #include "base/output/output_file.h"
 #include "base/stamp.h"
 #include "base/visible.h"
 #include "supervisor/process/guest.h"
+#include "supervisor/profile/elf_symbols.h"
 #include "supervisor/profile/profile_files.h"
 #include "supervisor/trace/trace_options.h"
-#include "supervisor/trace/trace_sources.h"
 #include "supervisor/trace/trace_target.h"
-#include "trace/calls/thread_stack.h"
+#include "trace/calls/call_tree.h"
 #include "trace/read/trace_archive.h"
 #include "trace/read/trace_budget.h"
-#include "trace/read/trace_clock.h"
 #include "trace/read/trace_file.h"
-#include "trace/report/perfetto.h"
 #include "trace/report/trace_report.h"
 #include "trace/ring/trace_ring.h"
+
+/* Where functions stand in source files, as far as their modules' debug information says so. */
+struct trace_sources {
+    struct trace_module_symbols *modules; /* owned */
+    size_t count, capacity;
+};
+
+struct trace_module_symbols {
+    char *path;                  /* owned */
+    struct elf_symbols *symbols; /* NULL: the file cannot be read */
+    char build_id[41];
+};
+
+static struct trace_module_symbols *module_of(struct trace_sources *sources, const char *path)
+{
+    struct trace_module_symbols *modules;
+
+    for (size_t i = 0; i < sources->count; i++)
+        if (strcmp(sources->modules[i].path, path) == 0)
+            return &sources->modules[i];
+    modules =
+        array_reserve(sources->modules, &sources->capacity, sources->count + 1, sizeof *modules);
+    if (modules == NULL)
+        return NULL;
+    sources->modules = modules;
+    modules += sources->count;
+    *modules = (struct trace_module_symbols){.path = strdup(path)};
+    if (modules->path == NULL)
+        return NULL;
+    modules->symbols = elf_symbols_open(path);
+    if (modules->symbols != NULL)
+        elf_symbols_build_id(modules->symbols, modules->build_id);
+    sources->count++;
+    return modules;
+}
+
+static int fill_one(struct trace_sources *sources, struct traced_function *function,
+                    struct error *error)
+{
+    const struct trace_module_symbols *const module = module_of(sources, function->module);
+    struct elf_description description;
+    struct elf_function found;
+
+    if (module == NULL)
+        return error_memory(error, "the functions of a program");
+    if (module->symbols == NULL || strcmp(module->build_id, function->build_id) != 0)
+        return 0;
+    found = elf_symbols_at(module->symbols, function->address);
+    description = elf_symbols_describe(module->symbols, &found);
+    function->source = description.source;
+    function->line = description.line;
+    function->inlined = description.inlined;
+    return 0;
+}
+
+/*
+ * Fills in source, line and inlined functions of those that the tree has, if the file that is there
+ * has the build-id of the one that was traced ("": not known). `inlined` is to be freed; others are
+ * borrowed from the sources. -1 with ERROR_SYSTEM without memory.
+ */
+static int trace_sources_fill(struct trace_sources *sources, const struct call_tree *tree,
+                              struct traced_function *functions, size_t count, struct error *error)
+{
+    bool *const filled = calloc(count + 1, sizeof *filled);
+    int result = 0;
+
+    if (filled == NULL)
+        return error_memory(error, "the functions of a program");
+    for (size_t i = 1; i < tree->count && result == 0; i++) {
+        const uint32_t number = tree->nodes[i].function;
+
+        if (number < 1 || number > count || filled[number])
+            continue;
+        filled[number] = true;
+        result = fill_one(sources, &functions[number - 1], error);
+    }
+    free(filled);
+    return result;
+}
+
+/* The path itself, or what stands behind one of its slashes. */
+static bool source_matches(const char *source, const char *pattern)
+{
+    while (fnmatch(pattern, source, 0) != 0) {
+        source = strchr(source, '/');
+        if (source == NULL)
+            return false;
+        source++;
+    }
+    return true;
+}
+
+static bool source_matches_any(const char *source, const struct option_list *patterns)
+{
+    for (size_t i = 0; i < patterns->count; i++)
+        if (source_matches(source, patterns->items[i]))
+            return true;
+    return false;
+}
+
+/* Whether the function is defined in a source file that one of the patterns matches, as in glob(7):
+ * its path, or what stands in that behind a slash. */
+static bool trace_sources_match(struct trace_sources *sources, const char *module, uint64_t address,
+                                const struct option_list *patterns)
+{
+    const struct trace_module_symbols *const symbols = module_of(sources, module);
+    struct elf_description description;
+    struct elf_function function;
+
+    if (symbols == NULL || symbols->symbols == NULL)
+        return false;
+    function = elf_symbols_at(symbols->symbols, address);
+    description = elf_symbols_describe(symbols->symbols, &function);
+    free(description.inlined);
+    return description.source != NULL && source_matches_any(description.source, patterns);
+}
+
+/* All zeros is the beginning. */
+static void trace_sources_close(struct trace_sources *sources)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        free(sources->modules[i].path);
+        elf_symbols_close(sources->modules[i].symbols);
+    }
+    free(sources->modules);
+    *sources = (struct trace_sources){0};
+}
 
 enum {
     GATHERED_MOST = 1 << 18, /* bytes that are not written yet */

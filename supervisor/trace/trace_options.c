@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "supervisor/common_options.h"
-#include "trace/read/trace_clock.h"
+#include "trace/read/trace_file.h"
 
 enum { TOP_DEFAULT = 30 };
 

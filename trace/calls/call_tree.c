@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "trace/memory.h"
 
 enum { INDEX_FIRST = 1024 }; /* a power of two */
 
@@ -279,4 +280,297 @@ void call_spans_free(struct call_spans *spans)
     free(spans->lists);
     spans->lists = NULL;
     spans->list_count = spans->capacity = 0;
+}
+
+uint64_t thread_stack_time(const struct thread_stack *stack, uint64_t event)
+{
+    const uint64_t low = event >> TRACE_TIME_SHIFT;
+
+    /* A thread that changes processors may find a clock that is a little behind. */
+    if (stack->last != 0 && ((stack->last - low) & TRACE_TIME_MASK) < TRACE_TIME_MASK / 2)
+        return stack->last;
+    return stack->last + ((low - stack->last) & TRACE_TIME_MASK);
+}
+
+static size_t top(const struct thread_stack *stack)
+{
+    return stack->depth > 0 ? stack->frames[stack->depth - 1].node : stack->root;
+}
+
+static int thread_stack_push(struct thread_stack *stack, struct call_tree *tree, uint32_t function,
+                             struct error *error)
+{
+    const size_t node = call_tree_child(tree, top(stack), function, error);
+    struct stack_frame *const frames =
+        array_reserve(stack->frames, &stack->capacity, stack->depth + 1, sizeof *frames);
+
+    if (node == SIZE_MAX)
+        return -1;
+    if (frames == NULL)
+        return error_memory(error, "a stack of calls");
+    stack->frames = frames;
+    frames[stack->depth++] = (struct stack_frame){.node = node, .begin = stack->last};
+    if (stack->listener != NULL)
+        stack->listener->begun(stack->listener->context, function, stack->last);
+    return 0;
+}
+
+/* The call has ended now, or is cut here. */
+static void note_span(const struct thread_stack *stack, const struct call_tree *tree,
+                      const struct stack_frame *frame)
+{
+    const struct call_span span = {
+        .node = (uint32_t)frame->node,
+        .begin = frame->begin,
+        .length = stack->last - frame->begin,
+    };
+
+    if (stack->spans != NULL && frame->begin != 0 && stack->last >= frame->begin)
+        call_spans_add(stack->spans, tree->nodes[stack->root].function, span);
+}
+
+/* The calls above this depth have ended. */
+static void thread_stack_drop(struct thread_stack *stack, const struct call_tree *tree,
+                              size_t depth)
+{
+    while (stack->depth > depth) {
+        const struct stack_frame *const frame = &stack->frames[--stack->depth];
+
+        note_span(stack, tree, frame);
+        if (stack->listener != NULL)
+            stack->listener->ended(stack->listener->context, tree->nodes[frame->node].function,
+                                   stack->last);
+    }
+}
+
+/* The same chain of calls, below another root. */
+static int change_root(struct thread_stack *stack, struct call_tree *tree, uint32_t group,
+                       struct error *error)
+{
+    const size_t root = group == 0 ? 0 : call_tree_child(tree, 0, group, error);
+    size_t parent = root;
+
+    if (root == SIZE_MAX)
+        return -1;
+    for (size_t i = 0; i < stack->depth; i++) {
+        struct stack_frame *const frame = &stack->frames[i];
+
+        note_span(stack, tree, frame);
+        parent = call_tree_child(tree, parent, tree->nodes[frame->node].function, error);
+        if (parent == SIZE_MAX)
+            return -1;
+        *frame = (struct stack_frame){.node = parent, .begin = stack->last};
+    }
+    stack->root = root;
+    return 0;
+}
+
+/* Calls that were restated when no time was known begin here. */
+static void begin_frames(struct thread_stack *stack, uint64_t now)
+{
+    for (size_t i = 0; i < stack->depth; i++)
+        if (stack->frames[i].begin == 0)
+            stack->frames[i].begin = now;
+}
+
+/* What has passed is the time of the function on top. */
+static int pass_time(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                     uint64_t now, struct error *error)
+{
+    while (!stack->stamped && cuts != NULL && cuts->next < cuts->count &&
+           cuts->ticks[cuts->next] <= now) {
+        const uint64_t cut = cuts->ticks[cuts->next];
+
+        if (stack->last != 0 && cut > stack->last) {
+            tree->nodes[top(stack)].self += cut - stack->last;
+            stack->last = cut;
+        }
+        if (change_root(stack, tree, cuts->groups[cuts->next++], error) != 0)
+            return -1;
+    }
+    /* Outside of all functions nothing is known of what happens. */
+    if (stack->last != 0 && stack->depth > 0)
+        tree->nodes[top(stack)].self += now - stack->last;
+    if (stack->last == 0)
+        begin_frames(stack, now);
+    stack->last = now;
+    return 0;
+}
+
+/* The clock begins anew, at this time. */
+static int take_stamp(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                      uint64_t now, struct error *error)
+{
+    stack->stamped = true;
+    stack->last = 1; /* where counts begin */
+    while (cuts != NULL && cuts->next < cuts->count && cuts->ticks[cuts->next] <= now)
+        if (change_root(stack, tree, cuts->groups[cuts->next++], error) != 0)
+            return -1;
+    return 0;
+}
+
+static void pop(struct thread_stack *stack, const struct call_tree *tree, uint64_t count)
+{
+    const uint64_t deeper = count > stack->depth ? count - stack->depth : 0;
+
+    stack->deep -= deeper < stack->deep ? deeper : stack->deep;
+    thread_stack_drop(stack, tree, stack->depth - (size_t)(count - deeper));
+}
+
+/* Of calls that have ended, those that are not on the stack here are none. */
+static void settle_depth(struct thread_stack *stack, uint64_t depth)
+{
+    const uint64_t here = stack->deep + stack->depth;
+    const uint64_t ending = here > depth ? here - depth : 0;
+
+    stack->unwound += ending - stack->ending;
+    stack->ending = ending;
+}
+
+static int add_control(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                       enum trace_number number, uint64_t argument, struct error *error)
+{
+    switch (number) {
+    case TRACE_UNWOUND:
+        stack->unwound += argument;
+        stack->ending += argument;
+        return 0;
+    case TRACE_ORPHAN:
+        stack->orphan = true;
+        return 0;
+    case TRACE_LOST:
+        stack->lost = argument;
+        stack->ending = 0;
+        thread_stack_drop(stack, tree, 0);
+        stack->deep = 0;
+        stack->last = 0; /* whose the time was is not known */
+        return 0;
+    case TRACE_OPEN:
+        return thread_stack_push(stack, tree, (uint32_t)argument & 0x7fff, error);
+    case TRACE_DEEP:
+        stack->deep = argument;
+        return 0;
+    case TRACE_DEPTH:
+        settle_depth(stack, argument);
+        return 0;
+    case TRACE_STAMP:
+        return take_stamp(stack, tree, cuts, argument, error);
+    default:
+        return 0;
+    }
+}
+
+/* A function that is left without being on top is looked for below: the events of a signal's
+ * handler may be missing. */
+static void thread_stack_leave(struct thread_stack *stack, const struct call_tree *tree,
+                               uint32_t function)
+{
+    size_t depth = stack->depth;
+
+    if (stack->orphan) {
+        stack->orphan = false;
+        return;
+    }
+    while (depth > 0 && tree->nodes[stack->frames[depth - 1].node].function != function)
+        depth--;
+    if (depth > 0) {
+        stack->unmatched += stack->depth - depth;
+        thread_stack_drop(stack, tree, depth - 1);
+    } else if (stack->depth == 0 && stack->deep > 0) {
+        stack->deep--;
+    } else {
+        stack->unmatched++;
+    }
+}
+
+static int add_one(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                   uint64_t event, struct error *error)
+{
+    const uint32_t function = event >> 1 & 0x7fff;
+
+    if (function >= TRACE_CONTROL)
+        return add_control(stack, tree, cuts, (enum trace_number)function,
+                           event >> TRACE_TIME_SHIFT, error);
+    stack->events++;
+    if (pass_time(stack, tree, cuts, thread_stack_time(stack, event), error) != 0)
+        return -1;
+    /* The time until here was theirs, as far as is known. */
+    pop(stack, tree, stack->ending);
+    stack->ending = 0;
+    if ((event & 1) != 0) {
+        thread_stack_leave(stack, tree, function);
+        return 0;
+    }
+    if (thread_stack_push(stack, tree, function, error) != 0)
+        return -1;
+    tree->nodes[top(stack)].calls++;
+    return 0;
+}
+
+int thread_stack_add(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                     const uint64_t *events, size_t count, struct error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (add_one(stack, tree, cuts, events[i], error) != 0)
+            return -1;
+    return 0;
+}
+
+void thread_stack_end(struct thread_stack *stack, const struct call_tree *tree)
+{
+    thread_stack_drop(stack, tree, 0);
+    stack->deep = 0;
+    stack->last = 0;
+    stack->root = 0;
+    stack->ending = 0;
+    stack->orphan = false;
+}
+
+void thread_stack_free(struct thread_stack *stack)
+{
+    free(stack->frames);
+    *stack = (struct thread_stack){0};
+}
+
+/* ---- all threads of a process ---- */
+
+int trace_sums_open(struct trace_sums *sums, struct error *error)
+{
+    memset(sums, 0, sizeof *sums);
+    return call_tree_open(&sums->tree, error);
+}
+
+void trace_sums_close(struct trace_sums *sums)
+{
+    for (size_t i = 0; i < TRACE_LANES_MAX; i++)
+        thread_stack_free(&sums->stacks[i]);
+    call_tree_close(&sums->tree);
+}
+
+int trace_sums_add(struct trace_sums *sums, unsigned lane, const uint64_t *events, size_t count,
+                   struct error *error)
+{
+    if (lane >= TRACE_LANES_MAX)
+        return 0;
+    return thread_stack_add(&sums->stacks[lane], &sums->tree, sums->cut ? &sums->cuts[lane] : NULL,
+                            events, count, error);
+}
+
+void trace_sums_end_lane(struct trace_sums *sums, unsigned lane)
+{
+    if (lane < TRACE_LANES_MAX)
+        thread_stack_end(&sums->stacks[lane], &sums->tree);
+}
+
+struct trace_counts trace_sums_counts(const struct trace_sums *sums)
+{
+    struct trace_counts counts = {0};
+
+    for (size_t i = 0; i < TRACE_LANES_MAX; i++) {
+        counts.events += sums->stacks[i].events;
+        counts.unwound += sums->stacks[i].unwound;
+        counts.unmatched += sums->stacks[i].unmatched;
+        counts.lost += sums->stacks[i].lost;
+    }
+    return counts;
 }

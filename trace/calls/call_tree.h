@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "trace/memory.h"
 
 /*
  * Events added up: for each chain of callers, how often it was called and how long it took.
@@ -88,5 +89,83 @@ void call_spans_add(struct call_spans *spans, uint32_t group, struct call_span s
 void call_spans_settle(struct call_spans *spans);
 
 void call_spans_free(struct call_spans *spans);
+
+struct stack_frame {
+    size_t node;    /* of the tree */
+    uint64_t begin; /* ticks; 0: before the first that is known */
+};
+
+/* Gets a thread's calls in their order; the one that ends is the innermost. Their ticks are those
+ * of events, 0 before the first. */
+struct call_listener {
+    void *context;
+    void (*begun)(void *context, uint32_t function, uint64_t ticks);
+    void (*ended)(void *context, uint32_t function, uint64_t ticks);
+};
+
+/* The stack of one thread as its events leave it, which adds them to a tree. */
+struct thread_stack {
+    struct stack_frame *frames; /* outermost first */
+    size_t depth, capacity;
+    struct call_spans *spans;             /* borrowed: gets each call that ends; NULL: none */
+    const struct call_listener *listener; /* borrowed; NULL: none */
+    uint32_t thread;                      /* the thread's id, for whoever sets the listener */
+    uint64_t deep;                        /* calls below them that are not known */
+    uint64_t ending; /* calls on top of it that were unwound since the last event */
+    uint64_t last;   /* ticks of the last event, all 64 bits; 0: none yet */
+    bool stamped;    /* cuts are where TRACE_STAMP says so, not by the time of events */
+    bool orphan;     /* the next event leaves what is not on the stack */
+    uint64_t lost;   /* events, as the thread told last */
+    size_t root;     /* the node below which calls begin */
+    uint64_t events, unwound, unmatched; /* counts, for reports */
+};
+
+/* Where the time of events is split, such as the ends of deliveries; NULL in stacks: nowhere. */
+struct call_cuts {
+    const uint64_t *ticks;  /* rising */
+    const uint32_t *groups; /* groups[i] holds from ticks[i] on; 0: the root itself */
+    size_t count;
+    size_t next;
+};
+
+/* An event's ticks are 48 bits; the others are those of the event before. */
+uint64_t thread_stack_time(const struct thread_stack *stack, uint64_t event);
+
+/* Adds a thread's events in their order. 0, or -1 with ERROR_SYSTEM without memory. */
+int thread_stack_add(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                     const uint64_t *events, size_t count, struct error *error);
+
+/* The thread has ended, with whatever is on its stack. */
+void thread_stack_end(struct thread_stack *stack, const struct call_tree *tree);
+void thread_stack_free(struct thread_stack *stack);
+
+enum { TRACE_LANES_MAX = 256 };
+
+/* The events of one process added up as they come, thread by thread. */
+struct trace_sums {
+    struct call_tree tree;
+    struct thread_stack stacks[TRACE_LANES_MAX];
+    struct call_cuts cuts[TRACE_LANES_MAX]; /* where there are some */
+    bool cut;
+};
+
+/* What was counted by all threads. */
+struct trace_counts {
+    uint64_t events;    /* entries and exits of functions */
+    uint64_t unwound;   /* calls that ended without returning */
+    uint64_t unmatched; /* calls whose exits did not come: 0 unless signals disturb */
+    uint64_t lost;      /* events that found no room */
+};
+
+/* 0, or -1 with ERROR_SYSTEM without memory; it is then closed. */
+int trace_sums_open(struct trace_sums *sums, struct error *error);
+void trace_sums_close(struct trace_sums *sums);
+
+/* As a trace_sink's; lanes from TRACE_LANES_MAX on are left out. */
+int trace_sums_add(struct trace_sums *sums, unsigned lane, const uint64_t *events, size_t count,
+                   struct error *error);
+void trace_sums_end_lane(struct trace_sums *sums, unsigned lane);
+
+struct trace_counts trace_sums_counts(const struct trace_sums *sums);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/option/option.h"
 #include "trace/memory.h"
-#include "trace/patch/relocate.h"
+#include "trace/patch/module_code.h"
 
 /* Which functions are to be traced, by patterns of their names as in glob(7), and by where they
  * are. Borrowed. */

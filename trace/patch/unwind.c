@@ -296,7 +296,7 @@ static void put_add(struct table *table, uint64_t number)
 }
 
 /* A jump whose target is told later. */
-static uint8_t *put_jump(struct table *table, unsigned operation)
+static uint8_t *put_expression_jump(struct table *table, unsigned operation)
 {
     put_byte(table, operation);
     table->at += 2;
@@ -339,31 +339,31 @@ static void put_search(struct table *table, const struct trace_head *head, uint6
     put_byte(table, DW_OP_over);
     put_load(table, offsetof(struct trace_lane, shadow_top));
     put_byte(table, DW_OP_dup);
-    used = put_jump(table, DW_OP_bra);
+    used = put_expression_jump(table, DW_OP_bra);
     put_byte(table, DW_OP_drop);
     put_byte(table, DW_OP_drop);
-    unused = put_jump(table, DW_OP_skip);
+    unused = put_expression_jump(table, DW_OP_skip);
     lead(used, table->at);
     put_load(table, 0);
     compare = table->at;
     put_byte(table, DW_OP_over);
     put_byte(table, DW_OP_over);
     put_byte(table, DW_OP_lt);
-    inside = put_jump(table, DW_OP_bra);
+    inside = put_expression_jump(table, DW_OP_bra);
     put_byte(table, DW_OP_drop);
     put_byte(table, DW_OP_drop);
-    outside = put_jump(table, DW_OP_skip);
+    outside = put_expression_jump(table, DW_OP_skip);
     lead(inside, table->at);
     put_byte(table, DW_OP_over);
     put_load(table, offsetof(struct trace_frame, slot));
     put_byte(table, DW_OP_pick);
     put_byte(table, 4);
     put_byte(table, DW_OP_eq);
-    found = put_jump(table, DW_OP_bra);
+    found = put_expression_jump(table, DW_OP_bra);
     put_byte(table, DW_OP_swap);
     put_add(table, sizeof(struct trace_frame));
     put_byte(table, DW_OP_swap);
-    again = put_jump(table, DW_OP_skip);
+    again = put_expression_jump(table, DW_OP_skip);
     lead(again, compare);
     lead(unused, table->at);
     lead(outside, table->at);
@@ -371,10 +371,10 @@ static void put_search(struct table *table, const struct trace_head *head, uint6
     put_byte(table, DW_OP_dup);
     put_constant(table, lanes + head->lanes * sizeof(struct trace_lane));
     put_byte(table, DW_OP_lt);
-    more = put_jump(table, DW_OP_bra);
+    more = put_expression_jump(table, DW_OP_bra);
     lead(more, lane);
     put_constant(table, zero);
-    done = put_jump(table, DW_OP_skip);
+    done = put_expression_jump(table, DW_OP_skip);
     lead(found, table->at);
     put_byte(table, DW_OP_drop); /* the end: the frame, which begins with the address, is left */
     lead(done, table->at);

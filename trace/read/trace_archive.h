@@ -8,9 +8,8 @@
 
 #include "base/error.h"
 #include "trace/calls/call_tree.h"
-#include "trace/calls/thread_stack.h"
 #include "trace/read/trace_budget.h"
-#include "trace/read/trace_clock.h"
+#include "trace/read/trace_file.h"
 
 /*
  * A trace's file added up: all processes in one tree, whose groups are deliveries. What a worker

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "trace/read/trace_text.h"
+#include "trace/read/trace_budget.h"
 #include "trace/ring/trace_ring.h"
 
 enum { LANES = 8, LIMIT_S = 60 };

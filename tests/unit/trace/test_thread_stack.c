@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "trace/calls/thread_stack.h"
+#include "trace/calls/call_tree.h"
 #include "trace/memory.h"
 
 enum { MAIN = 16, LEAF = 32000, OTHER = 3 };

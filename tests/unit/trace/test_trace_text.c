@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "trace/read/trace_text.h"
+#include "trace/read/trace_budget.h"
 
 static volatile sig_atomic_t spins;
 
