@@ -7,7 +7,7 @@
 #include "worker/native/heap.h"
 #include "worker/native/host.h"
 #include "worker/native/image.h"
-#include "worker/near/contract_kind.h"
+#include "worker/near/contract.h"
 #include "worker/near/engine_near.h"
 
 /* ---- the contract ---- */

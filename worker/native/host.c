@@ -8,7 +8,7 @@
 
 #include "worker/native/gascontract.h"
 #include "worker/near/vat.h"
-#include "worker/wasm/module/reader.h"
+#include "worker/wasm/module/module.h"
 
 /* ---- turns between contract and host ---- */
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "worker/native/heap.h"
-#include "worker/native/symbols.h"
+#include "worker/native/host.h"
 
 /* ---- binding ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/native/symbols.h"
+#include "worker/native/host.h"
 
 #include <ctype.h>
 #include <stdarg.h>

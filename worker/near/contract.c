@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "worker/near/host/host.h"
-#include "worker/wasm/compile/compile.h"
+#include "worker/wasm/compile/code.h"
 
 struct near_contract {
     struct near_parameters parameters;

@@ -16,10 +16,7 @@
 #include "worker/engine.h"
 #include "worker/near/call/call.h"
 #include "worker/near/call/parameters.h"
-#include "worker/near/call/receipt.h"
 #include "worker/near/message.h"
-#include "worker/near/outbox.h"
-#include "worker/near/value.h"
 #include "worker/near/vat.h"
 
 /* ---- memory for JSON ---- */

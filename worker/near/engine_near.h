@@ -3,7 +3,7 @@
 #define GASPIPE_WORKER_NEAR_ENGINE_NEAR_H
 
 #include "worker/engine.h"
-#include "worker/near/contract_kind.h"
+#include "worker/near/contract.h"
 
 /*
  * Contracts with NEAR's accounts, behind the worker's loop. It speaks the vat messages of the plain

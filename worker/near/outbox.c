@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/near/outbox.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "worker/near/value.h"
+#include "worker/near/message.h"
 
 static const char next_key[] = "near.next";
 

@@ -9,6 +9,7 @@
 #include "base/json/json_value.h"
 #include "base/number.h"
 #include "worker/near/value.h"
+#include "worker/near/message.h"
 
 enum { HEX_BYTE = 2 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nearcore's libraries take for a signature: worker/near/host/host_crypto.h, host_crypto.h. */
+/* What nearcore's libraries take for a signature: worker/near/host/host.h. */
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "worker/near/host/host_crypto.h"
+#include "worker/near/host/host.h"
 
 /* ---- ed25519: the numbers of nearcore's logic/tests/ed25519_verify.rs ---- */
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/near/host/host_crypto.h"
 
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
