@@ -8,7 +8,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "worker/near/contract.h"
-#include "worker/wasm/compile/compile.h"
+#include "worker/wasm/compile/code.h"
 
 enum { GAS = 1000 * 1000 * 1000, MOST_CALLS = 8, MOST_OPERATIONS = 20000 };
 

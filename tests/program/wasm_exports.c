@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
-#include "worker/wasm/compile/compile.h"
+#include "worker/wasm/compile/code.h"
 #include "worker/wasm/run/instance.h"
 
 enum { FILE_LIMIT = 16 * 1024 * 1024, STACK_BYTES = 1024 * 1024, MOST_VALUES = 64 };

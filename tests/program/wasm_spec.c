@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
-#include "worker/wasm/compile/compile.h"
+#include "worker/wasm/compile/code.h"
 #include "worker/wasm/run/instance.h"
 
 enum {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/wasm/compile/compile.h"
+#include "worker/wasm/compile/code.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "worker/wasm/compile/compiler.h"
-#include "worker/wasm/compile/opcodes.h"
 
 /* ---- variables ---- */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/wasm/compile/compiler.h"
-#include "worker/wasm/compile/opcodes.h"
 
 /* ---- numbers ---- */
 
