@@ -16,7 +16,7 @@
 
 #include "base/log.h"
 #include "base/stamp.h"
-#include "supervisor/ping/ping_samples.h"
+#include "supervisor/ping/ping_peer.h"
 #include "supervisor/process/placement.h"
 #include "worker/channel.h"
 

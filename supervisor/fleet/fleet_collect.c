@@ -18,8 +18,6 @@
 #include "supervisor/fleet/fleet.h"
 #include "supervisor/fleet/fleet_job.h"
 #include "supervisor/fleet/fleet_object.h"
-#include "supervisor/fleet/fleet_options.h"
-#include "supervisor/fleet/fleet_run.h"
 #include "supervisor/fleet/scratch_folder.h"
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/guest.h"

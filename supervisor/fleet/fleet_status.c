@@ -11,7 +11,7 @@
 #include "base/json/json_value.h"
 #include "base/log.h"
 #include "base/stamp.h"
-#include "supervisor/fleet/fleet_run.h"
+#include "supervisor/fleet/fleet_job.h"
 
 /* The rate is that of the last minutes. */
 static const double WINDOW_SECONDS = 600;

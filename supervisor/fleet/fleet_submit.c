@@ -17,8 +17,6 @@
 #include "supervisor/fleet/fleet_cut.h"
 #include "supervisor/fleet/fleet_job.h"
 #include "supervisor/fleet/fleet_object.h"
-#include "supervisor/fleet/fleet_options.h"
-#include "supervisor/fleet/fleet_run.h"
 #include "supervisor/fleet/shared_span.h"
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/transcript/delivery_compare.h"

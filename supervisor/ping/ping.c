@@ -27,7 +27,6 @@
 #include "base/visible.h"
 #include "supervisor/ping/ping_options.h"
 #include "supervisor/ping/ping_peer.h"
-#include "supervisor/ping/ping_samples.h"
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/placement.h"
 

@@ -2,11 +2,66 @@
 #ifndef GASPIPE_SUPERVISOR_PROFILE_NATIVE_PROFILE_H
 #define GASPIPE_SUPERVISOR_PROFILE_NATIVE_PROFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "base/buf.h"
+#include "base/error.h"
 #include "base/profile/profile.h"
-#include "supervisor/profile/region_stream.h"
+#include "counter/profile_stream.h"
+
+/*
+ * What a worker's counter writes of its regions (counter/profile_stream.h), taken apart. It is fed
+ * bytes, cut anywhere, and does no I/O. A worker can write anything: all numbers are checked.
+ */
+
+/* Where a stretch begins, or a chain's last call returns to. */
+struct region_place {
+    uint64_t offset;
+    uint32_t file;   /* index into the stream's files; REGION_NO_FILE */
+    uint32_t caller; /* of a chain; smaller than its own number */
+    uint32_t length; /* of a stretch, in instructions; of a chain, in calls; 0: it was not told */
+    /* For the reader's use, all 0 at first. */
+    uint32_t function;
+    bool begins_function;
+    uint32_t first_run, run_count; /* of its lines; 0: not looked up */
+};
+
+#define REGION_NO_FILE UINT32_MAX
+
+struct region_places {
+    struct region_place *items; /* owned; by number */
+    size_t count, room;
+};
+
+/* A region that was read. */
+struct region {
+    struct region *next;
+    struct profile_stream_region totals;
+    size_t cell_count;
+    struct profile_stream_cell cells[]; /* of chains and places that the stream has */
+};
+
+/* All zeros: nothing was fed. */
+struct region_stream {
+    struct buf bytes; /* of a record that is not whole */
+    char **files;     /* paths; owned, as each of them */
+    size_t file_count, file_room;
+    struct region_places stretches, chains; /* chain 0 is that of no calls */
+    struct region *regions, **last;         /* in their order; owned */
+    int32_t process;                        /* its ID; 0: not told */
+};
+
+/* -1 with ERROR_INPUT for what no counter writes, or ERROR_SYSTEM. */
+int region_stream_feed(struct region_stream *stream, const void *bytes, size_t length,
+                       struct error *error);
+
+/* Takes away the regions up to this one, and frees them. */
+void region_stream_forget(struct region_stream *stream, const struct region *upto);
+
+void region_stream_free(struct region_stream *stream);
 
 /* The functions and lines of the files that workers execute, each looked up once. All zeros: none
  * is known. */

@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "supervisor/profile/compiled_profile.h"
 #include "supervisor/profile/native_profile.h"
-#include "supervisor/profile/region_stream.h"
 
 /*
  * How many deliveries of others come before the file of a worker that has ended is closed. A

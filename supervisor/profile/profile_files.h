@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/output/output_file.h"
 #include "base/output/packer.h"
+#include "base/profile/profile.h"
 #include "base/profile/profile_write.h"
 
 /*
@@ -76,5 +77,14 @@ void profile_files_drop(struct profile_files *files);
 
 /* Flushes and closes. */
 int profile_files_close(struct profile_files *files, struct error *error);
+
+/*
+ * Reads the member `profile` of a meter record: what a delivery cost by JavaScript function, summed
+ * up. With `instructions` of the whole delivery, those that no node has are the engine's; -1: none
+ * were counted, and the profile is of computrons alone. 0, or -1 with ERROR_INPUT for what is no
+ * profile, or ERROR_SYSTEM without memory. To be closed in any case.
+ */
+int script_profile_read(struct profile *profile, struct iovec json, int64_t instructions,
+                        struct error *error);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/ping/ping_samples.h"
+#include "supervisor/ping/ping_peer.h"
 
 static void fill(struct ping_samples *samples, const int64_t *items, size_t count)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "supervisor/profile/region_stream.h"
+#include "supervisor/profile/native_profile.h"
 
 /* A stream in the making. */
 static struct buf bytes;

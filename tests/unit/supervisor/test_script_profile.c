@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker's profile is checked and added up: supervisor/profile/script_profile.h. */
+/* A worker's profile is checked and added up: supervisor/profile/profile_files.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/profile/script_profile.h"
+#include "supervisor/profile/profile_files.h"
 
 #define FUNCTIONS                                                                                  \
     "\"functions\":[[\"(engine)\",null,0],[\"outer\",\"f.js\",3],[\"inner\",\"f.js\",9]]"
