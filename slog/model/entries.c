@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "slog/model/entries.h"
+#include "slog/model/model.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

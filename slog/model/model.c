@@ -9,25 +9,21 @@
 #include "base/buf.h"
 #include "slog/model/causes.h"
 #include "slog/model/describe.h"
-#include "slog/model/flight.h"
-#include "slog/model/outcome.h"
+#include "slog/model/pending_delivery.h"
 #include "slog/model/spans.h"
 #include "slog/read/names.h"
 
-/*
- * Both clocks of a line are read one after the other, so they drift apart by
- * less than a scheduler's time slice; a step of NTP is 128 ms and more. In the
- * slogfiles that were measured two lines never differed by more than 0.05 ms.
- */
-enum { CLOCK_STEP = 10 * 1000 * 1000 };
-
-/* The version of slog-start lines that this reads. */
-enum { SLOG_VERSION = 1 };
+enum {
+    /* Nanoseconds by which a line's two clocks may drift apart, as they are read one after the
+     * other. A step of NTP is 128 ms and more. */
+    CLOCK_STEP = 10 * 1000 * 1000,
+    SLOG_VERSION = 1, /* of slog-start lines */
+};
 
 struct vat {
-    struct flight *flight; /* NULL: none; owned */
-    char *name;            /* owned; NULL: not said */
-    int64_t clist_entries; /* as of a delivery */
+    struct pending_delivery *pending; /* NULL: none; owned */
+    char *name;                       /* owned; NULL: not said */
+    int64_t clist_entries;            /* as of a delivery */
 };
 
 struct model {
@@ -41,8 +37,8 @@ struct model {
     struct causes causes;
     struct vat *vats; /* by number in vat_ids */
     size_t vat_count, vat_capacity;
-    struct flight *spare; /* one that is not in use, with its memory */
-    size_t in_flight;
+    struct pending_delivery *spare; /* one that is not in use, with its memory */
+    size_t pending_count;
 
     bool any_line;           /* false until the first line */
     bool at_work;            /* deliveries or cranks since the kernel's process began */
@@ -105,11 +101,11 @@ void model_free(struct model *model)
     if (model == NULL)
         return;
     for (size_t i = 0; i < model->vat_count; i++) {
-        flight_free(model->vats[i].flight);
+        pending_free(model->vats[i].pending);
         free(model->vats[i].name);
     }
     free(model->vats);
-    flight_free(model->spare);
+    pending_free(model->spare);
     names_free(&model->vat_ids);
     names_free(&model->kinds);
     names_free(&model->sessions);
@@ -137,36 +133,22 @@ void model_begin_file(struct model *model, const char *file)
     model->file = file;
 }
 
-static void note_model(struct model *model, enum model_note_kind kind, uint64_t line,
-                       int64_t amount)
+/* Members that are absent have the value of the line being read. */
+static void give_note(const struct model *model, struct model_note note)
 {
-    struct model_note words = {.kind = kind,
-                               .file = model->file,
-                               .line = line,
-                               .time = model->line_time,
-                               .amount = amount,
-                               .vat_id = "",
-                               .delivery_num = MODEL_NONE,
-                               .text = ""};
-
-    model->sink.note(model->sink.context, &words);
+    if (note.file == NULL)
+        note.file = model->file;
+    if (note.vat_id == NULL) {
+        note.vat_id = "";
+        note.delivery_num = MODEL_NONE;
+    }
+    if (note.text == NULL)
+        note.text = "";
+    note.time = note.kind == MODEL_NOTE_TOO_BIG ? MODEL_NONE : model->line_time;
+    model->sink.note(model->sink.context, &note);
 }
 
-static void note_delivery(struct model *model, enum model_note_kind kind, const char *file,
-                          uint64_t line, uint32_t vat, int64_t delivery_num)
-{
-    struct model_note words = {.kind = kind,
-                               .file = file,
-                               .line = line,
-                               .time = model->line_time,
-                               .vat_id = names_text(&model->vat_ids, vat),
-                               .delivery_num = delivery_num,
-                               .text = ""};
-
-    model->sink.note(model->sink.context, &words);
-}
-
-/* ---- vats and what is in flight ----------------------------------------- */
+/* ---- vats and their pending deliveries ---- */
 
 /* Most names are plain letters and need no cleaning. */
 static bool is_plain(struct scan_span string)
@@ -233,55 +215,55 @@ static int model_find_vat(struct model *model, const struct record *record, uint
     return reserve_vats(model, error);
 }
 
-/* Keeps one flight's memory for the next delivery. */
-static void land(struct model *model, uint32_t vat)
+/* Keeps one pending delivery's memory for the next. */
+static void end_pending(struct model *model, uint32_t vat)
 {
-    struct flight *flight = model->vats[vat].flight;
+    struct pending_delivery *pending = model->vats[vat].pending;
 
-    model->vats[vat].flight = NULL;
-    model->in_flight--;
+    model->vats[vat].pending = NULL;
+    model->pending_count--;
     if (model->spare == NULL)
-        model->spare = flight;
+        model->spare = pending;
     else
-        flight_free(flight);
+        pending_free(pending);
 }
 
-static void abandon(struct model *model, uint32_t vat)
+static void abandon_pending(struct model *model, uint32_t vat)
 {
-    struct flight *flight = model->vats[vat].flight;
+    struct pending_delivery *pending = model->vats[vat].pending;
 
-    note_delivery(model, MODEL_NOTE_UNENDED, flight->file, flight->line, vat, flight->delivery_num);
-    land(model, vat);
+    give_note(model, (struct model_note){.kind = MODEL_NOTE_UNENDED,
+                                         .file = pending->file,
+                                         .line = pending->line,
+                                         .vat_id = names_text(&model->vat_ids, vat),
+                                         .delivery_num = pending->delivery_num});
+    end_pending(model, vat);
 }
 
 static void abandon_all(struct model *model)
 {
-    for (uint32_t vat = 0; vat < model->vat_count && model->in_flight > 0; vat++) {
-        if (model->vats[vat].flight != NULL)
-            abandon(model, vat);
+    for (uint32_t vat = 0; vat < model->vat_count && model->pending_count > 0; vat++) {
+        if (model->vats[vat].pending != NULL)
+            abandon_pending(model, vat);
     }
 }
 
-static void end_process(struct model *model)
+void model_finish(struct model *model)
 {
     abandon_all(model);
     phases_end(&model->phases, model->last_line.real, model->last_line.mono);
 }
 
-void model_finish(struct model *model)
+/* The pending delivery that a line belongs to; NULL if absent. */
+static struct pending_delivery *pending_of(struct model *model, const struct record *record,
+                                           uint32_t vat)
 {
-    end_process(model);
+    struct pending_delivery *pending = vat == NAMES_NONE ? NULL : model->vats[vat].pending;
+
+    return pending != NULL && pending->delivery_num == record->delivery_num ? pending : NULL;
 }
 
-/* The flight that a line of a delivery in progress belongs to; NULL when there is none. */
-static struct flight *flight_of(struct model *model, const struct record *record, uint32_t vat)
-{
-    struct flight *flight = vat == NAMES_NONE ? NULL : model->vats[vat].flight;
-
-    return flight != NULL && flight->delivery_num == record->delivery_num ? flight : NULL;
-}
-
-/* ---- clocks and kernels ------------------------------------------------- */
+/* ---- clocks and kernels ---- */
 
 static struct moment moment_of(const struct model *model, const struct record *record)
 {
@@ -295,10 +277,10 @@ static struct moment moment_of(const struct model *model, const struct record *r
 
 static void begin_kernel(struct model *model, uint64_t line)
 {
-    end_process(model);
+    model_finish(model);
     if (model->any_line) {
         model->run++;
-        note_model(model, MODEL_NOTE_KERNEL, line, 0);
+        give_note(model, (struct model_note){.kind = MODEL_NOTE_KERNEL, .line = line});
     }
     model->at_work = false;
     causes_block(&model->causes);
@@ -349,11 +331,11 @@ static bool is_new_kernel(const struct model *model, const struct record *record
 
 static void clock_was_set(struct model *model, uint64_t line, int64_t step)
 {
-    note_model(model, MODEL_NOTE_CLOCK, line, step);
+    give_note(model, (struct model_note){.kind = MODEL_NOTE_CLOCK, .line = line, .amount = step});
     model->changed_since_return = true;
     for (uint32_t vat = 0; vat < model->vat_count; vat++) {
-        if (model->vats[vat].flight != NULL)
-            model->vats[vat].flight->changed = true;
+        if (model->vats[vat].pending != NULL)
+            model->vats[vat].pending->changed = true;
     }
 }
 
@@ -371,14 +353,14 @@ static void watch_clock(struct model *model, const struct record *record, uint64
         clock_was_set(model, line, step);
 }
 
-/* ---- deliveries --------------------------------------------------------- */
+/* ---- deliveries ---- */
 
-/* The kernel's time since the delivery before; not said when one is still in flight. */
+/* The kernel's time since the delivery before; MODEL_NONE while another is pending. */
 static int64_t between_of(const struct model *model, struct moment sent)
 {
     struct moment last = model->last_return;
 
-    if (last.real == MODEL_NONE || model->changed_since_return || model->in_flight > 0)
+    if (last.real == MODEL_NONE || model->changed_since_return || model->pending_count > 0)
         return MODEL_NONE;
     if (sent.mono != MODEL_NONE && last.mono != MODEL_NONE)
         return sent.mono >= last.mono ? sent.mono - last.mono : MODEL_NONE;
@@ -388,42 +370,42 @@ static int64_t between_of(const struct model *model, struct moment sent)
 static int begin_delivery(struct model *model, const struct record *record, uint64_t line,
                           uint32_t vat, struct error *error)
 {
-    struct flight *flight;
+    struct pending_delivery *pending;
 
     if (vat == NAMES_NONE)
         return 0;
-    if (model->vats[vat].flight != NULL)
-        abandon(model, vat);
-    flight = model->spare != NULL ? model->spare : flight_new(error);
-    if (flight == NULL)
+    if (model->vats[vat].pending != NULL)
+        abandon_pending(model, vat);
+    pending = model->spare != NULL ? model->spare : pending_new(error);
+    if (pending == NULL)
         return -1;
     model->spare = NULL;
-    flight_reset(flight);
-    flight->vat = vat;
-    flight->file = model->file;
-    flight->line = line;
-    flight->crank_num = record->crank_num;
-    flight->delivery_num = record->delivery_num;
-    flight->block_height = model->block_height;
-    flight->replay = record->replay;
-    flight->wordy = model->words;
-    flight->sent = moment_of(model, record);
-    flight->between = between_of(model, flight->sent);
-    model->vats[vat].flight = flight;
-    model->in_flight++;
-    if (flight_describe(flight, record, error) != 0)
+    pending_reset(pending);
+    pending->vat = vat;
+    pending->file = model->file;
+    pending->line = line;
+    pending->crank_num = record->crank_num;
+    pending->delivery_num = record->delivery_num;
+    pending->block_height = model->block_height;
+    pending->replay = record->replay;
+    pending->wordy = model->words;
+    pending->sent = moment_of(model, record);
+    pending->between = between_of(model, pending->sent);
+    model->vats[vat].pending = pending;
+    model->pending_count++;
+    if (pending_describe(pending, record, error) != 0)
         return -1;
-    return model->labels && !record->replay ? flight_add_causes(flight, record, error) : 0;
+    return model->labels && !record->replay ? pending_add_causes(pending, record, error) : 0;
 }
 
 static int add_syscall(struct model *model, const struct record *record, uint32_t vat,
                        struct error *error)
 {
-    struct flight *flight = flight_of(model, record, vat);
+    struct pending_delivery *pending = pending_of(model, record, vat);
     struct scan_span kind = record->syscall;
     uint32_t number;
 
-    if (flight == NULL)
+    if (pending == NULL)
         return 0;
     if (record->type == RECORD_CONSOLE)
         kind = (struct scan_span){"console", strlen("console")};
@@ -432,35 +414,16 @@ static int add_syscall(struct model *model, const struct record *record, uint32_
     number = intern(&model->kinds, kind.at != NULL ? kind : (struct scan_span){"?", 1});
     if (number == NAMES_NONE)
         return error_memory(error, "kinds of syscall");
-    return flight_add_request(flight, record, moment_of(model, record), number, model->labels,
-                              error);
+    return pending_add_request(pending, record, moment_of(model, record), number, model->labels,
+                               error);
 }
 
 static void answer_syscall(struct model *model, const struct record *record, uint32_t vat)
 {
-    struct flight *flight = flight_of(model, record, vat);
+    struct pending_delivery *pending = pending_of(model, record, vat);
 
-    if (flight != NULL)
-        flight_answer(flight, record, moment_of(model, record));
-}
-
-/* Whether kernel and worker both noted everything on the clock that nobody sets. */
-static bool is_precise(const struct model *model, const struct flight *flight,
-                       struct moment returned)
-{
-    const struct stamps *stamps = &model->outcome.monotimes;
-
-    if (stamps->count != model->outcome.timestamps.count)
-        return false;
-    if (flight->sent.mono == MODEL_NONE || returned.mono == MODEL_NONE)
-        return false;
-    for (size_t i = 0; i < flight->request_count; i++) {
-        if (flight->requests[i].arrived.mono == MODEL_NONE)
-            return false;
-    }
-    /* A worker on another host has another clock. */
-    return stamps->count == 0 ||
-           (stamps->at[0] >= flight->sent.mono && stamps->at[stamps->count - 1] <= returned.mono);
+    if (pending != NULL)
+        pending_answer(pending, record, moment_of(model, record));
 }
 
 static int reserve_events(struct model *model, size_t count, struct error *error)
@@ -474,82 +437,39 @@ static int reserve_events(struct model *model, size_t count, struct error *error
     return 0;
 }
 
-static int make_events(struct model *model, const struct flight *flight, bool precise,
-                       struct error *error)
-{
-    if (reserve_events(model, flight->request_count, error) != 0)
-        return -1;
-    for (size_t i = 0; i < flight->request_count; i++) {
-        const struct request *request = &flight->requests[i];
-
-        model->events[i] = (struct model_event){
-            .console = request->console,
-            .changed_before = request->changed_before,
-            .changed_within = request->changed_within,
-            .arrived = precise ? request->arrived.mono : request->arrived.real,
-            .answered = precise ? request->answered.mono : request->answered.real,
-            .request_bytes = request->request_bytes,
-            .answer_bytes = request->answer_bytes,
-            .kind = names_text(&model->kinds, request->kind),
-            .label = model->labels ? flight->words.data + request->label : "",
-            .said = flight_word(flight, request->said),
-            .answered_by = flight_word(flight, request->answer),
-            .message = request->message,
-            .promises = request->promise_count > 0 ? flight->promises.at + request->promises : NULL,
-            .promise_count = request->promise_count,
-        };
-    }
-    return 0;
-}
-
 /* The times of a delivery whose lines are all there. */
-static int fill_times(struct model *model, const struct flight *flight, struct moment returned,
-                      struct model_delivery *delivery, struct error *error)
+static int fill_times(struct model *model, const struct pending_delivery *pending,
+                      struct moment returned, struct model_delivery *delivery, struct error *error)
 {
-    bool precise = is_precise(model, flight, returned);
+    bool precise = pending_is_precise(pending, &model->outcome, returned);
     const struct stamps *stamps = precise ? &model->outcome.monotimes : &model->outcome.timestamps;
-    struct moments moments = {.sent = precise ? flight->sent.mono : flight->sent.real,
+    struct moments moments = {.sent = precise ? pending->sent.mono : pending->sent.real,
                               .returned = precise ? returned.mono : returned.real,
                               .stamps = stamps->at,
                               .stamp_count = stamps->count,
-                              .event_count = flight->request_count,
-                              .replay = flight->replay,
+                              .event_count = pending->request_count,
+                              .replay = pending->replay,
                               .capped = model->outcome.monotimes.count == 0,
-                              .changed_before_end = flight->changed,
+                              .changed_before_end = pending->changed,
                               .steady = precise};
 
-    if (make_events(model, flight, precise, error) != 0)
+    if (reserve_events(model, pending->request_count, error) != 0)
         return -1;
+    pending_make_events(pending, precise, &model->kinds, model->events);
     moments.frame_sent = moments.sent;
     moments.frame_returned = moments.returned;
     (void)client_times_use(&model->outcome, model->events, &moments);
     moments.events = model->events;
     delivery->precise = precise;
-    delivery->start = flight->sent.real;
+    delivery->start = pending->sent.real;
     delivery->sent = moments.sent;
-    delivery->between = flight->between;
+    delivery->between = pending->between;
     delivery->stamp_count = stamps->count;
-    delivery->syscalls = flight->request_count - flight->consoles;
-    delivery->consoles = flight->consoles;
+    delivery->syscalls = pending->request_count - pending->consoles;
+    delivery->consoles = pending->consoles;
     delivery->events = model->events;
-    delivery->event_count = flight->request_count;
+    delivery->event_count = pending->request_count;
     return spans_build(&model->spans, &moments, delivery, error);
-}
-
-static void fill_words(const struct flight *flight, struct model_delivery *delivery)
-{
-    const char *words = flight->words.data;
-
-    delivery->kind = words + flight->kind;
-    delivery->method = words + flight->method;
-    delivery->description = words + flight->description;
-    delivery->arguments = flight_word(flight, flight->arguments);
-    delivery->block_height = flight->block_height;
-    delivery->syscall_digest = flight->syscall_digest;
-    delivery->message = flight->message;
-    delivery->promises = flight->promises.at;
-    delivery->promise_count = flight->notified;
-    delivery->bytes = flight->bytes;
 }
 
 /* What the deliver-result line alone says. */
@@ -571,31 +491,22 @@ static int fill_result(struct model *model, const struct record *record, uint32_
     delivery->crank_num = record->crank_num;
     delivery->delivery_num = record->delivery_num;
     delivery->replay = record->replay;
-    delivery->status = outcome->ok ? MODEL_OK : MODEL_ERROR;
-    delivery->result_digest = outcome->result_digest;
-    delivery->compute = outcome->compute;
-    delivery->instructions = outcome->instructions;
-    delivery->block_cost = outcome->block_cost;
-    delivery->gas_burnt = outcome->gas_burnt;
-    delivery->cpu_user = outcome->cpu_user;
-    delivery->cpu_sys = outcome->cpu_sys;
-    delivery->switched_out = outcome->switched_out;
-    delivery->gas = NAN;
-    delivery->heap_slots = outcome->heap_slots;
-    delivery->allocated = outcome->allocated;
+    outcome_fill(outcome, delivery);
     delivery->clist_entries = model->vats[vat].clist_entries;
     return 0;
 }
 
 /* A delivery whose deliver line is not there, as where a file was cut. */
 static int give_unstarted(struct model *model, const struct record *record,
-                          struct model_delivery *delivery, uint32_t vat, struct error *error)
+                          struct model_delivery *delivery, struct error *error)
 {
     struct buf kind = {0};
     int result;
 
-    note_delivery(model, MODEL_NOTE_UNSTARTED, delivery->file, delivery->line, vat,
-                  record->delivery_num);
+    give_note(model, (struct model_note){.kind = MODEL_NOTE_UNSTARTED,
+                                         .line = delivery->line,
+                                         .vat_id = delivery->vat_id,
+                                         .delivery_num = record->delivery_num});
     describe_string(record->dispatch, &kind);
     delivery->kind = delivery->description = buf_string(&kind);
     delivery->method = "";
@@ -607,12 +518,6 @@ static int give_unstarted(struct model *model, const struct record *record,
         result = model->sink.delivery(model->sink.context, delivery, error);
     buf_free(&kind);
     return result;
-}
-
-/* The clock that kernel's lines of one process have in common. */
-static int64_t steady(struct moment moment)
-{
-    return moment.mono != MODEL_NONE ? moment.mono : moment.real;
 }
 
 static void fill_gas(const struct model *model, struct model_delivery *delivery)
@@ -630,14 +535,14 @@ static void fill_gas(const struct model *model, struct model_delivery *delivery)
 }
 
 /* A crank whose delivery failed is undone, with its sends and resolves. */
-static int find_causes(struct model *model, const struct flight *flight,
+static int find_causes(struct model *model, const struct pending_delivery *pending,
                        struct model_delivery *delivery, struct error *error)
 {
-    causes_find(&model->causes, delivery, steady(flight->sent));
+    causes_find(&model->causes, delivery, moment_steady(pending->sent));
     for (size_t i = 0; i < delivery->event_count; i++) {
         if (delivery->status == MODEL_OK && !delivery->replay &&
             causes_note(&model->causes, delivery, &delivery->events[i],
-                        steady(flight->requests[i].arrived), error) != 0)
+                        moment_steady(pending->requests[i].arrived), error) != 0)
             return -1;
     }
     return 0;
@@ -646,7 +551,7 @@ static int find_causes(struct model *model, const struct flight *flight,
 static int end_delivery(struct model *model, const struct record *record, uint64_t line,
                         uint32_t vat, struct error *error)
 {
-    struct flight *flight = flight_of(model, record, vat);
+    struct pending_delivery *pending = pending_of(model, record, vat);
     struct moment returned = moment_of(model, record);
     struct model_delivery delivery = {.file = model->file,
                                       .line = line,
@@ -668,18 +573,18 @@ static int end_delivery(struct model *model, const struct record *record, uint64
         return -1;
     model->last_return = returned;
     model->changed_since_return = false;
-    if (flight == NULL)
-        return give_unstarted(model, record, &delivery, vat, error);
-    if (buf_failed(&flight->words))
+    if (pending == NULL)
+        return give_unstarted(model, record, &delivery, error);
+    if (buf_failed(&pending->words))
         return error_memory(error, "a delivery's words");
-    fill_words(flight, &delivery);
-    result = fill_times(model, flight, returned, &delivery, error);
+    pending_fill_words(pending, &delivery);
+    result = fill_times(model, pending, returned, &delivery, error);
     fill_gas(model, &delivery);
     if (result == 0 && model->labels)
-        result = find_causes(model, flight, &delivery, error);
+        result = find_causes(model, pending, &delivery, error);
     if (result == 0)
         result = model->sink.delivery(model->sink.context, &delivery, error);
-    land(model, vat);
+    end_pending(model, vat);
     return result;
 }
 
@@ -699,14 +604,7 @@ static int name_vat(struct model *model, const struct record *record, uint32_t v
     return 0;
 }
 
-/* An entry of the vat's c-list came or went. */
-static void count_clist(struct model *model, const struct record *record, uint32_t vat)
-{
-    if (vat != NAMES_NONE)
-        model->vats[vat].clist_entries += scan_is(record->mode, "drop") ? -1 : 1;
-}
-
-/* ---- lines -------------------------------------------------------------- */
+/* ---- lines ---- */
 
 static int feed_vat_line(struct model *model, const struct record *record, uint64_t line,
                          struct error *error)
@@ -729,7 +627,8 @@ static int feed_vat_line(struct model *model, const struct record *record, uint6
     case RECORD_CREATE_VAT:
         return name_vat(model, record, vat, error);
     case RECORD_CLIST:
-        count_clist(model, record, vat);
+        if (vat != NAMES_NONE)
+            model->vats[vat].clist_entries += scan_is(record->mode, "drop") ? -1 : 1;
         return 0;
     default:
         return 0;
@@ -858,23 +757,18 @@ static int feed_phases(struct model *model, const struct record *record, struct 
     return 0;
 }
 
-/* It has no time, and stands for a line that the reader cannot know. */
-static int note_too_big(struct model *model, const struct record *record, uint64_t line,
+/* Such a record has no time and stands for a line that the reader cannot know. */
+static int note_too_big(const struct model *model, const struct record *record, uint64_t line,
                         struct error *error)
 {
+    struct model_note note = {.kind = MODEL_NOTE_TOO_BIG, .line = line};
     struct buf text = {0};
-    struct model_note words = {.kind = MODEL_NOTE_TOO_BIG,
-                               .file = model->file,
-                               .line = line,
-                               .time = MODEL_NONE,
-                               .vat_id = "",
-                               .delivery_num = MODEL_NONE};
 
     describe_string(scan_string(record_member(record, "snippet")), &text);
-    words.text = buf_string(&text);
-    if (words.text == NULL)
+    note.text = buf_string(&text);
+    if (note.text == NULL)
         return error_memory(error, "a note");
-    model->sink.note(model->sink.context, &words);
+    give_note(model, note);
     buf_free(&text);
     return 0;
 }

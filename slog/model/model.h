@@ -8,9 +8,23 @@
 
 #include "base/error.h"
 #include "gas/gas_model.h"
-#include "slog/model/entries.h"
 #include "slog/model/phases.h"
+#include "slog/read/names.h"
 #include "slog/read/record.h"
+
+/* How many lines of each type came. All zeros is none. */
+struct entries {
+    struct names types; /* fit for a terminal, in the order of their first coming */
+    uint64_t *counts;   /* by number in types; owned */
+    size_t capacity;
+    uint32_t known[RECORD_TYPES]; /* number + 1 of a type with one name; 0: it has not come, or has
+                                     several */
+};
+
+/* Counts a line. -1 when memory ran out. */
+int entries_add(struct entries *entries, const struct record *record);
+
+void entries_free(struct entries *entries);
 
 /*
  * The one model of a delivery's times, which all reports share.

@@ -68,7 +68,7 @@ uint64_t reader_size(const struct reader *reader);
 /* Whether compressed input ended before its end, as after a crash. */
 bool reader_is_cut(const struct reader *reader);
 
-/* How many times a flight recorder's records were lost, as recorder_losses(). */
+/* How many times a flight recorder's records were lost, as source_losses(). */
 uint64_t reader_losses(const struct reader *reader);
 
 /*

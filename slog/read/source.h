@@ -12,7 +12,7 @@
 /*
  * The bytes of a slogfile, whatever holds them: a plain file or a pipe, gzip
  * (RFC 1952, several members after each other too), Zstandard (RFC 8878) or a
- * flight recorder (slog/read/recorder.h).
+ * flight recorder (agoric-sdk, @agoric/telemetry).
  * Which of them it is, the first bytes say, not the name.
  */
 struct source;
@@ -40,7 +40,7 @@ uint64_t source_size(const struct source *source);
  */
 int source_is_cut(const struct source *source);
 
-/* As recorder_losses(); 0 for all other files. */
+/* How often a flight recorder lost records, because its writer was faster or left no whole one. */
 uint64_t source_losses(const struct source *source);
 
 /* Whether its bytes are as they are in the file, or nothing is in it yet. */

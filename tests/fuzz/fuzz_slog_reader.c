@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "slog/model/digest.h"
+#include "slog/model/fnv1a.h"
 #include "slog/read/reader.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -21,7 +21,7 @@ struct reading {
 
 static struct reading begin(int fd)
 {
-    struct reading reading = {.digest = DIGEST_START};
+    struct reading reading = {.digest = FNV1A_START};
     static char path[32]; /* the reader borrows it */
     struct error error;
 
@@ -38,7 +38,7 @@ static void read_on(struct reading *reading, bool follow)
     while ((reading->result = reader_next(reading->reader, follow, &line, &error)) > 0) {
         check(line.number == ++reading->lines);
         check(!follow || !line.torn);
-        reading->digest = digest_add(reading->digest, line.bytes, line.length);
+        reading->digest = fnv1a_add(reading->digest, line.bytes, line.length);
     }
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "slog/model/causes.h"
-#include "slog/model/digest.h"
+#include "slog/model/fnv1a.h"
 #include "tools/otlp/otlp_batch.h"
 #include "tools/otlp/otlp_frames.h"
 
@@ -52,7 +52,7 @@ static uint64_t delivery_id(const struct otlp_frame *frame, const struct model_d
     uint64_t digest =
         otlp_child_id(frame->context.span, "delivery", (uint64_t)delivery->delivery_num);
 
-    digest = digest_add(digest, delivery->vat_id, strlen(delivery->vat_id));
+    digest = fnv1a_add(digest, delivery->vat_id, strlen(delivery->vat_id));
     return otlp_child_id(digest, "start", (uint64_t)delivery->start);
 }
 
@@ -360,7 +360,7 @@ static uint64_t phase_id(uint64_t parent, const char *role, const struct phase_s
 {
     uint64_t digest = otlp_child_id(parent, role, (uint64_t)span->phase);
 
-    digest = digest_add(digest, span->vat_id, strlen(span->vat_id));
+    digest = fnv1a_add(digest, span->vat_id, strlen(span->vat_id));
     return otlp_child_id(digest, "start", (uint64_t)span->start);
 }
 
@@ -375,8 +375,8 @@ static struct otlp_context phase_context(struct otlp *otlp, const struct phase_s
         otlp_frames_around(&otlp->frames, span->start, end, &context)) {
         *parent = context.span;
     } else {
-        context.trace[0] = phase_id(DIGEST_START, "trace, first half", span);
-        context.trace[1] = phase_id(DIGEST_START, "trace, second half", span);
+        context.trace[0] = phase_id(FNV1A_START, "trace, first half", span);
+        context.trace[1] = phase_id(FNV1A_START, "trace, second half", span);
     }
     context.span = phase_id(*parent, "phase", span);
     return context;

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/json/json_text.h"
-#include "slog/model/digest.h"
+#include "slog/model/fnv1a.h"
 #include "tools/otlp/otlp_batch.h"
 
 /* StatusCode of trace.proto. */
 enum { STATUS_ERROR = 2 };
 
-/* An id out of a digest (slog/model/digest.h), which a digest of the same is again. */
+/* An id out of a digest (slog/model/fnv1a.h), which a digest of the same is again. */
 static uint64_t otlp_id(uint64_t digest)
 {
     return digest != 0 ? digest : 1;
@@ -20,10 +20,10 @@ static uint64_t otlp_id(uint64_t digest)
 
 uint64_t otlp_child_id(uint64_t parent, const char *role, uint64_t number)
 {
-    uint64_t digest = digest_add(DIGEST_START, (const char *)&parent, sizeof parent);
+    uint64_t digest = fnv1a_add(FNV1A_START, (const char *)&parent, sizeof parent);
 
-    digest = digest_add(digest, role, strlen(role));
-    return otlp_id(digest_add(digest, (const char *)&number, sizeof number));
+    digest = fnv1a_add(digest, role, strlen(role));
+    return otlp_id(fnv1a_add(digest, (const char *)&number, sizeof number));
 }
 
 static void append_context(struct buf *out, const struct otlp_context *context)
@@ -110,19 +110,19 @@ static const char *const number_keys[] = {
 
 static uint64_t digest_number(uint64_t digest, int64_t number)
 {
-    return digest_add(digest, (const char *)&number, sizeof number);
+    return fnv1a_add(digest, (const char *)&number, sizeof number);
 }
 
 static uint64_t digest_text(uint64_t digest, const char *text)
 {
-    return digest_add(digest, text, strlen(text));
+    return fnv1a_add(digest, text, strlen(text));
 }
 
 /* `delivery` is NULL but for a frame that no line began. */
 static uint64_t digest_of(const char *role, const struct model_frame *line,
                           const struct model_delivery *delivery)
 {
-    uint64_t digest = digest_text(DIGEST_START, role);
+    uint64_t digest = digest_text(FNV1A_START, role);
 
     digest = digest_text(digest, kind_names[line->kind]);
     digest = digest_number(digest, line->number);

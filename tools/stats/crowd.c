@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "slog/model/digest.h"
+#include "slog/model/fnv1a.h"
 #include "tools/stats/pairs.h"
 
 /* ---- taking in ---------------------------------------------------------- */
@@ -78,7 +78,7 @@ static struct crowd_side side_of(const struct model_delivery *delivery)
     return (struct crowd_side){
         .present = true,
         .timed = delivery->pipe != MODEL_NONE && !delivery->clock_changed,
-        .input = fold(digest_add(DIGEST_START, description, strlen(description))),
+        .input = fold(fnv1a_add(FNV1A_START, description, strlen(description))),
         .result = fold(delivery->result_digest) ^ (delivery->status == MODEL_OK),
         .syscalls = fold(delivery->syscall_digest),
         .compute = isnan(delivery->compute) ? 0 : fold(compute) | 1,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "slog/model/digest.h"
+#include "slog/model/fnv1a.h"
 #include "tools/stats/varint.h"
 
 /* Which delivery it is. The description is borrowed from where it is packed. */
@@ -333,7 +333,7 @@ static struct pair_side side_of(const struct model_delivery *delivery)
         .result_digest = delivery->result_digest & PAIR_DIGEST_MASK,
         .syscall_digest = delivery->syscall_digest & PAIR_DIGEST_MASK,
         .description_digest =
-            digest_add(DIGEST_START, description, strlen(description)) & PAIR_DIGEST_MASK,
+            fnv1a_add(FNV1A_START, description, strlen(description)) & PAIR_DIGEST_MASK,
     };
 }
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_MODEL_DIGEST_H
-#define GASPIPE_SLOG_MODEL_DIGEST_H
+#ifndef GASPIPE_SLOG_MODEL_FNV1A_H
+#define GASPIPE_SLOG_MODEL_FNV1A_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /*
- * FNV-1a of 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): tells texts
- * apart that nobody chose to make it fail.
+ * FNV-1a of 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): distinguishes
+ * texts that were not chosen to collide.
  */
-#define DIGEST_START UINT64_C(14695981039346656037)
+#define FNV1A_START UINT64_C(14695981039346656037)
 
 /* The digest of what came before and these bytes; texts are kept apart by their lengths. */
-static inline uint64_t digest_add(uint64_t digest, const char *bytes, size_t length)
+static inline uint64_t fnv1a_add(uint64_t digest, const char *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         digest = (digest ^ (unsigned char)bytes[i]) * UINT64_C(1099511628211);
