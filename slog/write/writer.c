@@ -484,7 +484,7 @@ static void join_blocks(struct slog_writer *writer, size_t count)
     memmove(writer->blocks, writer->blocks + joined, writer->block_count * sizeof *writer->blocks);
 }
 
-int slog_writer_flush_blocks(struct slog_writer *writer, struct error *error)
+static int flush_blocks(struct slog_writer *writer, struct error *error)
 {
     size_t count = complete_blocks(writer);
 
@@ -503,7 +503,7 @@ int slog_writer_flush_blocks(struct slog_writer *writer, struct error *error)
 /* Writes what has gathered. */
 static int write_out(struct slog_writer *writer, struct error *error)
 {
-    if (slog_writer_flush_blocks(writer, error) != 0)
+    if (flush_blocks(writer, error) != 0)
         return -1;
     return writer->gap_count > 0 ? 0 : write_lines(writer, error);
 }
@@ -518,7 +518,7 @@ static int write_much(struct slog_writer *writer, struct error *error)
     return hold(writer, error);
 }
 
-int slog_writer_end_block(struct slog_writer *writer, struct error *error)
+static int end_slog_block(struct slog_writer *writer, struct error *error)
 {
     const size_t count = writer->block_count;
     struct block_end *blocks;
@@ -536,9 +536,9 @@ int slog_writer_end_block(struct slog_writer *writer, struct error *error)
 
 int slog_writer_flush(struct slog_writer *writer, struct error *error)
 {
-    if (slog_writer_end_block(writer, error) != 0)
+    if (end_slog_block(writer, error) != 0)
         return -1;
-    return slog_writer_flush_blocks(writer, error);
+    return flush_blocks(writer, error);
 }
 
 /* ---- opening and closing -------------------------------------------------- */

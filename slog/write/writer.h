@@ -78,14 +78,9 @@ struct slog_writer *slog_writer_open(const char *path, const struct slog_start *
  * next, and ends a block of lines that belong together: a slogfile is cut into
  * parts between blocks only. On failure (ERROR_SYSTEM: disk full, input/output)
  * no half line is left where the file can be cut back, and the lines not
- * written stay gathered, so that a later flush goes on with them.
+ * written stay gathered, so that a later flush writes them.
  */
 int slog_writer_flush(struct slog_writer *writer, struct error *error);
-
-/* The same in two steps: ends a block, and writes it when lines of the next may have come already;
- * until then those are kept, too. */
-int slog_writer_end_block(struct slog_writer *writer, struct error *error);
-int slog_writer_flush_blocks(struct slog_writer *writer, struct error *error);
 
 /*
  * Leaves a place for lines that are not known yet. Blocks that end behind it are kept in memory,

@@ -335,25 +335,6 @@ static void write_word(struct slog_writer *writer, const char *word)
     assert_int_equal(slog_line_end(writer, after(0), &error), 0);
 }
 
-/* Also when much has gathered behind it. */
-static void only_blocks_that_were_ended_are_flushed(void **state)
-{
-    const struct place *place = *state;
-    struct slog_writer *writer = open_writer(place->path);
-    struct error error;
-
-    write_word(writer, "first");
-    assert_int_equal(slog_writer_end_block(writer, &error), 0);
-    for (int i = 0; i < 10000; i++)
-        write_word(writer, "second");
-    expect_lines(place, "");
-    assert_int_equal(slog_writer_flush_blocks(writer, &error), 0);
-    assert_int_equal(slog_writer_flush_blocks(writer, &error), 0);
-    expect_lines(place, "{\"type\":\"first\",\"time\":1795219387.791765,"
-                        "\"monotime\":0.000000000}\n");
-    close_writer(writer);
-}
-
 static void lines_kept_aside_are_written_where_they_are_put(void **state)
 {
     const struct place *place = *state;
@@ -433,30 +414,36 @@ static void blocks_in_front_of_a_gap_are_written(void **state)
 {
     const struct place *place = *state;
     struct slog_writer *writer = open_writer(place->path);
-    struct slog_writer *late = slog_writer_aside(writer);
+    struct slog_writer *late = slog_writer_aside(writer), *later = slog_writer_aside(writer);
     struct buf content = {0};
     struct error error;
 
     assert_non_null(late);
-    write_word(writer, "first");
-    assert_int_equal(slog_writer_end_block(writer, &error), 0);
-    write_word(writer, "second");
+    assert_non_null(later);
     assert_true(slog_gap_leave(writer));
-    assert_int_equal(slog_writer_flush_blocks(writer, &error), 0);
+    write_word(writer, "second");
+    assert_int_equal(slog_writer_flush(writer, &error), 0);
+    write_word(writer, "third");
+    assert_true(slog_gap_leave(writer));
+    write_word(late, "first");
+    assert_int_equal(slog_gap_fill(writer, late, &error), 0);
+    assert_int_equal(slog_writer_flush(writer, &error), 0);
     assert_string_equal(
         lines_of(place->path, &content),
-        "{\"type\":\"first\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n");
+        "{\"type\":\"first\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
+        "{\"type\":\"second\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n");
     buf_free(&content);
-    write_word(late, "third");
-    assert_int_equal(slog_gap_fill(writer, late, &error), 0);
+    write_word(later, "fourth");
+    assert_int_equal(slog_gap_fill(writer, later, &error), 0);
     close_writer(writer);
     expect_lines(place,
                  "{\"type\":\"first\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
                  "{\"type\":\"second\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
-                 "{\"type\":\"third\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n");
+                 "{\"type\":\"third\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
+                 "{\"type\":\"fourth\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n");
 }
 
-/* Five blocks, each written when lines of the next are there, and a gap within one of them. */
+/* Five blocks, each flushed at its end, and a gap within one of them. */
 static void write_blocks(struct slog_writer *writer, int gap)
 {
     struct slog_writer *late = slog_writer_aside(writer);
@@ -468,8 +455,7 @@ static void write_blocks(struct slog_writer *writer, int gap)
         write_word(writer, (const char *[]){"a", "b", "c", "d", "e"}[block]);
         if (block == gap)
             assert_true(slog_gap_leave(writer));
-        assert_int_equal(slog_writer_flush_blocks(writer, &error), 0);
-        assert_int_equal(slog_writer_end_block(writer, &error), 0);
+        assert_int_equal(slog_writer_flush(writer, &error), 0);
     }
     assert_int_equal(slog_gap_fill(writer, late, &error), 0);
 }
@@ -599,17 +585,17 @@ static void lines_that_wait_take_little_memory(void **state)
     write_numbers(writer, 0, 100);
     assert_true(slog_gap_leave(writer));
     write_numbers(writer, 101, 700);
-    assert_int_equal(slog_writer_end_block(writer, &error), 0);
+    assert_int_equal(slog_writer_flush(writer, &error), 0);
     write_numbers(writer, 700, 2000);
     assert_true(slog_gap_leave(writer));
     write_numbers(writer, 2001, 3000);
     write_numbers(aside, 3000, 5000);
     assert_int_equal(slog_writer_join(writer, aside, &error), 0);
     write_numbers(writer, 5000, 5010);
-    assert_int_equal(slog_writer_end_block(writer, &error), 0);
+    assert_int_equal(slog_writer_flush(writer, &error), 0);
     write_number(late[0], 100);
     assert_int_equal(slog_gap_fill(writer, late[0], &error), 0);
-    assert_int_equal(slog_writer_flush_blocks(writer, &error), 0);
+    assert_int_equal(slog_writer_flush(writer, &error), 0);
     write_number(late[1], 2000);
     assert_int_equal(slog_gap_fill(writer, late[1], &error), 0);
     assert_int_equal(slog_writer_flush(writer, &error), 0);
@@ -626,7 +612,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(lines_kept_aside_are_written_where_they_are_put, make_place,
                                         remove_place),
         cmocka_unit_test_setup_teardown(many_lines_can_be_kept_aside, make_place, remove_place),
-        WITH_PLACE(only_blocks_that_were_ended_are_flushed),
         WITH_PLACE(lines_that_come_late_stand_where_their_gap_was_left),
         WITH_PLACE(blocks_in_front_of_a_gap_are_written),
         WITH_PLACE(parts_end_around_a_gap_too),
