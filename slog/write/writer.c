@@ -74,7 +74,7 @@ struct block_end {
 };
 
 struct slog_writer {
-    struct slog_file *file; /* NULL: none is open yet, or lines are kept aside */
+    struct slog_file *file; /* NULL: none is open yet, or lines are deferred */
     char *path;             /* of the first part */
     struct slog_start start;
     char *program, *fingerprint, *sandbox; /* that `start` points to */
@@ -609,13 +609,13 @@ struct slog_writer *slog_writer_open(const char *path, const struct slog_start *
     return NULL;
 }
 
-struct slog_writer *slog_writer_aside(const struct slog_writer *writer)
+struct slog_writer *slog_writer_deferred(const struct slog_writer *writer)
 {
-    struct slog_writer *aside = calloc(1, sizeof *aside);
+    struct slog_writer *deferred = calloc(1, sizeof *deferred);
 
-    if (aside != NULL)
-        aside->start.stamp = writer->start.stamp;
-    return aside;
+    if (deferred != NULL)
+        deferred->start.stamp = writer->start.stamp;
+    return deferred;
 }
 
 static int join_held(void *context, struct iovec piece)
@@ -624,17 +624,17 @@ static int join_held(void *context, struct iovec piece)
     return 0;
 }
 
-static int join_lines(struct slog_writer *writer, struct slog_writer *aside, struct error *error)
+static int join_lines(struct slog_writer *writer, struct slog_writer *deferred, struct error *error)
 {
-    if (spool_length(&aside->held) > 0) {
+    if (spool_length(&deferred->held) > 0) {
         spool_append(&writer->held, writer->lines.data, writer->line_start);
         buf_consume(&writer->lines, writer->line_start);
         writer->line_start = 0;
-        if (spool_each(&aside->held, join_held, &writer->held, error) != 0 ||
+        if (spool_each(&deferred->held, join_held, &writer->held, error) != 0 ||
             spool_check(&writer->held, error) != 0)
             return -1;
     }
-    if (buf_append(&writer->lines, aside->lines.data, aside->line_start) != 0) {
+    if (buf_append(&writer->lines, deferred->lines.data, deferred->line_start) != 0) {
         drop_line(writer);
         return error_memory(error, "lines of the slogfile");
     }
@@ -642,16 +642,16 @@ static int join_lines(struct slog_writer *writer, struct slog_writer *aside, str
     return write_much(writer, error);
 }
 
-int slog_writer_join(struct slog_writer *writer, struct slog_writer *aside, struct error *error)
+int slog_writer_join(struct slog_writer *writer, struct slog_writer *deferred, struct error *error)
 {
     int result = 0;
 
-    if (aside != NULL && writer != NULL && gathered_length(aside) > 0) {
-        writer->last = aside->last;
-        result = join_lines(writer, aside, error);
+    if (deferred != NULL && writer != NULL && gathered_length(deferred) > 0) {
+        writer->last = deferred->last;
+        result = join_lines(writer, deferred, error);
     }
-    if (aside != NULL)
-        free_writer(aside);
+    if (deferred != NULL)
+        free_writer(deferred);
     return result;
 }
 

@@ -90,7 +90,8 @@ int slog_writer_flush(struct slog_writer *writer, struct error *error);
 enum { SLOG_GAPS_MAX = 16 };
 bool slog_gap_leave(struct slog_writer *writer);
 
-/* Puts the lines of an aside (see below) into the first gap, and frees it; also when it fails. */
+/* Puts the lines of a deferred writer (see below) into the first gap, and frees it; also when it
+ * fails. */
 int slog_gap_fill(struct slog_writer *writer, struct slog_writer *lines, struct error *error);
 
 /* Flushes, closes and frees; frees also when it fails. NULL is allowed. */
@@ -100,13 +101,13 @@ int slog_writer_close(struct slog_writer *writer, struct error *error);
  * A writer of the same session whose lines are kept until they have their place. NULL when
  * memory ran out.
  */
-struct slog_writer *slog_writer_aside(const struct slog_writer *writer);
+struct slog_writer *slog_writer_deferred(const struct slog_writer *writer);
 
 /*
- * Puts the lines of `aside` behind those of the other, and frees it; frees also when it fails. No
- * line may be begun in either. NULL as `writer`: they are dropped. NULL as `aside` is allowed.
+ * Appends the lines of `deferred` to those of the other, and frees it; frees also when it fails. No
+ * line may be begun in either. NULL as `writer`: they are dropped. NULL as `deferred` is allowed.
  */
-int slog_writer_join(struct slog_writer *writer, struct slog_writer *aside, struct error *error);
+int slog_writer_join(struct slog_writer *writer, struct slog_writer *deferred, struct error *error);
 
 /* Begin a line of any type. The one before must have been ended. */
 void slog_line_begin(struct slog_writer *writer, const char *type);

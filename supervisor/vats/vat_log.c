@@ -133,7 +133,7 @@ bool vat_pending_lines_load(struct vat_pending_lines *late, const struct vat_log
 static int fill_pending_line(struct vat_pending_line *line, const struct store_snapshot *snapshot,
                              bool loads, struct error *error)
 {
-    struct slog_writer *deferred = slog_writer_aside(line->slog);
+    struct slog_writer *deferred = slog_writer_deferred(line->slog);
     struct error ignored;
     int result;
 

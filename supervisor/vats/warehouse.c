@@ -268,17 +268,17 @@ int warehouse_log_defer(struct warehouse *warehouse, int64_t vat, struct error *
 
     if (slog == NULL)
         return 0;
-    known->log.deferred = slog_writer_aside(slog);
+    known->log.deferred = slog_writer_deferred(slog);
     return known->log.deferred != NULL ? 0 : error_memory(error, "lines of the slogfile");
 }
 
 int warehouse_log_join(struct warehouse *warehouse, int64_t vat, struct error *error)
 {
     struct vat *known = warehouse_find_vat(warehouse, vat);
-    struct slog_writer *aside = known->log.deferred;
+    struct slog_writer *deferred = known->log.deferred;
 
     known->log.deferred = NULL;
-    return slog_writer_join(warehouse->options.slog, aside, error);
+    return slog_writer_join(warehouse->options.slog, deferred, error);
 }
 
 static void set_delivery(struct vat *vat, const char *vd)

@@ -335,19 +335,20 @@ static void write_word(struct slog_writer *writer, const char *word)
     assert_int_equal(slog_line_end(writer, after(0), &error), 0);
 }
 
-static void lines_kept_aside_are_written_where_they_are_put(void **state)
+static void lines_deferred_are_written_where_they_are_put(void **state)
 {
     const struct place *place = *state;
     struct slog_writer *writer = open_writer(place->path);
-    struct slog_writer *aside = slog_writer_aside(writer), *dropped = slog_writer_aside(writer);
+    struct slog_writer *deferred = slog_writer_deferred(writer),
+                       *dropped = slog_writer_deferred(writer);
     struct error error;
 
-    assert_non_null(aside);
+    assert_non_null(deferred);
     assert_non_null(dropped);
-    write_word(aside, "second");
+    write_word(deferred, "second");
     write_word(dropped, "never");
     write_word(writer, "first");
-    assert_int_equal(slog_writer_join(writer, aside, &error), 0);
+    assert_int_equal(slog_writer_join(writer, deferred, &error), 0);
     assert_int_equal(slog_writer_join(NULL, dropped, &error), 0);
     assert_int_equal(slog_writer_join(writer, NULL, &error), 0);
     write_word(writer, "third");
@@ -363,7 +364,7 @@ static void lines_that_come_late_stand_where_their_gap_was_left(void **state)
 {
     const struct place *place = *state;
     struct slog_writer *writer = open_writer(place->path);
-    struct slog_writer *late = slog_writer_aside(writer), *later = slog_writer_aside(writer);
+    struct slog_writer *late = slog_writer_deferred(writer), *later = slog_writer_deferred(writer);
     struct error error;
 
     assert_non_null(late);
@@ -414,7 +415,7 @@ static void blocks_in_front_of_a_gap_are_written(void **state)
 {
     const struct place *place = *state;
     struct slog_writer *writer = open_writer(place->path);
-    struct slog_writer *late = slog_writer_aside(writer), *later = slog_writer_aside(writer);
+    struct slog_writer *late = slog_writer_deferred(writer), *later = slog_writer_deferred(writer);
     struct buf content = {0};
     struct error error;
 
@@ -446,7 +447,7 @@ static void blocks_in_front_of_a_gap_are_written(void **state)
 /* Five blocks, each flushed at its end, and a gap within one of them. */
 static void write_blocks(struct slog_writer *writer, int gap)
 {
-    struct slog_writer *late = slog_writer_aside(writer);
+    struct slog_writer *late = slog_writer_deferred(writer);
     struct error error;
 
     assert_non_null(late);
@@ -488,7 +489,7 @@ static void gaps_are_limited(void **state)
 {
     const struct place *place = *state;
     struct slog_writer *writer = open_writer(place->path);
-    struct slog_writer *late = slog_writer_aside(writer);
+    struct slog_writer *late = slog_writer_deferred(writer);
     struct error error;
 
     assert_non_null(late);
@@ -501,20 +502,20 @@ static void gaps_are_limited(void **state)
 }
 
 /* More than is gathered before it is written. */
-static void many_lines_can_be_kept_aside(void **state)
+static void many_lines_can_be_deferred(void **state)
 {
     enum { LINES = 8000 };
     const struct place *place = *state;
     struct slog_writer *writer = open_writer(place->path);
-    struct slog_writer *aside = slog_writer_aside(writer);
+    struct slog_writer *deferred = slog_writer_deferred(writer);
     struct buf content = {0};
     struct error error;
     size_t lines = 0;
 
-    assert_non_null(aside);
+    assert_non_null(deferred);
     for (int i = 0; i < LINES; i++)
-        write_word(aside, "one");
-    assert_int_equal(slog_writer_join(writer, aside, &error), 0);
+        write_word(deferred, "one");
+    assert_int_equal(slog_writer_join(writer, deferred, &error), 0);
     close_writer(writer);
     for (const char *at = lines_of(place->path, &content); *at != '\0'; at++)
         lines += *at == '\n';
@@ -577,8 +578,8 @@ static void lines_that_wait_take_little_memory(void **state)
 {
     const struct place *place = *state;
     struct slog_writer *writer = open_writer(place->path);
-    struct slog_writer *late[2] = {slog_writer_aside(writer), slog_writer_aside(writer)};
-    struct slog_writer *aside = slog_writer_aside(writer);
+    struct slog_writer *late[2] = {slog_writer_deferred(writer), slog_writer_deferred(writer)};
+    struct slog_writer *deferred = slog_writer_deferred(writer);
     const long before = peak_memory();
     struct error error;
 
@@ -589,8 +590,8 @@ static void lines_that_wait_take_little_memory(void **state)
     write_numbers(writer, 700, 2000);
     assert_true(slog_gap_leave(writer));
     write_numbers(writer, 2001, 3000);
-    write_numbers(aside, 3000, 5000);
-    assert_int_equal(slog_writer_join(writer, aside, &error), 0);
+    write_numbers(deferred, 3000, 5000);
+    assert_int_equal(slog_writer_join(writer, deferred, &error), 0);
     write_numbers(writer, 5000, 5010);
     assert_int_equal(slog_writer_flush(writer, &error), 0);
     write_number(late[0], 100);
@@ -609,9 +610,9 @@ static void lines_that_wait_take_little_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lines_kept_aside_are_written_where_they_are_put, make_place,
+        cmocka_unit_test_setup_teardown(lines_deferred_are_written_where_they_are_put, make_place,
                                         remove_place),
-        cmocka_unit_test_setup_teardown(many_lines_can_be_kept_aside, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(many_lines_can_be_deferred, make_place, remove_place),
         WITH_PLACE(lines_that_come_late_stand_where_their_gap_was_left),
         WITH_PLACE(blocks_in_front_of_a_gap_are_written),
         WITH_PLACE(parts_end_around_a_gap_too),
