@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/json/json_value.h"
-#include "base/saturate.h"
+#include "base/number.h"
 
 #define PACKED ".zst"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/command/compare_many.h"
+#include "tools/command/compare_ranking.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,21 +11,21 @@
 #include "base/json/json_text.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
-#include "tools/stats/crowd.h"
+#include "tools/stats/slogfile_set.h"
 
 /* A delivery that took a file longer than the others. */
 struct slow {
     size_t delivery, file;
-    double excess; /* as crowd_excess() */
+    double excess; /* as slogfile_set_excess() */
 };
 
 /* What a comparison of several files found. */
-struct crowd_report {
-    const struct crowd *crowd;
-    char *const *names;      /* of the files */
-    size_t rank[CROWD_MOST]; /* the slowest file first */
-    size_t differing;        /* deliveries that did not come out the same in all files */
-    struct slow *slow;       /* the one that lost most first; owned by who made the report */
+struct slogfile_set_report {
+    const struct slogfile_set *set;
+    char *const *names;             /* of the files */
+    size_t rank[SLOGFILE_SET_MOST]; /* the slowest file first */
+    size_t differing;               /* deliveries that did not come out the same in all files */
+    struct slow *slow;              /* the one that lost most first; owned by who made the report */
     size_t slow_count, slow_most;
 };
 
@@ -74,16 +74,16 @@ static void append_change(struct buf *out, int64_t nanoseconds)
     buf_free(&change);
 }
 
-static void append_delivery(struct buf *out, const struct crowd *crowd, size_t delivery)
+static void append_delivery(struct buf *out, const struct slogfile_set *set, size_t delivery)
 {
-    buf_printf(out, "%s delivery %" PRId64 " ", crowd_vat(crowd, delivery),
-               crowd->deliveries[delivery].delivery_num);
-    buf_append_string(out, crowd_description(crowd, delivery));
+    buf_printf(out, "%s delivery %" PRId64 " ", slogfile_set_vat(set, delivery),
+               set->deliveries[delivery].delivery_num);
+    buf_append_string(out, slogfile_set_description(set, delivery));
 }
 
-static void append_file(struct buf *out, const struct crowd_report *report, size_t number)
+static void append_file(struct buf *out, const struct slogfile_set_report *report, size_t number)
 {
-    const struct crowd_file *file = &report->crowd->files[number];
+    const struct slogfile_set_file *file = &report->set->files[number];
 
     buf_append_string(out, "  ");
     append_letter(out, number);
@@ -99,34 +99,34 @@ static void append_file(struct buf *out, const struct crowd_report *report, size
     buf_append_byte(out, '\n');
 }
 
-static void append_files(struct buf *out, const struct crowd_report *report)
+static void append_files(struct buf *out, const struct slogfile_set_report *report)
 {
-    const struct crowd *crowd = report->crowd;
+    const struct slogfile_set *set = report->set;
 
-    for (size_t i = 0; i < crowd->file_count; i++) {
+    for (size_t i = 0; i < set->file_count; i++) {
         append_letter(out, i);
-        buf_printf(out, ": %s: %zu deliveries", report->names[i], crowd->files[i].deliveries);
-        if (crowd->files[i].missing > 0)
-            buf_printf(out, ", %zu of others missing", crowd->files[i].missing);
-        if (crowd->files[i].differing > 0)
-            buf_printf(out, ", %zu unlike most", crowd->files[i].differing);
+        buf_printf(out, ": %s: %zu deliveries", report->names[i], set->files[i].deliveries);
+        if (set->files[i].missing > 0)
+            buf_printf(out, ", %zu of others missing", set->files[i].missing);
+        if (set->files[i].differing > 0)
+            buf_printf(out, ", %zu unlike most", set->files[i].differing);
         buf_append_byte(out, '\n');
     }
-    buf_printf(out, "%zu deliveries in all, %zu of them fully timed in all\n\n", crowd->in_all,
-               crowd->timed_in_all);
+    buf_printf(out, "%zu deliveries in all, %zu of them fully timed in all\n\n", set->in_all,
+               set->timed_in_all);
     buf_append_string(out, "the slowest first:\n");
     buf_printf(out, "%6s%*s%*s%*s%*s%*s  %-7s", "", COLUMN, "total", COLUMN, "pipe", COLUMN,
                "worker", COLUMN, "kernel", COLUMN, "ratio", "most in");
     buf_printf(out, "%*s%*s%*s\n", COLUMN, "clock", COLUMN, "late first", COLUMN, "late last");
-    for (size_t i = 0; i < crowd->file_count; i++)
+    for (size_t i = 0; i < set->file_count; i++)
         append_file(out, report, report->rank[i]);
 }
 
 /* "    C: result, compute" for each file that differs from most. */
-static void append_unlike(struct buf *out, const struct crowd *crowd, size_t delivery)
+static void append_unlike(struct buf *out, const struct slogfile_set *set, size_t delivery)
 {
-    for (size_t file = 0; file < crowd->file_count; file++) {
-        unsigned differ = crowd_differences(crowd, delivery, file);
+    for (size_t file = 0; file < set->file_count; file++) {
+        unsigned differ = slogfile_set_differences(set, delivery, file);
         const char *separator = ": other ";
 
         if (differ == 0)
@@ -144,39 +144,39 @@ static void append_unlike(struct buf *out, const struct crowd *crowd, size_t del
     }
 }
 
-static bool differs(const struct crowd *crowd, size_t delivery)
+static bool differs(const struct slogfile_set *set, size_t delivery)
 {
-    for (size_t file = 0; file < crowd->file_count; file++) {
-        if (crowd_differences(crowd, delivery, file) != 0)
+    for (size_t file = 0; file < set->file_count; file++) {
+        if (slogfile_set_differences(set, delivery, file) != 0)
             return true;
     }
     return false;
 }
 
-static int append_divergences(struct buf *out, const struct crowd_report *report,
+static int append_divergences(struct buf *out, const struct slogfile_set_report *report,
                               struct error *error)
 {
     if (report->differing == 0) {
-        if (report->crowd->in_all > 0)
+        if (report->set->in_all > 0)
             buf_append_string(out, "\nno divergence: the same results, syscalls and computrons\n");
         return 0;
     }
     buf_printf(out, "\nthey part in %zu deliveries, first in the first of these:\n",
                report->differing);
-    for (size_t i = 0; i < report->crowd->count; i++) {
-        if (!differs(report->crowd, i))
+    for (size_t i = 0; i < report->set->count; i++) {
+        if (!differs(report->set, i))
             continue;
         buf_append_string(out, "DIVERGENCE in ");
-        append_delivery(out, report->crowd, i);
+        append_delivery(out, report->set, i);
         buf_append_byte(out, '\n');
-        append_unlike(out, report->crowd, i);
+        append_unlike(out, report->set, i);
         if (output_flush_if_much(out, error) != 0)
             return -1;
     }
     return 0;
 }
 
-static void append_slow(struct buf *out, const struct crowd_report *report)
+static void append_slow(struct buf *out, const struct slogfile_set_report *report)
 {
     if (report->slow_count == 0)
         return;
@@ -184,20 +184,21 @@ static void append_slow(struct buf *out, const struct crowd_report *report)
                       "\nwhat took one of them longest beyond the others and its own usual:\n");
     for (size_t i = 0; i < report->slow_count; i++) {
         const struct slow *slow = &report->slow[i];
-        const struct crowd_side *side = &crowd_sides(report->crowd, slow->delivery)[slow->file];
+        const struct slogfile_set_side *side =
+            &slogfile_set_sides(report->set, slow->delivery)[slow->file];
 
         buf_append_string(out, "  ");
         append_letter(out, slow->file);
         compare_many_render_append_time(out, (double)side->parts[PAIR_TOTAL]);
         append_change(out, (int64_t)slow->excess);
         buf_append_string(out, "  ");
-        append_delivery(out, report->crowd, slow->delivery);
+        append_delivery(out, report->set, slow->delivery);
         buf_append_byte(out, '\n');
     }
 }
 
 /* Each prints what it has on standard output as it grows, and leaves the rest in `out`. */
-static int compare_many_text(struct buf *out, const struct crowd_report *report,
+static int compare_many_text(struct buf *out, const struct slogfile_set_report *report,
                              struct error *error)
 {
     append_files(out, report);
@@ -221,10 +222,10 @@ static void json_time(struct buf *out, const char *name, double nanoseconds)
     json_text_nanoseconds(out, (int64_t)nanoseconds);
 }
 
-static void json_file(struct buf *out, const struct crowd_report *report, size_t place)
+static void json_file(struct buf *out, const struct slogfile_set_report *report, size_t place)
 {
     size_t number = report->rank[place];
-    const struct crowd_file *file = &report->crowd->files[number];
+    const struct slogfile_set_file *file = &report->set->files[number];
 
     buf_printf(out, "{\"kind\":\"file\",\"rank\":%zu,\"number\":%zu", place + 1, number + 1);
     json_string(out, "file", report->names[number]);
@@ -241,11 +242,11 @@ static void json_file(struct buf *out, const struct crowd_report *report, size_t
     buf_append(out, "}\n", 2);
 }
 
-static void json_delivery(struct buf *out, const struct crowd *crowd, size_t delivery)
+static void json_delivery(struct buf *out, const struct slogfile_set *set, size_t delivery)
 {
-    json_string(out, "vatID", crowd_vat(crowd, delivery));
-    buf_printf(out, ",\"deliveryNum\":%" PRId64, crowd->deliveries[delivery].delivery_num);
-    json_string(out, "description", crowd_description(crowd, delivery));
+    json_string(out, "vatID", slogfile_set_vat(set, delivery));
+    buf_printf(out, ",\"deliveryNum\":%" PRId64, set->deliveries[delivery].delivery_num);
+    json_string(out, "description", slogfile_set_description(set, delivery));
 }
 
 static void json_unlike(struct buf *out, size_t file, unsigned differ)
@@ -262,15 +263,15 @@ static void json_unlike(struct buf *out, size_t file, unsigned differ)
     buf_append_string(out, "]}");
 }
 
-static void json_divergence(struct buf *out, const struct crowd *crowd, size_t delivery)
+static void json_divergence(struct buf *out, const struct slogfile_set *set, size_t delivery)
 {
     const char *separator = "";
 
     buf_append_string(out, "{\"kind\":\"divergence\"");
-    json_delivery(out, crowd, delivery);
+    json_delivery(out, set, delivery);
     buf_append_string(out, ",\"unlike\":[");
-    for (size_t file = 0; file < crowd->file_count; file++) {
-        unsigned differ = crowd_differences(crowd, delivery, file);
+    for (size_t file = 0; file < set->file_count; file++) {
+        unsigned differ = slogfile_set_differences(set, delivery, file);
 
         if (differ == 0)
             continue;
@@ -281,35 +282,37 @@ static void json_divergence(struct buf *out, const struct crowd *crowd, size_t d
     buf_append_string(out, "]}\n");
 }
 
-static void json_slow(struct buf *out, const struct crowd_report *report, const struct slow *slow)
+static void json_slow(struct buf *out, const struct slogfile_set_report *report,
+                      const struct slow *slow)
 {
-    const struct crowd_side *side = &crowd_sides(report->crowd, slow->delivery)[slow->file];
+    const struct slogfile_set_side *side =
+        &slogfile_set_sides(report->set, slow->delivery)[slow->file];
 
     buf_append_string(out, "{\"kind\":\"slow\"");
-    json_delivery(out, report->crowd, slow->delivery);
+    json_delivery(out, report->set, slow->delivery);
     buf_printf(out, ",\"number\":%zu", slow->file + 1);
     json_time(out, "total", (double)side->parts[PAIR_TOTAL]);
     json_time(out, "excess", slow->excess);
     buf_append(out, "}\n", 2);
 }
 
-static int compare_many_json(struct buf *out, const struct crowd_report *report,
+static int compare_many_json(struct buf *out, const struct slogfile_set_report *report,
                              struct error *error)
 {
-    const struct crowd *crowd = report->crowd;
+    const struct slogfile_set *set = report->set;
 
-    for (size_t i = 0; i < crowd->file_count; i++)
+    for (size_t i = 0; i < set->file_count; i++)
         json_file(out, report, i);
-    for (size_t i = 0; i < crowd->count; i++) {
-        if (differs(crowd, i))
-            json_divergence(out, crowd, i);
+    for (size_t i = 0; i < set->count; i++) {
+        if (differs(set, i))
+            json_divergence(out, set, i);
         if (output_flush_if_much(out, error) != 0)
             return -1;
     }
     for (size_t i = 0; i < report->slow_count; i++)
         json_slow(out, report, &report->slow[i]);
     buf_printf(out, "{\"kind\":\"comparison\",\"files\":%zu,\"inAll\":%zu,\"timedInAll\":%zu",
-               crowd->file_count, crowd->in_all, crowd->timed_in_all);
+               set->file_count, set->in_all, set->timed_in_all);
     buf_printf(out, ",\"diverging\":%zu}\n", report->differing);
     return 0;
 }
@@ -319,7 +322,7 @@ enum { SLOW_SHOWN = 20 };
 
 struct reading {
     const struct options *options;
-    struct crowd *crowd;
+    struct slogfile_set *set;
     size_t file;
 };
 
@@ -330,13 +333,13 @@ static int compare_many_on_delivery(void *context, const struct model_delivery *
 
     if (!selection_takes(&reading->options->selection, delivery))
         return 0;
-    return crowd_add(reading->crowd, reading->file, delivery, error);
+    return slogfile_set_add(reading->set, reading->file, delivery, error);
 }
 
-static int read_file(const struct options *options, struct crowd *crowd, size_t number,
+static int read_file(const struct options *options, struct slogfile_set *set, size_t number,
                      struct error *error)
 {
-    struct reading reading = {.options = options, .crowd = crowd, .file = number};
+    struct reading reading = {.options = options, .set = set, .file = number};
     char *files[] = {options->files[number], NULL};
     struct feed feed = {.files = files,
                         .strict = options->strict,
@@ -366,18 +369,18 @@ static int compare_excess(const void *a, const void *b)
 }
 
 /* In each delivery, the file that lost most. */
-static int find_slow(struct crowd_report *report, struct error *error)
+static int find_slow(struct slogfile_set_report *report, struct error *error)
 {
-    const struct crowd *crowd = report->crowd;
+    const struct slogfile_set *set = report->set;
 
-    report->slow = calloc(crowd->count + 1, sizeof *report->slow);
+    report->slow = calloc(set->count + 1, sizeof *report->slow);
     if (report->slow == NULL)
         return error_memory(error, "the deliveries to compare");
-    for (size_t i = 0; i < crowd->count; i++) {
+    for (size_t i = 0; i < set->count; i++) {
         struct slow slow = {.delivery = i};
 
-        for (size_t file = 0; file < crowd->file_count; file++) {
-            double excess = crowd_excess(crowd, i, file);
+        for (size_t file = 0; file < set->file_count; file++) {
+            double excess = slogfile_set_excess(set, i, file);
 
             if (excess > slow.excess) {
                 slow.excess = excess;
@@ -393,25 +396,25 @@ static int find_slow(struct crowd_report *report, struct error *error)
     return 0;
 }
 
-static void count_differing(struct crowd_report *report)
+static void count_differing(struct slogfile_set_report *report)
 {
-    const struct crowd *crowd = report->crowd;
+    const struct slogfile_set *set = report->set;
 
-    for (size_t i = 0; i < crowd->count; i++) {
+    for (size_t i = 0; i < set->count; i++) {
         bool differs = false;
 
-        for (size_t file = 0; file < crowd->file_count; file++)
-            differs |= crowd_differences(crowd, i, file) != 0;
+        for (size_t file = 0; file < set->file_count; file++)
+            differs |= slogfile_set_differences(set, i, file) != 0;
         report->differing += differs;
     }
 }
 
 /* The slowest file first; few enough to be put in order one by one. */
-static void rank_files(struct crowd_report *report)
+static void rank_files(struct slogfile_set_report *report)
 {
-    const struct crowd_file *files = report->crowd->files;
+    const struct slogfile_set_file *files = report->set->files;
 
-    for (size_t i = 0; i < report->crowd->file_count; i++) {
+    for (size_t i = 0; i < report->set->file_count; i++) {
         size_t at = i;
 
         for (; at > 0 && files[report->rank[at - 1]].sums[PAIR_TOTAL] < files[i].sums[PAIR_TOTAL];
@@ -421,7 +424,7 @@ static void rank_files(struct crowd_report *report)
     }
 }
 
-static int write_report(struct crowd_report *report, bool json, struct error *error)
+static int write_report(struct slogfile_set_report *report, bool json, struct error *error)
 {
     struct buf out = {0};
     int result;
@@ -440,32 +443,32 @@ static int write_report(struct crowd_report *report, bool json, struct error *er
     return result;
 }
 
-static int compare_many_read_all(const struct options *options, struct crowd *crowd,
+static int compare_many_read_all(const struct options *options, struct slogfile_set *set,
                                  struct error *error)
 {
-    while (options->files[crowd->file_count] != NULL)
-        crowd->file_count++;
-    if (crowd->file_count > CROWD_MOST)
+    while (options->files[set->file_count] != NULL)
+        set->file_count++;
+    if (set->file_count > SLOGFILE_SET_MOST)
         return error_set(error, ERROR_USAGE, "compare takes at most %d slogfiles, not %zu",
-                         (int)CROWD_MOST, crowd->file_count);
-    for (size_t i = 0; i < crowd->file_count; i++) {
-        if (read_file(options, crowd, i, error) != 0)
+                         (int)SLOGFILE_SET_MOST, set->file_count);
+    for (size_t i = 0; i < set->file_count; i++) {
+        if (read_file(options, set, i, error) != 0)
             return -1;
     }
-    return crowd_compute(crowd, error);
+    return slogfile_set_compute(set, error);
 }
 
 int compare_many_run(const struct options *options, struct error *error)
 {
-    struct crowd crowd = {0};
-    struct crowd_report report = {.crowd = &crowd,
-                                  .names = options->files,
-                                  .slow_most = options->top > 0 ? options->top : SLOW_SHOWN};
-    int result = compare_many_read_all(options, &crowd, error);
+    struct slogfile_set set = {0};
+    struct slogfile_set_report report = {.set = &set,
+                                         .names = options->files,
+                                         .slow_most = options->top > 0 ? options->top : SLOW_SHOWN};
+    int result = compare_many_read_all(options, &set, error);
 
     if (result == 0)
         result = write_report(&report, options->json, error);
     free(report.slow);
-    crowd_free(&crowd);
+    slogfile_set_free(&set);
     return result;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "tools/command/options.h"
 #include "tools/stats/pairs.h"
 
 /*
@@ -45,5 +46,11 @@ void ranking_free(struct ranking *ranking);
 
 /* "10 %", ... */
 const char *ranking_quantile_name(enum ranking_quantile quantile);
+
+/*
+ * `slogreport compare` of three or more files: who is slow, and where they part.
+ * ERROR_DELIVERY when they do.
+ */
+int compare_many_run(const struct options *options, struct error *error);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/output/output_file.h"
 #include "slog/read/decoder.h"
 #include "tools/otlp/otlp_batch.h"
-#include "tools/output/render.h"
+#include "tools/output/output.h"
 
 enum { OUTPUTS = 6 };
 

@@ -9,7 +9,6 @@
 #include "tools/metrics/metrics.h"
 #include "tools/otlp/otlp.h"
 #include "tools/output/output.h"
-#include "tools/output/render.h"
 #include "tools/output/trace.h"
 
 struct report {

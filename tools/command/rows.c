@@ -15,7 +15,6 @@
 #include "tools/command/commands.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
-#include "tools/output/render.h"
 
 struct gzip_file {
     struct output_file file;

@@ -12,11 +12,9 @@
 #include "base/visible.h"
 #include "tools/command/commands.h"
 #include "tools/input/feed.h"
-#include "tools/input/file_order.h"
 #include "tools/output/output.h"
 #include "tools/stats/groups.h"
 #include "tools/stats/growth.h"
-#include "tools/stats/histogram_file.h"
 
 /*
  * What shares are shares of: the time, computrons and instructions of all live deliveries, or for

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "slog/model/model.h"
 #include "slog/read/names.h"
-#include "tools/command/cost_file.h"
+#include "tools/command/cost_groups.h"
 
 /*
  * How much of the time that deliveries waited in the queue others ran. A delivery hands on delay to

@@ -14,7 +14,6 @@
 #include "base/json/json_text.h"
 #include "slog/read/names.h"
 #include "tools/html/page_deliveries.h"
-#include "tools/html/page_file.h"
 #include "tools/input/profile_tree.h"
 #include "tools/stats/groups.h"
 #include "tools/stats/growth.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/html/page_file.h"
+#include "tools/html/page_deliveries.h"
 
 #include <stdint.h>
 #include <stdlib.h>

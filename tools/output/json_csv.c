@@ -6,7 +6,6 @@
 
 #include "base/json/json_text.h"
 #include "tools/output/output.h"
-#include "tools/output/render.h"
 
 /*
  * A report is a line for each of many deliveries: room is made once for many fields, and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_STATS_CROWD_H
-#define GASPIPE_TOOLS_STATS_CROWD_H
+#ifndef GASPIPE_TOOLS_STATS_SLOGFILE_SET_H
+#define GASPIPE_TOOLS_STATS_SLOGFILE_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,10 +17,10 @@
  * deliveryNum. Each is compared with the median of all files, so that the file that is unlike the
  * others shows. Memory is some 100 bytes for each delivery and 48 for each file that has it.
  */
-enum { CROWD_MOST = 64 }; /* files */
+enum { SLOGFILE_SET_MOST = 64 }; /* files */
 
 /* A delivery in one file; where it is twice (done again after a crash), the last. */
-struct crowd_side {
+struct slogfile_set_side {
     bool present, timed; /* timed: as struct pair_side */
     uint32_t input, result, syscalls,
         compute;             /* digests of what enum pair_difference tells apart */
@@ -28,14 +28,14 @@ struct crowd_side {
     int64_t start;           /* nanoseconds since the epoch, by this file's clock */
 };
 
-struct crowd_delivery {
+struct slogfile_set_delivery {
     uint32_t vat;
-    size_t description; /* in crowd.words */
+    size_t description; /* in set.words */
     int64_t delivery_num;
 };
 
 /* How a file compares with all of them. */
-struct crowd_file {
+struct slogfile_set_file {
     size_t deliveries, missing; /* that it has; that another file has and it does not */
     size_t differing;           /* in which it differs from most files */
     double sums[PAIR_PARTS];    /* nanoseconds, of the deliveries that all files time */
@@ -46,41 +46,41 @@ struct crowd_file {
     int64_t behind_first, behind_last; /* how late it was then, at the first and last of them */
 };
 
-struct crowd {
+struct slogfile_set {
     size_t file_count;
-    struct crowd_delivery *deliveries; /* in the order of their first coming; owned */
+    struct slogfile_set_delivery *deliveries; /* in the order of their first coming; owned */
     size_t count, capacity;
-    struct crowd_side *sides; /* file_count for each delivery; owned */
+    struct slogfile_set_side *sides; /* file_count for each delivery; owned */
     size_t side_capacity;
     struct names vats, keys;
     struct buf words;
-    struct crowd_file files[CROWD_MOST];
+    struct slogfile_set_file files[SLOGFILE_SET_MOST];
     size_t in_all, timed_in_all;
 };
 
-/* Takes in a delivery of a file, below crowd->file_count; of a file all at once. -1: no memory. */
-int crowd_add(struct crowd *crowd, size_t file, const struct model_delivery *delivery,
-              struct error *error);
+/* Takes in a delivery of a file, below set->file_count; of a file all at once. -1: no memory. */
+int slogfile_set_add(struct slogfile_set *set, size_t file, const struct model_delivery *delivery,
+                     struct error *error);
 
 /* To be called when all files are in. -1 when memory ran out. */
-int crowd_compute(struct crowd *crowd, struct error *error);
+int slogfile_set_compute(struct slogfile_set *set, struct error *error);
 
-const struct crowd_side *crowd_sides(const struct crowd *crowd, size_t delivery);
-const char *crowd_vat(const struct crowd *crowd, size_t delivery);
-const char *crowd_description(const struct crowd *crowd, size_t delivery);
+const struct slogfile_set_side *slogfile_set_sides(const struct slogfile_set *set, size_t delivery);
+const char *slogfile_set_vat(const struct slogfile_set *set, size_t delivery);
+const char *slogfile_set_description(const struct slogfile_set *set, size_t delivery);
 
 /*
  * What differs, as enum pair_difference, between a file's delivery and how it came out in most
  * files (of equally many, in the first of these). 0 too when the file does not have it.
  */
-unsigned crowd_differences(const struct crowd *crowd, size_t delivery, size_t file);
+unsigned slogfile_set_differences(const struct slogfile_set *set, size_t delivery, size_t file);
 
 /*
  * Nanoseconds that a file took longer than the delivery's median and the file's usual ratio let
  * one expect; 0 where not all files time it.
  */
-double crowd_excess(const struct crowd *crowd, size_t delivery, size_t file);
+double slogfile_set_excess(const struct slogfile_set *set, size_t delivery, size_t file);
 
-void crowd_free(struct crowd *crowd);
+void slogfile_set_free(struct slogfile_set *set);
 
 #endif
