@@ -17,7 +17,6 @@
 #include "supervisor/count/count_options.h"
 #include "supervisor/estimate/estimate_options.h"
 #include "supervisor/fleet/fleet.h"
-#include "supervisor/fleet/fleet_options.h"
 #include "supervisor/ping/ping_options.h"
 #include "supervisor/replay/replay_options.h"
 #include "supervisor/run/run_options.h"

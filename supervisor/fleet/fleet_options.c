@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/fleet/fleet_options.h"
+#include <string.h>
 
 #include "supervisor/common_options.h"
+#include "supervisor/fleet/fleet.h"
+#include "supervisor/fleet/transport.h"
 #include "supervisor/run/run_options.h"
 
 enum { SLOTS_MAX = 1024, REPLICAS_MAX = 5, LEASE_SECONDS_MAX = 86400, LEASE_MS = 30000 };

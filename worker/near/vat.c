@@ -8,7 +8,6 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/number.h"
-#include "worker/near/value.h"
 #include "worker/near/message.h"
 
 enum { HEX_BYTE = 2 };
