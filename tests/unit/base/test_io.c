@@ -144,7 +144,7 @@ static void what_is_no_file_to_read_is_refused(void **state)
 {
     (void)state;
     refuses("missing", "No such file");
-    refuses("/", "is a folder");
+    refuses("/", "is a directory");
     refuses("/dev/zero", "longer than 64 bytes");
     make_file(LIMIT + 1);
     refuses("file", "longer than 64 bytes");
