@@ -60,6 +60,7 @@ int main(int argc, char **argv)
         {"gasmeter_string_bytes", (uintptr_t)gasmeter_string_bytes},
         {"gasmeter_common_bytes", (uintptr_t)gasmeter_common_bytes},
         {"gasmeter_add_notes", (uintptr_t)forget_notes},
+        {"gasmeter_keep_notes", (uintptr_t)forget_notes},
         {"gasmeter_profile_enter", (uintptr_t)gasmeter_profile_enter},
         {"gasmeter_profile_add", (uintptr_t)gasmeter_profile_add},
         {"gasmeter_profile_call", (uintptr_t)gasmeter_profile_call},
