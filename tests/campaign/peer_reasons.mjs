@@ -36,7 +36,6 @@ const reasons = [
     ({ ours, theirs, part }) => /stack overflow/.test(part[1]) || (/^Stack meter/.test(ours.error) && /stack overflow/.test(theirs.result)),
   ],
   ['shifts, sizes and powers of BigInts', ({ part }) => /\d+n/.test(part[0]) && withoutBigInts(part[0]) === withoutBigInts(part[1])],
-  ['items of Array.from', ({ part, source }) => /Array\.from\(/.test(source) && /\[object Array\]/.test(part[0])],
   ['numbers just between two texts', ({ part }) => withoutNumbers(part[0]) === withoutNumbers(part[1]) && /\d{15}|e\+\d/.test(part[0])],
   ['integers of Math.fround', ({ part, source }) => /Math\.fround/.test(source) && /\d{8}/.test(part[0]) && /\d{8}/.test(part[1])],
   ['views that begin behind their buffer', ({ part }) => /too small TypedArray/.test(part[1])],
