@@ -39,8 +39,8 @@ $(XS_DIR)/fetched: scripts/xs.mk
 	@scripts/fetch-npm @agoric/xsnap $(XS_VERSION) $(XS_INTEGRITY) $(XS_DIR)
 	@touch $@
 
-# A patch that does not apply exactly stops the build.
-$(XS_PATCHED): $(XS_DIR)/fetched $(XS_PATCHES)
+# A patch that does not apply exactly stops the build. The directory is newer after one was removed.
+$(XS_PATCHED): $(XS_DIR)/fetched $(XS_PATCHES) worker/xs/patches
 	@rm -rf $(XS_SOURCES) && cp -r $(XS_PACKAGE) $(XS_SOURCES) && rm -rf $(XS_SOURCES)/xsnap-native/xsnap/build
 	@for file in $(XS_PATCHES); do \
 		patch --batch --silent --fuzz=0 -d $(XS_SOURCES) -p1 < $$file || \

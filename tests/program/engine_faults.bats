@@ -111,7 +111,6 @@ null
 ["ok","ok"]
 ["ok","ok"]
 ["ok","ok"]
-["ok","ok"]
 ["ok","ok"]'
 }
 
