@@ -154,8 +154,9 @@ $(BUILD)/obj/worker/region.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1
 $(BUILD)/obj/worker/region.o: scripts/meter.mk
 # Nor does what stands in place of memset() and malloc(): whether an optimiser makes a call of memset()
 # differs between machines, and what it costs is charged where it is called.
-$(BUILD)/obj/worker/xs/xs_memory.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1 $(XS_CFLAGS)
-$(BUILD)/obj/worker/xs/xs_memory.o: scripts/meter.mk
+UNMETERED_XS := $(BUILD)/obj/worker/xs/xs_memory.o $(BUILD)/obj/worker/xs/xs_chunks.o
+$(UNMETERED_XS): ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1 $(XS_CFLAGS)
+$(UNMETERED_XS): scripts/meter.mk
 endif
 
 ifeq ($(METERED_WORKER_OF),)

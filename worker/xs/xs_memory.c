@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/xs/xs_memory.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,39 +191,6 @@ void __wrap_fxFreeSlots(void *machine, void *slots)
 }
 
 #endif
-
-/* ---- chunks ---- */
-
-/*
- * XS fills with zeros the chunks that the system has just provided as zeros: 32 MiB when a worker
- * starts, of which a vat uses five. Two thirds of a start would go into that. XS's next call after
- * allocating chunks is this memset(), so it is left out.
- */
-
-void *__wrap_fxAllocateChunks(void *machine, int32_t size);
-void *__real_fxAllocateChunks(void *machine, int32_t size);
-void *__wrap_memset(void *bytes, int value, size_t size);
-void *__real_memset(void *bytes, int value, size_t size);
-
-/* The chunks just allocated, which were never written to; NULL: none. */
-static void *fresh_chunks;
-
-void *__wrap_fxAllocateChunks(void *machine, int32_t size)
-{
-    errno = 0; /* it stays so if the chunks are more than XS ever takes, by its own rule */
-    fresh_chunks = __real_fxAllocateChunks(machine, size);
-    if (fresh_chunks == NULL && errno != 0)
-        xs_memory_refuse(machine);
-    return fresh_chunks;
-}
-
-void *__wrap_memset(void *bytes, int value, size_t size)
-{
-    if (bytes != fresh_chunks)
-        return __real_memset(bytes, value, size);
-    fresh_chunks = NULL;
-    return bytes;
-}
 
 /*
  * XS's patched string functions ask for each position in a string whether it is ASCII
