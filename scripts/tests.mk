@@ -132,9 +132,9 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_
 
 # The sources that they call, directly or not; the rest would take most of the time to compile. Of the supervisor
 # these files and directories: where a fuzzer's link fails, more of them.
-FUZZED_SUPERVISOR := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_below,$(addprefix supervisor/,process/worker_exit.c \
+FUZZED_SUPERVISOR := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_below,$(addprefix supervisor/,process \
 	profile replay/source run/delivery_line.c run/delivery_input.c run/line_results.c schedule/log transcript)))
-FUZZED := $(foreach room,base gas proto sandbox store kernel slog worker,$(BUILD)/lib/$(room).a) $(BUILD)/lib/fuzzed.a
+FUZZED := $(foreach room,base gas proto sandbox store kernel slog worker counter,$(BUILD)/lib/$(room).a) $(BUILD)/lib/fuzzed.a
 
 $(BUILD)/lib/fuzzed.a: $(FUZZED_SUPERVISOR)
 	@mkdir -p $(@D) && rm -f $@
