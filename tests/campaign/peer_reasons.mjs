@@ -38,7 +38,13 @@ const reasons = [
   ['shifts, sizes and powers of BigInts', ({ part }) => /\d+n/.test(part[0]) && withoutBigInts(part[0]) === withoutBigInts(part[1])],
   ['numbers just between two texts', ({ part }) => withoutNumbers(part[0]) === withoutNumbers(part[1]) && /\d{15}|e\+\d/.test(part[0])],
   ['integers of Math.fround', ({ part, source }) => /Math\.fround/.test(source) && /\d{8}/.test(part[0]) && /\d{8}/.test(part[1])],
-  ['views that begin behind their buffer', ({ part }) => /too small TypedArray/.test(part[1])],
+  [
+    'views that begin behind their buffer',
+    // The program may print the name of the error only.
+    ({ part, source }) =>
+      /too small TypedArray/.test(part[1]) ||
+      (/^"TypeError"/.test(part[1]) && /maxByteLength/.test(source) && /\.from\.call\(/.test(source)),
+  ],
 ];
 
 // The reason for the first difference of two lists of deliveries, or undefined.
