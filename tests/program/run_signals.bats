@@ -32,15 +32,15 @@ line() {
 
 # start OPTION...: with deliveries that never time out; the pid in $pid.
 start() {
-    timeout -k 5 100 "$NATIVE/gaspipe" run --json --counter none --delivery-timeout 1000 \
+    timeout -k 20 100 "$NATIVE/gaspipe" run --json --counter none --delivery-timeout 1000 \
         --vat keeper=keeper.js "$@" > "${out:-out}" 2> "${err:-err}" &
     pid=$!
     # One that ends at once may be over before it is looked for.
     wait_for 60 eval 'pgrep -P "$pid" -x gaspipe || [ -z "$(jobs -rp)" ]'
 }
 
-# ends SIGNAL STATUS: the run that was started does, by that signal. timeout(1) passes it on; were
-# it not heard, it would kill, with another status.
+# ends SIGNAL STATUS: the run that was started does, by that signal. timeout(1) passes it on. It kills, with
+# another status, a run that takes longer than the 10 s that gaspipe gives a worker to end (vats/vat.c).
 ends() {
     status=0
     kill -s "$1" "$pid"
