@@ -10,9 +10,6 @@
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement.h"
 
-/* `gaspipe ping`; argv[0] is "ping". Returns the exit status. */
-int ping_command(int argc, char **argv);
-
 enum { PING_LOAD_MAX = 1024 };
 
 enum { PING_SIZES_MAX = 16 };

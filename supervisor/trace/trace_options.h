@@ -11,10 +11,6 @@
 #include "trace/memory.h"
 #include "trace/patch/patch_plan.h"
 
-/* `gaspipe trace`: which functions of a program were called, and how long they took. Returns the
- * exit status. */
-int trace_command(int argc, char **argv);
-
 /* Of `gaspipe trace`. Texts are borrowed from the command line. */
 struct trace_options {
     bool json;
