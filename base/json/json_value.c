@@ -406,7 +406,7 @@ static bool skip_mark(struct plain *plain, char byte)
     return true;
 }
 
-/* What a backslash and this stand for; '\0': it is not plain. */
+/* The byte that a backslash and this letter stand for; '\0' if the text is not plain. */
 static char escaped(char letter)
 {
     static const char letters[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
@@ -415,7 +415,7 @@ static char escaped(char letter)
     return found != NULL ? bytes[found - letters] : '\0';
 }
 
-/* Behind its first quote: the end of the string, at its other quote; NULL: it is not plain. */
+/* Finds the closing quote of the string whose text begins here; NULL if it is not plain. */
 static const char *find_end(const struct plain *plain, bool *has_escapes)
 {
     *has_escapes = false;
@@ -426,7 +426,7 @@ static const char *find_end(const struct plain *plain, bool *has_escapes)
             return NULL;
         if (*at == '\\') {
             *has_escapes = true;
-            /* A quote behind it is not the end. */
+            /* An escaped quote does not end the string. */
             if (++at == plain->end)
                 return NULL;
         }
@@ -548,7 +548,7 @@ failed:
     return NULL;
 }
 
-/* With the blanks behind it; NULL: it is not plain. */
+/* Reads a value and the blanks after it; NULL if it is not plain. */
 static json_t *read_plain(struct plain *plain)
 {
     json_t *value = NULL;

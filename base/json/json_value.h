@@ -61,7 +61,7 @@ static inline size_t json_nodes_affordable(size_t length)
     return most > LEAST ? most : LEAST;
 }
 
-/* Whether a JSON text consists of more values than that. Any text is safe. */
+/* Returns true if a JSON text has more than `most` values. The text need not be valid. */
 bool json_nodes_exceed(const char *text, size_t length, size_t most);
 
 /*

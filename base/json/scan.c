@@ -225,7 +225,7 @@ static bool decimal_by_double(struct scan_span value, int scale, int64_t *result
 
 bool scan_decimal(struct scan_span value, int scale, int64_t *result)
 {
-    /* What a number ends at is not ours to know here. */
+    /* A copy: the bytes after the value could be read as part of the number. */
     char text[64 + SCAN_PADDING] = {0};
     const char *after;
 
@@ -283,7 +283,8 @@ bool scan_hex_unit(const char *at, const char *end, uint32_t *unit)
     return true;
 }
 
-/* What follows \u at `at`, with the second half of a surrogate pair; returns behind it. */
+/* Decodes the digits of a \u escape, and the second half of a surrogate pair; returns the place
+ * after. */
 static const char *unescape_unicode(const char *at, const char *end, struct buf *text)
 {
     uint32_t unit, low;
@@ -306,7 +307,7 @@ static const char *unescape_unicode(const char *at, const char *end, struct buf 
     return at;
 }
 
-/* The escape whose letter is at `at`; returns behind it. */
+/* Decodes the escape whose letter is at `at`; returns the place after it. */
 static const char *unescape_one(const char *at, const char *end, struct buf *text)
 {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
