@@ -123,21 +123,29 @@ uint64_t count_of_process(void)
 
 /* ---- sharing out -------------------------------------------------------------- */
 
+/* Up to and including the first unit past the limit. */
+static uint64_t rest_of(uint64_t limit, uint64_t counted)
+{
+    if (limit == GASMETER_UNLIMITED)
+        return GASMETER_UNLIMITED;
+    return limit >= counted ? limit - counted + 1 : 0;
+}
+
+static uint64_t rest_of_process(void)
+{
+    return process_limit == GASMETER_UNLIMITED ? GASMETER_UNLIMITED
+                                               : rest_of(process_limit, count_of_process());
+}
+
 /* What may still be used before the thread has to look again. */
 static uint64_t left_of(uint64_t counted)
 {
-    uint64_t left = GASMETER_UNLIMITED;
+    const uint64_t own = rest_of(thread_count.limit, counted);
+    uint64_t shared = rest_of_process();
 
-    if (thread_count.limit != GASMETER_UNLIMITED)
-        left = thread_count.limit >= counted ? thread_count.limit - counted + 1 : 0;
-    if (process_limit != GASMETER_UNLIMITED) {
-        uint64_t process = count_of_process();
-        uint64_t rest = process_limit >= process ? process_limit - process + 1 : 0;
-
-        rest = thread_total > 1 ? rest / thread_total : rest;
-        left = rest < left ? rest : left;
-    }
-    return left;
+    if (thread_total > 1 && shared != GASMETER_UNLIMITED)
+        shared /= thread_total;
+    return own < shared ? own : shared;
 }
 
 static void share_out(void)
@@ -185,17 +193,11 @@ void count_look(void)
 
 uint64_t count_left(void)
 {
-    uint64_t left = GASMETER_UNLIMITED, counted = count_of_thread();
+    const uint64_t own = rest_of(thread_count.limit, count_of_thread());
+    const uint64_t shared = rest_of_process();
+    const uint64_t rest = own < shared ? own : shared;
 
-    if (thread_count.limit != GASMETER_UNLIMITED)
-        left = thread_count.limit > counted ? thread_count.limit - counted : 0;
-    if (process_limit != GASMETER_UNLIMITED) {
-        const uint64_t process = count_of_process();
-        const uint64_t rest = process_limit > process ? process_limit - process : 0;
-
-        left = rest < left ? rest : left;
-    }
-    return left;
+    return rest > 0 && rest != GASMETER_UNLIMITED ? rest - 1 : rest;
 }
 
 void count_set_limit(uint64_t limit)

@@ -34,37 +34,34 @@ void gasmeter_add_notes(const char *first, const char *end)
 /* Linkers define them: where the program's own memory begins and ends. */
 extern const char __executable_start[], end[];
 
-/* A copy of these notes that is there already, or a new one; NULL: there is no memory. */
-static const char *find_copy(size_t part, size_t length)
+/* Loading and unloading a library again leaves one copy. */
+static bool has_copy(size_t part, size_t length)
 {
-    void *copy;
-
     for (size_t i = 0; i < part_count; i++)
         if (i != part && parts[i].is_copy && (size_t)(parts[i].end - parts[i].first) == length &&
             memcmp(parts[i].first, parts[part].first, length) == 0)
-            return parts[i].first;
-    copy = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return copy == MAP_FAILED ? NULL : memcpy(copy, parts[part].first, length);
+            return true;
+    return false;
 }
 
 void gasmeter_keep_notes(const char *first)
 {
+    void *copy = MAP_FAILED;
     size_t part = 0, length;
-    const char *copy;
 
     while (part < part_count && parts[part].first != first)
         part++;
     if (part == part_count || (first >= __executable_start && first < end))
         return;
     length = (size_t)(parts[part].end - first);
-    copy = find_copy(part, length);
-    for (size_t i = 0; i < part_count; i++)
-        if (i != part && parts[i].first == copy)
-            copy = NULL;
-    if (!copy)
+    if (!has_copy(part, length))
+        copy = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED) {
         parts[part] = parts[--part_count];
-    else
-        parts[part] = (struct part){copy, copy + length, true};
+        return;
+    }
+    memcpy(copy, first, length);
+    parts[part] = (struct part){copy, (char *)copy + length, true};
 }
 
 void notes_each(char kind, void (*visit)(const char *text, void *argument), void *argument)
