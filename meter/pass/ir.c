@@ -79,7 +79,8 @@ bool ir_returns_again(LLVMValueRef instruction)
 
     if (!callee)
         return false;
-    if (LLVMGetCallSiteEnumAttribute(instruction, LLVMAttributeFunctionIndex, kind))
+    if (LLVMGetCallSiteEnumAttribute(instruction, LLVMAttributeFunctionIndex, kind) ||
+        ir_starts_with(ir_callee_name(instruction), "llvm.eh.sjlj.setjmp"))
         return true;
     /* Clang gives swapcontext() no attribute, but whoever has the context can return to it often.
      */
