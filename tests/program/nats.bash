@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 # nats-servers on the loopback, for tests.
 
+# Debian puts nats-server there, and not every user has it on PATH.
+PATH=$PATH:/usr/sbin
+
 # free_port: a port that nothing listens on now.
 free_port() {
     local port

@@ -37,6 +37,14 @@ without_libuv() {
     [ ! -e calls ]
 }
 
+@test "setup finds a server in /usr/sbin, which is not on every user's PATH" {
+    # The group of tests also requires what this machine may lack; only the server matters here.
+    [ -x /usr/sbin/nats-server ] || skip "nats-server is not in /usr/sbin"
+    stand_in id 'echo 1000'
+    PATH=$PWD/bin:/usr/bin:/bin run scripts/setup --test
+    [[ $output != *nats-server* ]]
+}
+
 @test "setup without root privileges prints the one command, and runs nothing" {
     without_libuv
     stand_in id 'echo 1000'
