@@ -106,7 +106,7 @@ static bool has_failed(const struct spool *spool)
     return spool->failure.kind != ERROR_NONE;
 }
 
-void spool_append(struct spool *spool, const void *bytes, size_t length)
+void spool_append_slowly(struct spool *spool, const void *bytes, size_t length)
 {
     if (has_failed(spool) || (length > SPOOL_MEMORY - spool->tail.length && write_tail(spool) != 0))
         return;

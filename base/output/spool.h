@@ -36,7 +36,18 @@ struct spool {
 /* Where spools make their files from now on: an existing directory. Else in $TMPDIR or /tmp. */
 void spool_keep_in(const char *path);
 
-void spool_append(struct spool *spool, const void *bytes, size_t length);
+/* For spool_append(), where the memory at hand does not suffice. */
+void spool_append_slowly(struct spool *spool, const void *bytes, size_t length);
+
+/* A crank appends some two hundred pieces of a few bytes. */
+static inline void spool_append(struct spool *spool, const void *bytes, size_t length)
+{
+    if (length > spool->tail.capacity - spool->tail.length || spool->failure.kind != ERROR_NONE)
+        spool_append_slowly(spool, bytes, length);
+    else
+        (void)buf_append(&spool->tail, bytes, length); /* cannot fail: it has the capacity */
+}
+
 void spool_append_string(struct spool *spool, const char *string);
 
 static inline size_t spool_length(const struct spool *spool)

@@ -93,18 +93,32 @@ static int hash_piece(void *hashing, struct iovec piece)
     return EVP_DigestUpdate(hashing, piece.iov_base, piece.iov_len) == 1 ? 0 : 1;
 }
 
-static int hash(struct spool *bytes, char hex[KERNEL_HASH_SIZE], struct error *error)
+static int finish_hash(EVP_MD_CTX *hashing, int result, char hex[KERNEL_HASH_SIZE],
+                       struct error *error)
 {
     unsigned char digest[HASH_BYTES];
-    EVP_MD_CTX *hashing = begin_hash();
-    const int result = hashing == NULL ? 1 : spool_each(bytes, hash_piece, hashing, error);
 
-    if (result < 0)
-        return -1;
     if (result > 0 || EVP_DigestFinal_ex(hashing, digest, NULL) != 1)
         return error_set(error, ERROR_SYSTEM, "SHA-256 failed");
     hex_write(hex, digest, HASH_BYTES);
     return 0;
+}
+
+static int hash_spool(struct spool *bytes, char hex[KERNEL_HASH_SIZE], struct error *error)
+{
+    EVP_MD_CTX *hashing = begin_hash();
+    const int result = hashing == NULL ? 1 : spool_each(bytes, hash_piece, hashing, error);
+
+    return result < 0 ? -1 : finish_hash(hashing, result, hex, error);
+}
+
+static int hash_bytes(const char *bytes, size_t length, char hex[KERNEL_HASH_SIZE],
+                      struct error *error)
+{
+    EVP_MD_CTX *hashing = begin_hash();
+    const bool hashed = hashing != NULL && EVP_DigestUpdate(hashing, bytes, length) == 1;
+
+    return finish_hash(hashing, hashed ? 0 : 1, hex, error);
 }
 
 /* ---- the running hash of the state ---- */
@@ -182,21 +196,17 @@ static int keep_end(struct kernel *kernel, const char *activityhash, struct erro
 static int chain_changes(struct kernel *kernel, char crankhash[KERNEL_HASH_SIZE],
                          char activityhash[KERNEL_HASH_SIZE], struct error *error)
 {
-    struct spool chain = {0};
-    int result = -1;
+    char chain[2 * KERNEL_HASH_SIZE];
+    int length;
 
-    if (note_state(kernel, error) != 0 || hash(&kernel->changes, crankhash, error) != 0 ||
+    if (note_state(kernel, error) != 0 || hash_spool(&kernel->changes, crankhash, error) != 0 ||
         crank_hash_activity(kernel, activityhash, error) != 0)
-        goto out;
-    spool_append_string(&chain, activityhash);
-    spool_append_string(&chain, crankhash);
-    if (hash(&chain, activityhash, error) != 0)
-        goto out;
-    result = keep_end(kernel, activityhash, error);
+        return -1;
+    length = format_text(chain, sizeof chain, "%s%s", activityhash, crankhash);
+    if (hash_bytes(chain, (size_t)length, activityhash, error) != 0)
+        return -1;
     spool_truncate(&kernel->changes, 0);
-out:
-    spool_free(&chain);
-    return result;
+    return keep_end(kernel, activityhash, error);
 }
 
 int crank_hash_outside(struct kernel *kernel, int result, struct error *error)
