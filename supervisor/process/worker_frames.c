@@ -289,6 +289,13 @@ static void watch(struct worker_frames *frames)
         (void)uv_poll_start(&frames->up, UV_READABLE, up_readable);
 }
 
+/* Watching again takes three system calls. No worker can miss anything until the loop comes back:
+ * none is awaited, so the prepare callbacks that follow read nothing that would change that. */
+static bool loop_returns_at_once(const uv_loop_t *loop)
+{
+    return awaited_count == 0 && uv_loop_alive(loop) && uv_backend_timeout(loop) == 0;
+}
+
 /*
  * Before the loop waits: while this worker is all that is waited for, its frames are read
  * directly. What they lead to mostly has the next one sent.
@@ -303,7 +310,8 @@ static void wait_directly(uv_prepare_t *prepare)
         while (may_wait_directly(frames) && !direct_read_due())
             frames->slow = !read_up(frames, direct_read);
     }
-    watch(frames);
+    if (!loop_returns_at_once(prepare->loop))
+        watch(frames);
 }
 
 void worker_frames_await(struct worker_frames *frames)
