@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json/json_text.h"
+#include "base/json/json_member.h"
 #include "tools/command/commands.h"
 #include "tools/command/compare_ranking.h"
 #include "tools/input/feed.h"
@@ -31,23 +31,6 @@ struct comparison {
 };
 
 enum { ONLY_SHOWN = 10, COLUMN = 12 };
-
-static void compare_text_append_time(struct buf *out, int64_t nanoseconds)
-{
-    char text[UNITS_SIZE];
-
-    units_time(text, nanoseconds < 0 ? 0 : (uint64_t)nanoseconds);
-    units_pad(out, text, COLUMN);
-}
-
-/* A difference with its sign. */
-static void append_change(struct buf *out, int64_t nanoseconds)
-{
-    char text[UNITS_SIZE];
-
-    units_time(text, nanoseconds < 0 ? -(uint64_t)nanoseconds : (uint64_t)nanoseconds);
-    buf_printf(out, "%c%s", nanoseconds < 0 ? '-' : '+', text);
-}
 
 static void append_name(struct buf *out, const struct pair *pair)
 {
@@ -131,8 +114,8 @@ static void append_usual_text(struct buf *out, const struct pairs *pairs)
         const struct pair_usual *usual = &pairs->usual[part];
 
         buf_printf(out, "%-8s", pair_part_name((enum pair_part)part));
-        compare_text_append_time(out, usual->sums[0]);
-        compare_text_append_time(out, usual->sums[1]);
+        units_pad_time(out, usual->sums[0], COLUMN);
+        units_pad_time(out, usual->sums[1], COLUMN);
         if (usual->sums[0] > 0)
             buf_printf(out, "%*.3f", COLUMN, (double)usual->sums[1] / (double)usual->sums[0]);
         else
@@ -162,8 +145,8 @@ static void append_moved(struct buf *out, const struct pairs *pairs, const struc
             continue;
         pair = pairs_get(pairs, ranked->number);
         buf_printf(out, "%*zu in A, %zu in B:", COLUMN, ranked->ranks[0] + 1, ranked->ranks[1] + 1);
-        compare_text_append_time(out, ranked->totals[0]);
-        compare_text_append_time(out, ranked->totals[1]);
+        units_pad_time(out, ranked->totals[0], COLUMN);
+        units_pad_time(out, ranked->totals[1], COLUMN);
         buf_append_string(out, "  ");
         append_name(out, &pair);
         buf_append_byte(out, '\n');
@@ -189,12 +172,12 @@ static void append_slower(struct buf *out, const struct pairs *pairs, const stru
 {
     enum pair_part where = pair_where(pairs, pair);
 
-    compare_text_append_time(out, pair->sides[0].parts[PAIR_TOTAL]);
-    compare_text_append_time(out, pair->sides[1].parts[PAIR_TOTAL]);
+    units_pad_time(out, pair->sides[0].parts[PAIR_TOTAL], COLUMN);
+    units_pad_time(out, pair->sides[1].parts[PAIR_TOTAL], COLUMN);
     buf_printf(out, "%9.2f x  ", pair_ratio(pair));
-    append_change(out, pair_excess(pairs, pair));
+    units_pad_change(out, pair_excess(pairs, pair), 0);
     buf_printf(out, ", %s ", pair_part_name(where));
-    append_change(out, pair->sides[1].parts[where] - pair->sides[0].parts[where]);
+    units_pad_change(out, pair->sides[1].parts[where] - pair->sides[0].parts[where], 0);
     buf_append_string(out, "  ");
     append_name(out, pair);
     buf_append_byte(out, '\n');
@@ -234,44 +217,21 @@ static int compare_text(struct buf *out, const struct comparison *comparison, st
     return 0;
 }
 
-static void field_text(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, ",\"%s\":", name);
-    json_text_string(out, text, strlen(text));
-}
-
-static void field_time(struct buf *out, const char *name, int64_t nanoseconds)
-{
-    buf_printf(out, ",\"%s\":", name);
-    if (nanoseconds == MODEL_NONE)
-        buf_append_string(out, "null");
-    else
-        json_text_nanoseconds(out, nanoseconds);
-}
-
-static void field_double(struct buf *out, const char *name, double number)
-{
-    if (isnan(number))
-        buf_printf(out, ",\"%s\":null", name);
-    else
-        buf_printf(out, ",\"%s\":%.17g", name, number);
-}
-
 static void append_side(struct buf *out, const char *name, const struct pair_side *side)
 {
-    buf_printf(out, ",\"%s\":", name);
     if (!side->present) {
-        buf_append_string(out, "null");
+        json_member_null(out, name);
         return;
     }
+    json_member(out, name);
     buf_printf(out, "{\"status\":\"%s\",\"syscalls\":%zu", side->ok ? "ok" : "error",
                side->syscalls);
     for (int part = 0; part < PAIR_PARTS; part++)
-        field_time(out, pair_part_name((enum pair_part)part), side->parts[part]);
-    field_double(out, "compute", side->compute);
-    field_double(out, "instructions", side->instructions);
+        json_member_seconds(out, pair_part_name((enum pair_part)part), side->parts[part]);
+    json_member_number(out, "compute", side->compute);
+    json_member_number(out, "instructions", side->instructions);
     if (!isnan(side->block_cost))
-        field_double(out, "blockCost", side->block_cost);
+        json_member_number(out, "blockCost", side->block_cost);
     buf_append_byte(out, '}');
 }
 
@@ -304,17 +264,17 @@ static void append_pair(struct buf *out, const struct pairs *pairs, const struct
     bool timed = !isnan(ratio);
 
     buf_append_string(out, "{\"kind\":\"pair\"");
-    field_text(out, "vatID", pair->vat_id);
+    json_member_text(out, "vatID", pair->vat_id);
     buf_printf(out, ",\"deliveryNum\":%" PRId64, pair->delivery_num);
-    field_text(out, "description", pair->description);
+    json_member_text(out, "description", pair->description);
     append_differences(out, pair->differences);
-    field_double(out, "ratio", ratio);
-    field_time(out, "excess", timed ? pair_excess(pairs, pair) : MODEL_NONE);
+    json_member_number(out, "ratio", ratio);
+    json_member_seconds(out, "excess", timed ? pair_excess(pairs, pair) : MODEL_NONE);
     buf_printf(out, ",\"slower\":%s", pair_is_slower(pairs, pair) ? "true" : "false");
     if (timed)
-        field_text(out, "where", pair_part_name(pair_where(pairs, pair)));
+        json_member_text(out, "where", pair_part_name(pair_where(pairs, pair)));
     else
-        buf_append_string(out, ",\"where\":null");
+        json_member_null(out, "where");
     append_side(out, "a", &pair->sides[0]);
     append_side(out, "b", &pair->sides[1]);
     buf_append(out, "}\n", 2);
@@ -323,8 +283,8 @@ static void append_pair(struct buf *out, const struct pairs *pairs, const struct
 static void append_usual_json(struct buf *out, const char *name, const struct pair_usual *usual)
 {
     buf_printf(out, ",\"%s\":{\"count\":%zu", name, usual->count);
-    field_time(out, "a", usual->sums[0]);
-    field_time(out, "b", usual->sums[1]);
+    json_member_seconds(out, "a", usual->sums[0]);
+    json_member_seconds(out, "b", usual->sums[1]);
     buf_printf(out, ",\"ratio\":%.6f,\"spread\":%.6f}", usual->ratio, usual->spread);
 }
 
@@ -358,8 +318,8 @@ static int compare_json(struct buf *out, const struct comparison *comparison, st
             return -1;
     }
     buf_append_string(out, "{\"kind\":\"comparison\"");
-    field_text(out, "a", comparison->names[0]);
-    field_text(out, "b", comparison->names[1]);
+    json_member_text(out, "a", comparison->names[0]);
+    json_member_text(out, "b", comparison->names[1]);
     buf_printf(out,
                ",\"both\":%zu,\"onlyA\":%zu,\"onlyB\":%zu,\"diverging\":%zu,"
                "\"instructionsDiffer\":%zu,\"slower\":%zu",

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "base/json/json_text.h"
+#include "base/json/json_member.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
 #include "tools/stats/slogfile_set.h"
@@ -52,28 +52,6 @@ static void append_letter(struct buf *out, size_t file)
         buf_printf(out, "%zu", file + 1);
 }
 
-static void compare_many_render_append_time(struct buf *out, double nanoseconds)
-{
-    char text[UNITS_SIZE];
-
-    units_time(text, nanoseconds < 0 ? 0 : (uint64_t)nanoseconds);
-    units_pad(out, text, COLUMN);
-}
-
-static void append_change(struct buf *out, int64_t nanoseconds)
-{
-    char text[UNITS_SIZE];
-    struct buf change = {0};
-
-    units_time(text, nanoseconds < 0 ? -(uint64_t)nanoseconds : (uint64_t)nanoseconds);
-    buf_printf(&change, "%c%s", nanoseconds < 0 ? '-' : '+', text);
-    if (buf_string(&change) == NULL)
-        out->failed = true;
-    else
-        units_pad(out, change.data, COLUMN);
-    buf_free(&change);
-}
-
 static void append_delivery(struct buf *out, const struct slogfile_set *set, size_t delivery)
 {
     buf_printf(out, "%s delivery %" PRId64 " ", slogfile_set_vat(set, delivery),
@@ -89,12 +67,12 @@ static void append_file(struct buf *out, const struct slogfile_set_report *repor
     append_letter(out, number);
     buf_append_string(out, number < 26 ? "   " : "  ");
     for (int part = 0; part < PAIR_PARTS; part++)
-        compare_many_render_append_time(out, file->sums[part]);
+        units_pad_time(out, (int64_t)file->sums[part], COLUMN);
     buf_printf(out, "%*.3f  %-7s", COLUMN, file->ratio, pair_part_name(file->where));
     if (file->aligned) {
-        append_change(out, file->clock);
-        append_change(out, file->behind_first);
-        append_change(out, file->behind_last);
+        units_pad_change(out, file->clock, COLUMN);
+        units_pad_change(out, file->behind_first, COLUMN);
+        units_pad_change(out, file->behind_last, COLUMN);
     }
     buf_append_byte(out, '\n');
 }
@@ -189,8 +167,8 @@ static void append_slow(struct buf *out, const struct slogfile_set_report *repor
 
         buf_append_string(out, "  ");
         append_letter(out, slow->file);
-        compare_many_render_append_time(out, (double)side->parts[PAIR_TOTAL]);
-        append_change(out, (int64_t)slow->excess);
+        units_pad_time(out, (int64_t)side->parts[PAIR_TOTAL], COLUMN);
+        units_pad_change(out, (int64_t)slow->excess, COLUMN);
         buf_append_string(out, "  ");
         append_delivery(out, report->set, slow->delivery);
         buf_append_byte(out, '\n');
@@ -210,43 +188,31 @@ static int compare_many_text(struct buf *out, const struct slogfile_set_report *
 
 /* ---- JSON --------------------------------------------------------------- */
 
-static void json_string(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, ",\"%s\":", name);
-    json_text_string(out, text, strlen(text));
-}
-
-static void json_time(struct buf *out, const char *name, double nanoseconds)
-{
-    buf_printf(out, ",\"%s\":", name);
-    json_text_nanoseconds(out, (int64_t)nanoseconds);
-}
-
 static void json_file(struct buf *out, const struct slogfile_set_report *report, size_t place)
 {
     size_t number = report->rank[place];
     const struct slogfile_set_file *file = &report->set->files[number];
 
     buf_printf(out, "{\"kind\":\"file\",\"rank\":%zu,\"number\":%zu", place + 1, number + 1);
-    json_string(out, "file", report->names[number]);
+    json_member_text(out, "file", report->names[number]);
     buf_printf(out, ",\"deliveries\":%zu,\"missing\":%zu,\"differing\":%zu", file->deliveries,
                file->missing, file->differing);
     for (int part = 0; part < PAIR_PARTS; part++)
-        json_time(out, pair_part_name((enum pair_part)part), file->sums[part]);
+        json_member_seconds(out, pair_part_name((enum pair_part)part), (int64_t)file->sums[part]);
     buf_printf(out, ",\"ratio\":%.6f,\"where\":\"%s\"", file->ratio, pair_part_name(file->where));
     if (file->aligned) {
-        json_time(out, "clock", (double)file->clock);
-        json_time(out, "lateFirst", (double)file->behind_first);
-        json_time(out, "lateLast", (double)file->behind_last);
+        json_member_seconds(out, "clock", file->clock);
+        json_member_seconds(out, "lateFirst", file->behind_first);
+        json_member_seconds(out, "lateLast", file->behind_last);
     }
     buf_append(out, "}\n", 2);
 }
 
 static void json_delivery(struct buf *out, const struct slogfile_set *set, size_t delivery)
 {
-    json_string(out, "vatID", slogfile_set_vat(set, delivery));
+    json_member_text(out, "vatID", slogfile_set_vat(set, delivery));
     buf_printf(out, ",\"deliveryNum\":%" PRId64, set->deliveries[delivery].delivery_num);
-    json_string(out, "description", slogfile_set_description(set, delivery));
+    json_member_text(out, "description", slogfile_set_description(set, delivery));
 }
 
 static void json_unlike(struct buf *out, size_t file, unsigned differ)
@@ -291,8 +257,8 @@ static void json_slow(struct buf *out, const struct slogfile_set_report *report,
     buf_append_string(out, "{\"kind\":\"slow\"");
     json_delivery(out, report->set, slow->delivery);
     buf_printf(out, ",\"number\":%zu", slow->file + 1);
-    json_time(out, "total", (double)side->parts[PAIR_TOTAL]);
-    json_time(out, "excess", slow->excess);
+    json_member_seconds(out, "total", (int64_t)side->parts[PAIR_TOTAL]);
+    json_member_seconds(out, "excess", (int64_t)slow->excess);
     buf_append(out, "}\n", 2);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/json/json_member.h"
 #include "base/json/json_text.h"
 #include "base/output/output_file.h"
 #include "tools/command/commands.h"
@@ -224,15 +225,6 @@ static void cost_render_text(struct buf *out, const struct cost_groups *groups, 
         buf_printf(out, "%zu cost the same\n", groups->count - count);
 }
 
-static void cost_json_put_text(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, ",\"%s\":", name);
-    if (text[0] == '\0')
-        buf_append_string(out, "null");
-    else
-        json_text_string(out, text, strlen(text));
-}
-
 static void cost_json_put_number(struct buf *out, const char *name, const char *suffix,
                                  int64_t number, bool known)
 {
@@ -269,20 +261,20 @@ static void put_sums_json(struct buf *out, const struct cost_sums *sums, enum co
 static void put_who(struct buf *out, const struct cost_group *group, enum cost_by by)
 {
     if (by >= COST_BY_VAT) {
-        cost_json_put_text(out, "vatID", group->vat_id);
-        cost_json_put_text(out, "vat", group->vat);
+        json_member_text_or_null(out, "vatID", group->vat_id);
+        json_member_text_or_null(out, "vat", group->vat);
     }
     if (by >= COST_BY_METHOD)
-        cost_json_put_text(out, "method", group->method);
+        json_member_text_or_null(out, "method", group->method);
     if (by == COST_BY_DELIVERY) {
         cost_json_put_number(out, "crankNum", "", group->crank_num, group->crank_num != COST_NONE);
         cost_json_put_number(out, "deliveryNum", "", group->delivery_num,
                              group->delivery_num != COST_NONE);
     }
     if (by == COST_BY_FUNCTION)
-        cost_json_put_text(out, "function", group->function);
+        json_member_text_or_null(out, "function", group->function);
     if (by <= COST_BY_LINE) {
-        cost_json_put_text(out, "file", group->file);
+        json_member_text_or_null(out, "file", group->file);
         cost_json_put_number(out, "line", "", group->line, group->line != COST_NONE);
     }
 }

@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json/json_text.h"
+#include "base/json/json_member.h"
 #include "base/log.h"
 #include "slog/model/model.h"
 #include "slog/read/names.h"
@@ -248,14 +248,6 @@ static const char *word_of(const char *words, int which)
 
 /* ---- text ---- */
 
-static void runs_render_append_time(struct buf *out, int64_t time)
-{
-    char text[UNITS_SIZE];
-
-    units_time(text, time > 0 ? (uint64_t)time : 0);
-    buf_append_string(out, text);
-}
-
 static void append_padded_time(struct buf *out, int64_t time)
 {
     char text[UNITS_SIZE] = "";
@@ -284,12 +276,12 @@ static void append_sums(struct buf *out, const struct chains *chains, const stru
     char text[UNITS_SIZE];
 
     buf_append_string(out, "   ended after ");
-    runs_render_append_time(out, chain->end - chain->start);
+    units_pad_time(out, chain->end - chain->start, 0);
     buf_printf(out, ": %" PRIu64 " %s, vats: %zu; in them ", chain->deliveries,
                chain->deliveries == 1 ? "delivery" : "deliveries", chains_vats(chains, chain));
-    runs_render_append_time(out, chain->total);
+    units_pad_time(out, chain->total, 0);
     buf_append_string(out, "; the longest wait was ");
-    runs_render_append_time(out, chain->most_queued);
+    units_pad_time(out, chain->most_queued, 0);
     if (chain->compute > 0) {
         units_count(text, (uint64_t)chain->compute);
         buf_printf(out, "; %s computrons", text);
@@ -324,46 +316,19 @@ static void runs_render_text(struct buf *out, const struct chains *chains,
 
 /* ---- JSON ---- */
 
-static void append_string(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, ",\"%s\":", name);
-    if (text[0] == '\0')
-        buf_append_string(out, "null");
-    else
-        json_text_string(out, text, strlen(text));
-}
-
-static void append_integer(struct buf *out, const char *name, int64_t number)
-{
-    buf_printf(out, ",\"%s\":", name);
-    if (number == MODEL_NONE)
-        buf_append_string(out, "null");
-    else
-        json_text_integer(out, number);
-}
-
-static void append_seconds(struct buf *out, const char *name, int64_t time)
-{
-    buf_printf(out, ",\"%s\":", name);
-    if (time == MODEL_NONE)
-        buf_append_string(out, "null");
-    else
-        json_text_nanoseconds(out, time);
-}
-
 static void append_link(struct buf *out, const struct chains *chains, const struct chain_link *link)
 {
     const char *vat = names_text(&chains->vats, link->vat);
 
     buf_printf(out, "{\"number\":%" PRIu64, (uint64_t)(link - chains->links) + 1);
-    append_string(out, "vatID", vat);
-    append_string(out, "vat", vat + strlen(vat) + 1);
-    append_string(out, "what", names_text(&chains->kinds, link->kind));
-    append_integer(out, "crankNum", link->crank_num);
-    append_integer(out, "deliveryNum", link->delivery_num);
-    append_seconds(out, "start", link->start);
-    append_seconds(out, "queued", link->queued);
-    append_seconds(out, "total", link->total);
+    json_member_text_or_null(out, "vatID", vat);
+    json_member_text_or_null(out, "vat", vat + strlen(vat) + 1);
+    json_member_text_or_null(out, "what", names_text(&chains->kinds, link->kind));
+    json_member_integer(out, "crankNum", link->crank_num);
+    json_member_integer(out, "deliveryNum", link->delivery_num);
+    json_member_seconds(out, "start", link->start);
+    json_member_seconds(out, "queued", link->queued);
+    json_member_seconds(out, "total", link->total);
     buf_append_byte(out, '}');
 }
 
@@ -373,17 +338,17 @@ static void runs_render_json(struct buf *out, const struct chains *chains,
     struct way way = find_way(chains, chain);
 
     buf_printf(out, "{\"kind\":\"run\",\"chain\":%" PRIu64, chain->number);
-    append_string(out, "inbound", word_of(chain->inbound, 0));
-    append_string(out, "inboundNum", word_of(chain->inbound, 1));
-    append_string(out, "source", word_of(chain->inbound, 2));
-    append_integer(out, "blockHeight", chain->block_height);
-    append_seconds(out, "start", chain->start);
-    append_seconds(out, "length", chain->end - chain->start);
-    append_integer(out, "deliveries", (int64_t)chain->deliveries);
-    append_integer(out, "vats", (int64_t)chains_vats(chains, chain));
-    append_seconds(out, "total", chain->total);
-    append_seconds(out, "queued", chain->queued);
-    append_seconds(out, "mostQueued", chain->most_queued);
+    json_member_text_or_null(out, "inbound", word_of(chain->inbound, 0));
+    json_member_text_or_null(out, "inboundNum", word_of(chain->inbound, 1));
+    json_member_text_or_null(out, "source", word_of(chain->inbound, 2));
+    json_member_integer(out, "blockHeight", chain->block_height);
+    json_member_seconds(out, "start", chain->start);
+    json_member_seconds(out, "length", chain->end - chain->start);
+    json_member_integer(out, "deliveries", (int64_t)chain->deliveries);
+    json_member_integer(out, "vats", (int64_t)chains_vats(chains, chain));
+    json_member_seconds(out, "total", chain->total);
+    json_member_seconds(out, "queued", chain->queued);
+    json_member_seconds(out, "mostQueued", chain->most_queued);
     buf_printf(out, ",\"compute\":%.0f,\"instructions\":%.0f,\"way\":[", chain->compute,
                chain->instructions);
     for (size_t i = 0; i < way.count; i++) {

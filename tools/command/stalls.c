@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/json_member.h"
 #include "base/json/json_text.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
@@ -35,14 +36,6 @@ static const char *cause_of(const struct outlier *outlier)
 
 /* ---- text --------------------------------------------------------------- */
 
-static void stalls_append_time(struct buf *out, double nanoseconds, size_t width)
-{
-    char text[UNITS_SIZE];
-
-    units_time(text, nanoseconds < 0 ? 0 : (uint64_t)nanoseconds);
-    units_pad(out, text, width);
-}
-
 static void append_size(struct buf *out, const struct outlier *outlier)
 {
     char text[UNITS_SIZE];
@@ -64,7 +57,7 @@ static void append_worker(struct buf *out, const struct outlier *outlier)
         return;
     buf_append_string(out, strcmp(cause, "computed") == 0 ? ", it computed (ran "
                                                           : ", it was not let run (ran ");
-    stalls_append_time(out, outlier->cpu, 0);
+    units_pad_time(out, (int64_t)outlier->cpu, 0);
     if (!isnan(outlier->switched_out))
         buf_printf(out, ", switched out %.0f times", outlier->switched_out);
     buf_append_byte(out, ')');
@@ -72,8 +65,8 @@ static void append_worker(struct buf *out, const struct outlier *outlier)
 
 static void text_stall(struct buf *out, const struct outlier *outlier)
 {
-    stalls_append_time(out, (double)outlier->took, 10);
-    stalls_append_time(out, (double)outlier->usual, 10);
+    units_pad_time(out, outlier->took, 10);
+    units_pad_time(out, outlier->usual, 10);
     buf_printf(out, "%9.1f x  ", (double)outlier->took / fmax((double)outlier->usual, 1));
     units_append_moment(out, outlier->start);
     if (outlier->crank_num != MODEL_NONE)
@@ -102,57 +95,32 @@ static void text_stalls(struct buf *out, struct outlier **found, uint64_t count,
 
 /* ---- JSON --------------------------------------------------------------- */
 
-static void field_text(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, ",\"%s\":", name);
-    json_text_string(out, text, strlen(text));
-}
-
-static void field_integer(struct buf *out, const char *name, int64_t number)
-{
-    if (number == MODEL_NONE)
-        buf_printf(out, ",\"%s\":null", name);
-    else
-        buf_printf(out, ",\"%s\":%" PRId64, name, number);
-}
-
-static void field_time(struct buf *out, const char *name, double nanoseconds)
-{
-    buf_printf(out, ",\"%s\":", name);
-    if (isnan(nanoseconds))
-        buf_append_string(out, "null");
-    else
-        json_text_nanoseconds(out, (int64_t)nanoseconds);
-}
-
 static void json_stall(struct buf *out, const struct outlier *outlier)
 {
     bool worker = outlier->kind == MODEL_WORKER, sized = !isnan(outlier->size);
     const char *cause = cause_of(outlier), *words = outlier->words.data;
 
     buf_append_string(out, "{\"kind\":\"stall\"");
-    field_text(out, "side", kinds[outlier->kind].side);
-    field_text(out, "span", kinds[outlier->kind].span);
+    json_member_text(out, "side", kinds[outlier->kind].side);
+    json_member_text(out, "span", kinds[outlier->kind].span);
     buf_append_string(out, ",\"start\":");
     json_text_seconds(out, outlier->start / 1000);
-    field_time(out, "took", (double)outlier->took);
-    field_time(out, "usual", (double)outlier->usual);
-    field_integer(out, "like", (int64_t)outlier->like);
-    field_text(out, "vatID", words);
-    field_integer(out, "crankNum", outlier->crank_num);
-    field_integer(out, "deliveryNum", outlier->delivery_num);
-    field_text(out, "description", words + outlier->description);
-    field_text(out, "syscall", words + outlier->syscall);
-    field_integer(out, "bytes", worker || !sized ? MODEL_NONE : (int64_t)outlier->size);
-    field_integer(out, "work", worker && sized ? (int64_t)outlier->size : MODEL_NONE);
-    field_time(out, "cpu", worker ? outlier->cpu : NAN);
-    if (cause != NULL)
-        field_text(out, "cause", cause);
-    else
-        buf_append_string(out, ",\"cause\":null");
+    json_member_seconds(out, "took", outlier->took);
+    json_member_seconds(out, "usual", outlier->usual);
+    json_member_integer(out, "like", (int64_t)outlier->like);
+    json_member_text(out, "vatID", words);
+    json_member_integer(out, "crankNum", outlier->crank_num);
+    json_member_integer(out, "deliveryNum", outlier->delivery_num);
+    json_member_text(out, "description", words + outlier->description);
+    json_member_text(out, "syscall", words + outlier->syscall);
+    json_member_integer(out, "bytes", worker || !sized ? MODEL_NONE : (int64_t)outlier->size);
+    json_member_integer(out, "work", worker && sized ? (int64_t)outlier->size : MODEL_NONE);
+    json_member_seconds(out, "cpu",
+                        worker && !isnan(outlier->cpu) ? (int64_t)outlier->cpu : MODEL_NONE);
+    json_member_text_or_null(out, "cause", cause != NULL ? cause : "");
     if (outlier->file != NULL)
-        field_text(out, "file", outlier->file);
-    field_integer(out, "line", (int64_t)outlier->line);
+        json_member_text(out, "file", outlier->file);
+    json_member_integer(out, "line", (int64_t)outlier->line);
     buf_append(out, "}\n", 2);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/json/json_member.h"
 #include "base/json/json_text.h"
 #include "base/log.h"
 #include "base/visible.h"
@@ -218,12 +219,6 @@ static void text_growth(struct buf *out, const struct growth *growth)
 
 static const struct summary_ops summary_text = {.group = text_group, .growth = text_growth};
 
-static void json_text(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, ",\"%s\":", name);
-    json_text_string(out, text, strlen(text));
-}
-
 /* ---- JSON and CSV ------------------------------------------------------- */
 
 static void append_value(struct buf *out, enum group_column column, uint64_t value)
@@ -275,10 +270,10 @@ static void json_group(struct buf *out, const struct group *group,
         if (histogram->count == 0)
             continue;
         buf_append_string(out, "{\"kind\":\"group\"");
-        json_text(out, "by", group_kind_name(group->kind));
-        json_text(out, "name", group->name);
-        json_text(out, "label", group->label);
-        json_text(out, "column", group_column_name(column));
+        json_member_text(out, "by", group_kind_name(group->kind));
+        json_member_text(out, "name", group->name);
+        json_member_text(out, "label", group->label);
+        json_member_text(out, "column", group_column_name(column));
         buf_printf(out, ",\"count\":%" PRIu64, histogram->count);
         buf_append_string(out, ",\"total\":");
         append_total(out, group, column, "null");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/json/json_member.h"
 #include "base/json/json_text.h"
 #include "base/log.h"
 #include "tools/command/commands.h"
@@ -22,14 +23,6 @@ struct waits_report {
 };
 
 enum { COLUMN = 11, PARTS_SHOWN = 3 };
-
-static void waits_text_append_time(struct buf *out, int64_t time)
-{
-    char text[UNITS_SIZE];
-
-    units_time(text, time > 0 ? (uint64_t)time : 0);
-    units_pad(out, text, COLUMN);
-}
 
 static void waits_text_append_name(struct buf *out, const struct wait_sums *sums,
                                    const struct wait_delivery *delivery)
@@ -76,9 +69,9 @@ static void append_handers(struct buf *out, const struct waits_report *report)
 
         if (delivery->handed == 0)
             return;
-        waits_text_append_time(out, delivery->handed);
+        units_pad_time(out, delivery->handed, COLUMN);
         buf_printf(out, "%*" PRIu64 " ", COLUMN, delivery->waiting);
-        waits_text_append_time(out, delivery->total);
+        units_pad_time(out, delivery->total, COLUMN);
         waits_text_append_name(out, report->sums, delivery);
         append_parts(out, report, delivery);
     }
@@ -97,7 +90,7 @@ static void waits_text_append_functions(struct buf *out, const struct waits_repo
 
         if (function->handed < 1)
             return;
-        waits_text_append_time(out, (int64_t)function->handed);
+        units_pad_time(out, (int64_t)function->handed, COLUMN);
         buf_printf(out, "%7.1f %%  %s\n", 100 * function->handed / (double)report->sums->handed,
                    names_text(&functions->names, function->name));
     }
@@ -112,12 +105,12 @@ static void append_waiters(struct buf *out, const struct waits_report *report)
 
         if (waiter->waited == 0)
             return;
-        waits_text_append_time(out, waiter->waited);
+        units_pad_time(out, waiter->waited, COLUMN);
         waits_text_append_name(out, report->sums, waiter);
         behind = wait_find_behind(report->sums, waiter);
         for (size_t other = 0; other < behind.count; other++) {
             buf_printf(out, "%*s", COLUMN, "");
-            waits_text_append_time(out, behind.times[other]);
+            units_pad_time(out, behind.times[other], COLUMN);
             waits_text_append_name(out, report->sums, behind.deliveries[other]);
         }
     }
@@ -135,18 +128,6 @@ static void waits_render_text(struct buf *out, const struct waits_report *report
     append_waiters(out, report);
 }
 
-static void waits_json_put_text(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, ",\"%s\":", name);
-    json_text_string(out, text, strlen(text));
-}
-
-static void waits_json_put_time(struct buf *out, const char *name, int64_t nanoseconds)
-{
-    buf_printf(out, ",\"%s\":", name);
-    json_text_nanoseconds(out, nanoseconds);
-}
-
 /* `separator`: what stands before it, such as a kind. */
 static void put_who(struct buf *out, const char *separator, const struct wait_sums *sums,
                     const struct wait_delivery *delivery)
@@ -156,7 +137,7 @@ static void put_who(struct buf *out, const char *separator, const struct wait_su
     buf_printf(out, "%s\"vatID\":", separator);
     json_text_string(out, vat, strlen(vat));
     buf_printf(out, ",\"deliveryNum\":%" PRId64, delivery->delivery_num);
-    waits_json_put_text(out, "description", names_text(&sums->words, delivery->words));
+    json_member_text(out, "description", names_text(&sums->words, delivery->words));
 }
 
 static void put_parts(struct buf *out, const struct waits_report *report,
@@ -185,8 +166,8 @@ static void put_handers(struct buf *out, const struct waits_report *report)
         if (delivery->handed == 0)
             return;
         put_who(out, "{\"kind\":\"handed\",", report->sums, delivery);
-        waits_json_put_time(out, "total", delivery->total);
-        waits_json_put_time(out, "handed", delivery->handed);
+        json_member_seconds(out, "total", delivery->total);
+        json_member_seconds(out, "handed", delivery->handed);
         buf_printf(out, ",\"to\":%" PRIu64, delivery->waiting);
         put_parts(out, report, delivery);
         buf_append_string(out, "}\n");
@@ -199,10 +180,10 @@ static void waits_json_put_functions(struct buf *out, const struct waits_report 
 
     for (size_t i = 0; i < functions->function_count && i < report->most; i++) {
         buf_append_string(out, "{\"kind\":\"function\"");
-        waits_json_put_text(out, "function",
-                            names_text(&functions->names, functions->functions[i].name));
-        waits_json_put_time(out, "handed", (int64_t)(functions->functions[i].handed + 0.5));
-        waits_json_put_text(out, "by", cost_unit_names[functions->unit]);
+        json_member_text(out, "function",
+                         names_text(&functions->names, functions->functions[i].name));
+        json_member_seconds(out, "handed", (int64_t)(functions->functions[i].handed + 0.5));
+        json_member_text(out, "by", cost_unit_names[functions->unit]);
         buf_append_string(out, "}\n");
     }
 }
@@ -216,12 +197,12 @@ static void put_waiters(struct buf *out, const struct waits_report *report)
         if (waiter->waited == 0)
             return;
         put_who(out, "{\"kind\":\"wait\",", report->sums, waiter);
-        waits_json_put_time(out, "queued", waiter->waited);
+        json_member_seconds(out, "queued", waiter->waited);
         buf_append_string(out, ",\"behind\":[");
         behind = wait_find_behind(report->sums, waiter);
         for (size_t other = 0; other < behind.count; other++) {
             put_who(out, other > 0 ? ",{" : "{", report->sums, behind.deliveries[other]);
-            waits_json_put_time(out, "time", behind.times[other]);
+            json_member_seconds(out, "time", behind.times[other]);
             buf_append_byte(out, '}');
         }
         buf_append_string(out, "]}\n");
@@ -235,8 +216,8 @@ static void waits_render_json(struct buf *out, const struct waits_report *report
     put_waiters(out, report);
     buf_printf(out, "{\"kind\":\"waits\",\"deliveries\":%zu,\"waited\":%" PRIu64,
                report->sums->count, report->sums->waiters);
-    waits_json_put_time(out, "queued", report->sums->waited);
-    waits_json_put_time(out, "handed", report->sums->handed);
+    json_member_seconds(out, "queued", report->sums->waited);
+    json_member_seconds(out, "handed", report->sums->handed);
     buf_append_string(out, "}\n");
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/json/json_member.h"
 #include "base/json/json_text.h"
 #include "slog/read/names.h"
 #include "tools/html/page_deliveries.h"
@@ -165,12 +166,6 @@ static void page_tree_free(struct page_tree *tree)
 
 enum { FINE_BUCKETS = 8 };
 
-static void append_text(struct buf *json, const char *name, const char *text)
-{
-    buf_printf(json, ",\"%s\":", name);
-    json_text_string(json, text, strlen(text));
-}
-
 /* Eight buckets of the histogram make one of the page's. */
 static void append_buckets(struct buf *json, const struct histogram *histogram)
 {
@@ -206,8 +201,8 @@ static void append_group(struct buf *json, const struct group *group)
     bool any = false;
 
     buf_printf(json, "{\"by\":\"%s\"", group_kind_name(group->kind));
-    append_text(json, "name", group->name);
-    append_text(json, "label", group->label);
+    json_member_text(json, "name", group->name);
+    json_member_text(json, "label", group->label);
     buf_append_string(json, ",\"columns\":{");
     for (int column = 0; column < GROUP_COLUMNS; column++) {
         if (group->columns[column].count == 0)
@@ -237,22 +232,6 @@ static void page_sums_append_groups(struct buf *json, const struct groups *group
     buf_append_byte(json, ']');
 }
 
-static void append_integer(struct buf *json, const char *name, int64_t number)
-{
-    if (number == MODEL_NONE)
-        buf_printf(json, ",\"%s\":null", name);
-    else
-        buf_printf(json, ",\"%s\":%" PRId64, name, number);
-}
-
-static void append_number(struct buf *json, const char *name, double number)
-{
-    if (isfinite(number))
-        buf_printf(json, ",\"%s\":%.17g", name, number);
-    else
-        buf_printf(json, ",\"%s\":null", name);
-}
-
 static void append_stall(struct buf *json, const struct outlier *stall, int64_t zero)
 {
     const char *words = stall->words.data;
@@ -261,22 +240,22 @@ static void append_stall(struct buf *json, const struct outlier *stall, int64_t 
     if (__builtin_sub_overflow(stall->start, zero, &start))
         start = MODEL_NONE;
     buf_printf(json, "{\"kind\":%d", (int)stall->kind);
-    append_integer(json, "took", stall->took);
-    append_integer(json, "usual", stall->usual);
-    append_integer(json, "like", (int64_t)stall->like);
-    append_integer(json, "start", start);
-    append_integer(json, "line", (int64_t)stall->line);
-    append_integer(json, "crank", stall->crank_num);
-    append_integer(json, "number", stall->delivery_num);
-    append_number(json, "size", stall->size);
-    append_text(json, "work",
-                stall->kind != MODEL_WORKER ? "bytes"
-                : stall->instructions       ? "instructions"
-                                            : "computrons");
-    append_number(json, "cpu", stall->kind == MODEL_WORKER ? stall->cpu : NAN);
-    append_text(json, "vat", words);
-    append_text(json, "text", words + stall->description);
-    append_text(json, "syscall", words + stall->syscall);
+    json_member_integer(json, "took", stall->took);
+    json_member_integer(json, "usual", stall->usual);
+    json_member_integer(json, "like", (int64_t)stall->like);
+    json_member_integer(json, "start", start);
+    json_member_integer(json, "line", (int64_t)stall->line);
+    json_member_integer(json, "crank", stall->crank_num);
+    json_member_integer(json, "number", stall->delivery_num);
+    json_member_number(json, "size", stall->size);
+    json_member_text(json, "work",
+                     stall->kind != MODEL_WORKER ? "bytes"
+                     : stall->instructions       ? "instructions"
+                                                 : "computrons");
+    json_member_number(json, "cpu", stall->kind == MODEL_WORKER ? stall->cpu : NAN);
+    json_member_text(json, "vat", words);
+    json_member_text(json, "text", words + stall->description);
+    json_member_text(json, "syscall", words + stall->syscall);
     buf_append_byte(json, '}');
 }
 

@@ -65,6 +65,23 @@ void units_pad(struct buf *out, const char *text, size_t width)
     buf_append_string(out, text);
 }
 
+void units_pad_time(struct buf *out, int64_t nanoseconds, size_t width)
+{
+    char text[UNITS_SIZE];
+
+    units_time(text, nanoseconds < 0 ? 0 : (uint64_t)nanoseconds);
+    units_pad(out, text, width);
+}
+
+void units_pad_change(struct buf *out, int64_t nanoseconds, size_t width)
+{
+    const uint64_t size = nanoseconds < 0 ? -(uint64_t)nanoseconds : (uint64_t)nanoseconds;
+    char text[UNITS_SIZE + 1] = {nanoseconds < 0 ? '-' : '+'};
+
+    units_time(text + 1, size);
+    units_pad(out, text, width);
+}
+
 void units_csv_text(struct buf *out, const char *text)
 {
     bool formula = text[0] != '\0' && strchr("=+-@", text[0]) != NULL;

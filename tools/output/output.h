@@ -31,6 +31,12 @@ void units_count(char text[UNITS_SIZE], uint64_t count);
 /* Appends text with blanks before it, `width` columns in all. */
 void units_pad(struct buf *out, const char *text, size_t width);
 
+/* The same of a time; below 0 is 0. */
+void units_pad_time(struct buf *out, int64_t nanoseconds, size_t width);
+
+/* The same of a difference of times, with its sign. */
+void units_pad_change(struct buf *out, int64_t nanoseconds, size_t width);
+
 /* A field of comma-separated values, in quotes where it needs them; a formula for no spreadsheet.
  */
 void units_csv_text(struct buf *out, const char *text);

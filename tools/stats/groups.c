@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "base/json/json_text.h"
+#include "base/json/json_member.h"
 #include "base/json/scan.h"
 #include "base/number.h"
 #include "base/output/output_file.h"
@@ -361,21 +361,15 @@ static void field(struct buf *out, const char *name, uint64_t number)
     buf_printf(out, ",\"%s\":%" PRIu64, name, number);
 }
 
-static void field_text(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, ",\"%s\":", name);
-    json_text_string(out, text, strlen(text));
-}
-
 static void append_column(struct buf *out, const struct group *group, enum group_column column)
 {
     const struct histogram *histogram = &group->columns[column];
 
     buf_append_string(out, "{\"kind\":\"histogram\"");
-    field_text(out, "by", group_kind_name(group->kind));
-    field_text(out, "name", group->name);
-    field_text(out, "label", group->label);
-    field_text(out, "column", group_column_name(column));
+    json_member_text(out, "by", group_kind_name(group->kind));
+    json_member_text(out, "name", group->name);
+    json_member_text(out, "label", group->label);
+    json_member_text(out, "column", group_column_name(column));
     field(out, "count", histogram->count);
     field(out, "total", histogram->total);
     field(out, "min", histogram->minimum);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json/json_member.h"
 #include "base/json/json_text.h"
 
 static const char *const measure_names[GROWTH_MEASURES] = {
@@ -337,12 +338,6 @@ enum { NANOSECOND_DIGITS = 9 };
 
 /* ---- writing ---- */
 
-static void put_text(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, ",\"%s\":", name);
-    json_text_string(out, text, strlen(text));
-}
-
 static void put_range(struct buf *out, const char *name, const struct growth_range *range)
 {
     if (range->count == 0)
@@ -358,8 +353,8 @@ void growth_file_put(const struct growth *growth, size_t vat, struct buf *out)
     const struct growth_vat *of = &growth->vats[vat];
 
     buf_append_string(out, "{\"kind\":\"growth\"");
-    put_text(out, "vatID", growth_vat_id(growth, vat));
-    put_text(out, "label", growth_vat_name(growth, vat));
+    json_member_text(out, "vatID", growth_vat_id(growth, vat));
+    json_member_text(out, "label", growth_vat_name(growth, vat));
     for (int i = 0; i < GROWTH_MEASURES; i++)
         put_range(out, growth_measure_name((enum growth_measure)i), &of->ranges[i]);
     buf_append_string(out, ",\"collecting\":");
