@@ -32,7 +32,7 @@ struct model {
     const struct gas_model *gas; /* NULL: none */
     const char *file;            /* as model_begin_file() */
     struct names vat_ids, kinds, sessions;
-    struct entries entries;
+    struct model_totals totals; /* of phases: model->phases has them */
     struct phases phases;
     struct causes causes;
     struct vat *vats; /* by number in vat_ids */
@@ -61,22 +61,6 @@ struct model {
 
 static const struct moment no_moment = {MODEL_NONE, MODEL_NONE};
 
-static void give_phase(void *context, const struct phase_span *span)
-{
-    const struct model_sink *sink = &((struct model *)context)->sink;
-
-    if (sink->phase != NULL)
-        sink->phase(sink->context, span);
-}
-
-static void give_block(void *context, const struct phase_block *block)
-{
-    const struct model_sink *sink = &((struct model *)context)->sink;
-
-    if (sink->block != NULL)
-        sink->block(sink->context, block);
-}
-
 struct model *model_new(const struct model_sink *sink, bool labels, struct error *error)
 {
     struct model *model = calloc(1, sizeof *model);
@@ -86,7 +70,7 @@ struct model *model_new(const struct model_sink *sink, bool labels, struct error
         return NULL;
     }
     model->sink = *sink;
-    model->phases.sink = (struct phase_sink){give_phase, give_block, model};
+    model->phases.sink = &model->sink;
     model->labels = labels;
     model->session = NAMES_NONE;
     model->mono_base = MODEL_NONE;
@@ -109,7 +93,7 @@ void model_free(struct model *model)
     names_free(&model->vat_ids);
     names_free(&model->kinds);
     names_free(&model->sessions);
-    entries_free(&model->entries);
+    model_totals_free(&model->totals);
     causes_free(&model->causes);
     outcome_free(&model->outcome);
     spans_free(&model->spans);
@@ -133,8 +117,19 @@ void model_begin_file(struct model *model, const char *file)
     model->file = file;
 }
 
+static void count_note(struct model_totals *totals, const struct model_note *note)
+{
+    const uint64_t number = totals->notes[note->kind]++;
+
+    if (note->kind != MODEL_NOTE_KERNEL || number >= MODEL_RUNS_NAMED)
+        return;
+    totals->runs[number].file = note->file;
+    totals->runs[number].line = note->line;
+    totals->runs[number].time = note->time;
+}
+
 /* Members that are absent have the value of the line being read. */
-static void give_note(const struct model *model, struct model_note note)
+static void give_note(struct model *model, struct model_note note)
 {
     if (note.file == NULL)
         note.file = model->file;
@@ -145,7 +140,9 @@ static void give_note(const struct model *model, struct model_note note)
     if (note.text == NULL)
         note.text = "";
     note.time = note.kind == MODEL_NOTE_TOO_BIG ? MODEL_NONE : model->line_time;
-    model->sink.note(model->sink.context, &note);
+    count_note(&model->totals, &note);
+    if (model->sink.note != NULL)
+        model->sink.note(model->sink.context, &note);
 }
 
 /* ---- vats and their pending deliveries ---- */
@@ -496,6 +493,14 @@ static int fill_result(struct model *model, const struct record *record, uint32_
     return 0;
 }
 
+static int give_delivery(struct model *model, const struct model_delivery *delivery,
+                         struct error *error)
+{
+    model->totals.deliveries++;
+    return model->sink.delivery != NULL ? model->sink.delivery(model->sink.context, delivery, error)
+                                        : 0;
+}
+
 /* A delivery whose deliver line is not there, as where a file was cut. */
 static int give_unstarted(struct model *model, const struct record *record,
                           struct model_delivery *delivery, struct error *error)
@@ -515,7 +520,7 @@ static int give_unstarted(struct model *model, const struct record *record,
     if (delivery->kind == NULL)
         result = error_memory(error, "a delivery's description");
     else
-        result = model->sink.delivery(model->sink.context, delivery, error);
+        result = give_delivery(model, delivery, error);
     buf_free(&kind);
     return result;
 }
@@ -583,7 +588,7 @@ static int end_delivery(struct model *model, const struct record *record, uint64
     if (result == 0 && model->labels)
         result = find_causes(model, pending, &delivery, error);
     if (result == 0)
-        result = model->sink.delivery(model->sink.context, &delivery, error);
+        result = give_delivery(model, &delivery, error);
     end_pending(model, vat);
     return result;
 }
@@ -734,14 +739,20 @@ static int feed_by_type(struct model *model, const struct record *record, uint64
     }
 }
 
-/* ---- entries, phases ---- */
+/* ---- totals, phases ---- */
 
-struct entries model_take_entries(struct model *model)
+struct model_totals model_take_totals(struct model *model)
 {
-    struct entries taken = model->entries;
+    struct model_totals taken = model->totals;
 
-    model->entries = (struct entries){0};
+    memcpy(taken.phases, model->phases.own, sizeof taken.phases);
+    model->totals = (struct model_totals){0};
     return taken;
+}
+
+void model_totals_free(struct model_totals *totals)
+{
+    entries_free(&totals->entries);
 }
 
 static int feed_phases(struct model *model, const struct record *record, struct error *error)
@@ -758,7 +769,7 @@ static int feed_phases(struct model *model, const struct record *record, struct 
 }
 
 /* Such a record has no time and stands for a line that the reader cannot know. */
-static int note_too_big(const struct model *model, const struct record *record, uint64_t line,
+static int note_too_big(struct model *model, const struct record *record, uint64_t line,
                         struct error *error)
 {
     struct model_note note = {.kind = MODEL_NOTE_TOO_BIG, .line = line};
@@ -775,7 +786,7 @@ static int note_too_big(const struct model *model, const struct record *record, 
 
 int model_feed(struct model *model, const struct record *record, uint64_t line, struct error *error)
 {
-    if (entries_add(&model->entries, record) != 0)
+    if (entries_add(&model->totals.entries, record) != 0)
         return error_memory(error, "types of entries");
     if (record->type == RECORD_TOO_BIG)
         return note_too_big(model, record, line, error);

@@ -184,6 +184,8 @@ enum model_note_kind {
     MODEL_NOTE_TOO_BIG    /* the flight recorder had no room for a record; `text` begins it */
 };
 
+enum { MODEL_NOTES = MODEL_NOTE_TOO_BIG + 1 };
+
 struct model_note {
     enum model_note_kind kind;
     int64_t time;     /* of the line, nanoseconds since the epoch; TOO_BIG: MODEL_NONE */
@@ -220,16 +222,32 @@ struct model_inbound {
     uint64_t chain;       /* which it begins, as of a delivery */
 };
 
+/* Receives what the model finds. Any function may be NULL. */
 struct model_sink {
     /* Failure (-1 with *error) ends the feeding. */
     int (*delivery)(void *context, const struct model_delivery *delivery, struct error *error);
     void (*note)(void *context, const struct model_note *note);
-    /* These may be NULL. */
     void (*frame)(void *context, const struct model_frame *frame);
     void (*inbound)(void *context, const struct model_inbound *inbound);
     void (*phase)(void *context, const struct phase_span *span);
     void (*block)(void *context, const struct phase_block *block);
     void *context;
+};
+
+/* Counts of everything that was fed. All zeros is nothing. */
+enum { MODEL_RUNS_NAMED = 4 };
+struct model_totals {
+    uint64_t deliveries;
+    uint64_t notes[MODEL_NOTES]; /* by kind */
+    int64_t phases[PHASES];      /* nanoseconds of each phase's own */
+    struct entries entries;      /* lines by type; owned */
+    /* Where the kernel's first runs after run 1 begin; there are notes[MODEL_NOTE_KERNEL] of them.
+     */
+    struct {
+        const char *file; /* NULL if only one is read; borrowed */
+        uint64_t line;
+        int64_t time; /* nanoseconds since the epoch */
+    } runs[MODEL_RUNS_NAMED];
 };
 
 struct model;
@@ -256,8 +274,9 @@ int model_feed(struct model *model, const struct record *record, uint64_t line,
 /* Notes the deliveries that are still in flight, and ends all phases; to be called at the end. */
 void model_finish(struct model *model);
 
-/* Gives how many lines of each type came, which the caller frees. */
-struct entries model_take_entries(struct model *model);
+/* Moves the totals out of the model; the caller frees them with model_totals_free(). */
+struct model_totals model_take_totals(struct model *model);
+void model_totals_free(struct model_totals *totals);
 
 void model_free(struct model *model);
 

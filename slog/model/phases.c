@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "slog/model/model.h"
+
 static const char *const names[PHASES] = {
     [PHASE_OTHER] = "other",
     [PHASE_KERNEL_START] = "kernel-start",
@@ -114,7 +116,9 @@ static void give_span(struct phases *phases, const struct phase_frame *frame,
         span.bytes = record_number(record, "uncompressedSize");
         span.stored = record_number(record, "compressedSize");
     }
-    phases->sink.phase(phases->sink.context, &span);
+    phases->own[span.phase] += span.own;
+    if (phases->sink->phase != NULL)
+        phases->sink->phase(phases->sink->context, &span);
 }
 
 /* Ends the frame at `index` and, unless it is a delivery, all within it. */
@@ -164,7 +168,8 @@ static void end_block(struct phases *phases)
     phases->block.total = 0;
     for (int phase = 0; phase < PHASES; phase++)
         phases->block.total += phases->block.own[phase];
-    phases->sink.block(phases->sink.context, &phases->block);
+    if (phases->sink->block != NULL)
+        phases->sink->block(phases->sink->context, &phases->block);
     phases->in_block = false;
 }
 

@@ -65,12 +65,6 @@ struct phase_block {
     uint64_t deliveries;
 };
 
-struct phase_sink {
-    void (*phase)(void *context, const struct phase_span *span);
-    void (*block)(void *context, const struct phase_block *block);
-    void *context;
-};
-
 /* Phases within each other; lines that nobody ends do not pile up beyond that. */
 enum { PHASES_DEEPEST = 16, PHASE_NAME_SIZE = 24 };
 
@@ -82,9 +76,12 @@ struct phase_frame {
     char name[PHASE_NAME_SIZE], vat_id[PHASE_NAME_SIZE];
 };
 
+struct model_sink;
+
 /* All zeros but the sink is where no line has come. */
 struct phases {
-    struct phase_sink sink;
+    const struct model_sink *sink; /* borrowed; its functions `phase` and `block` are called */
+    int64_t own[PHASES];           /* nanoseconds of all that ended */
     struct phase_frame frames[PHASES_DEEPEST]; /* [0] is OTHER */
     size_t depth;                              /* 0: no line has come */
     /* Of the latest line, which is never before an earlier one: */

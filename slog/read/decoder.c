@@ -304,24 +304,9 @@ int decoder_next(struct decoder *decoder, bool follow, struct decoder_batch *bat
     return 1;
 }
 
-bool decoder_is_cut(const struct decoder *decoder)
+struct reader *decoder_reader(const struct decoder *decoder)
 {
-    return reader_is_cut(decoder->reader);
-}
-
-uint64_t decoder_losses(const struct decoder *decoder)
-{
-    return reader_losses(decoder->reader);
-}
-
-int decoder_go_back(struct decoder *decoder, struct error *error)
-{
-    return reader_go_back(decoder->reader, error);
-}
-
-uint64_t decoder_size(const struct decoder *decoder)
-{
-    return reader_size(decoder->reader);
+    return decoder->reader;
 }
 
 void decoder_close(struct decoder *decoder)

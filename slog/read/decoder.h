@@ -43,15 +43,8 @@ struct decoder *decoder_open(const char *path, unsigned jobs, struct error *erro
 int decoder_next(struct decoder *decoder, bool follow, struct decoder_batch *batch,
                  struct error *error);
 
-/* As those of the reader; to be asked before the first or after the last batch. */
-bool decoder_is_cut(const struct decoder *decoder);
-
-/* As reader_losses(). */
-uint64_t decoder_losses(const struct decoder *decoder);
-int decoder_go_back(struct decoder *decoder, struct error *error);
-
-/* The size of the file in bytes; 0: not known, as of a pipe. */
-uint64_t decoder_size(const struct decoder *decoder);
+/* Its reader. With several jobs only the size of its source may be asked for between batches. */
+struct reader *decoder_reader(const struct decoder *decoder);
 
 void decoder_close(struct decoder *decoder);
 

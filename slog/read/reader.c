@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "slog/read/source.h"
 
 enum {
     /* What is read at once: it should stay in a core's cache until its lines are scanned. */
@@ -50,19 +49,9 @@ void reader_close(struct reader *reader)
     free(reader);
 }
 
-uint64_t reader_size(const struct reader *reader)
+const struct source *reader_source(const struct reader *reader)
 {
-    return source_size(reader->source);
-}
-
-bool reader_is_cut(const struct reader *reader)
-{
-    return source_is_cut(reader->source);
-}
-
-uint64_t reader_losses(const struct reader *reader)
-{
-    return source_losses(reader->source);
+    return reader->source;
 }
 
 /* Only a line's beginning, that nobody was given, is gone: as where a full disk cut it off. */

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json/scan.h"
+#include "slog/read/source.h"
 
 /* A slogfile, or any file of lines, line by line or in blocks of whole lines. */
 struct reader;
@@ -62,14 +63,7 @@ struct reader_line {
  */
 int reader_next(struct reader *reader, bool follow, struct reader_line *line, struct error *error);
 
-/* The size of the file in bytes; 0: not known, as of a pipe. */
-uint64_t reader_size(const struct reader *reader);
-
-/* Whether compressed input ended before its end, as after a crash. */
-bool reader_is_cut(const struct reader *reader);
-
-/* How many times a flight recorder's records were lost, as source_losses(). */
-uint64_t reader_losses(const struct reader *reader);
+const struct source *reader_source(const struct reader *reader);
 
 /*
  * To be asked after a 0 with `follow`: 1 when the file was cut back and is read again from

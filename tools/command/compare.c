@@ -361,13 +361,13 @@ static int read_side(const struct options *options, struct pairs *pairs, int sid
                         .jobs = options->jobs,
                         .progress = true,
                         .labels = true, /* with them comes the digest of all syscalls */
-                        .delivery = compare_on_delivery,
-                        .context = &reading};
+                        .sink.delivery = compare_on_delivery,
+                        .sink.context = &reading};
     struct tally tally;
     int result = feed_run(&feed, &tally, error);
 
     if (result == 0 && !options->selection.runs.set)
-        explain_runs(&tally.runs, options->files[side],
+        explain_runs(&tally.totals, options->files[side],
                      "are in it, and of deliveries of one number the last counts");
     tally_free(&tally);
     return result;

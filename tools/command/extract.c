@@ -333,15 +333,6 @@ static int on_line(void *context, const struct record *record, struct error *err
     return output_flush_if_much(&extract->out, error);
 }
 
-static int extract_on_delivery(void *context, const struct model_delivery *delivery,
-                               struct error *error)
-{
-    (void)context;
-    (void)delivery;
-    (void)error;
-    return 0;
-}
-
 int extract_run(const struct options *options, struct error *error)
 {
     struct extract extract = {.excerpt = {.selection = &options->selection,
@@ -353,15 +344,14 @@ int extract_run(const struct options *options, struct error *error)
                         .jobs = options->jobs,
                         .progress = true,
                         .line = on_line,
-                        .delivery = extract_on_delivery,
-                        .context = &extract};
+                        .sink.context = &extract};
     struct tally tally;
     int result = feed_run(&feed, &tally, error);
 
     if (result == 0)
         result = output_flush(&extract.out, error);
     if (result == 0)
-        selection_explain_none(extract.excerpt.deliveries, tally.deliveries);
+        selection_explain_none(extract.excerpt.deliveries, tally.totals.deliveries);
     tally_free(&tally);
     excerpt_free(&extract.excerpt);
     buf_free(&extract.out);

@@ -197,7 +197,7 @@ static int write_page_end(struct report *report, const struct tally *tally, stru
 
 static int write_end(struct report *report, const struct tally *tally, struct error *error)
 {
-    selection_explain_none(report->deliveries, tally->deliveries);
+    selection_explain_none(report->deliveries, tally->totals.deliveries);
     if (write_page_end(report, tally, error) != 0)
         return -1;
     if (report->metrics != NULL && metrics_sink_flush(report->metrics, true, error) != 0)
@@ -220,14 +220,14 @@ static int write_report(struct report *report, struct error *error)
                         .labels = report->render->labels || options->causes ||
                                   report->trace != NULL || report->page != NULL ||
                                   report->otlp != NULL,
-                        .delivery = report_on_delivery,
-                        .note = on_note,
-                        .frame = on_frame,
-                        .inbound = on_inbound,
-                        .phase = on_phase,
-                        .block = on_block,
+                        .sink.delivery = report_on_delivery,
+                        .sink.note = on_note,
+                        .sink.frame = on_frame,
+                        .sink.inbound = on_inbound,
+                        .sink.phase = on_phase,
+                        .sink.block = on_block,
                         .idle = on_idle,
-                        .context = report};
+                        .sink.context = report};
     struct tally tally;
     int result = read_and_write(report, &feed, &tally, error);
 

@@ -278,15 +278,15 @@ static int write_tables(struct rows *rows, struct error *error)
                         .gas = options->priced ? &options->gas : NULL,
                         .progress = true,
                         .labels = true,
-                        .delivery = rows_on_delivery,
-                        .context = rows};
+                        .sink.delivery = rows_on_delivery,
+                        .sink.context = rows};
     struct tally tally;
     int result = feed_run(&feed, &tally, error);
 
     if (result == 0)
         result = rows_tables_finish(&rows->tables, error);
     if (result == 0)
-        selection_explain_none(rows->chosen, tally.deliveries);
+        selection_explain_none(rows->chosen, tally.totals.deliveries);
     tally_free(&tally);
     return result;
 }

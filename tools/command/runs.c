@@ -443,9 +443,9 @@ int runs_run(const struct options *options, struct error *error)
                         .jobs = options->jobs,
                         .progress = true,
                         .labels = true,
-                        .delivery = runs_on_delivery,
-                        .inbound = on_inbound,
-                        .context = &runs};
+                        .sink.delivery = runs_on_delivery,
+                        .sink.inbound = on_inbound,
+                        .sink.context = &runs};
     struct tally tally;
     int result = feed_run(&feed, &tally, error);
 
@@ -454,7 +454,7 @@ int runs_run(const struct options *options, struct error *error)
     if (result == 0)
         result = write_runs(&runs, error);
     if (result == 0)
-        selection_explain_none(runs.chosen, tally.deliveries);
+        selection_explain_none(runs.chosen, tally.totals.deliveries);
     tally_free(&tally);
     chains_free(&runs.chains);
     return result;

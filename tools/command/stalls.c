@@ -170,8 +170,8 @@ int stalls_run(const struct options *options, struct error *error)
                         .jobs = options->jobs,
                         .progress = true,
                         .labels = true,
-                        .delivery = stalls_on_delivery,
-                        .context = &stalls};
+                        .sink.delivery = stalls_on_delivery,
+                        .sink.context = &stalls};
     struct tally tally;
     int result;
 
@@ -180,7 +180,7 @@ int stalls_run(const struct options *options, struct error *error)
     if (result == 0)
         result = write_stalls(&stalls, options, error);
     if (result == 0 && !options->selection.runs.set)
-        explain_runs(&tally.runs, NULL, "are judged together");
+        explain_runs(&tally.totals, NULL, "are judged together");
     tally_free(&tally);
     outliers_free(&stalls.outliers);
     return result;

@@ -496,10 +496,10 @@ int summary_run(const struct options *options, struct error *error)
                         .labels = options->causes,
                         .gas = options->priced ? &options->gas : NULL,
                         .progress = true,
-                        .delivery = summary_on_delivery,
-                        .note = on_note,
-                        .phase = on_phase,
-                        .context = &summary};
+                        .sink.delivery = summary_on_delivery,
+                        .sink.note = on_note,
+                        .sink.phase = on_phase,
+                        .sink.context = &summary};
     struct tally tally;
     int result;
 
@@ -508,9 +508,9 @@ int summary_run(const struct options *options, struct error *error)
     if (result == 0)
         result = summary_finish(&summary, error);
     if (result == 0)
-        selection_explain_none(summary.chosen, tally.deliveries);
+        selection_explain_none(summary.chosen, tally.totals.deliveries);
     if (result == 0 && !options->selection.runs.set && !options->by[GROUP_RUN])
-        explain_runs(&tally.runs, NULL, "are added up");
+        explain_runs(&tally.totals, NULL, "are added up");
     tally_free(&tally);
     groups_free(&summary.groups);
     growth_free(&summary.growth);

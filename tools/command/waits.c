@@ -247,13 +247,13 @@ static int waits_read(const struct options *options, struct wait_sums *sums, str
                         .jobs = options->jobs,
                         .progress = true,
                         .labels = true,
-                        .delivery = waits_on_delivery,
-                        .context = &reading};
+                        .sink.delivery = waits_on_delivery,
+                        .sink.context = &reading};
     struct tally tally;
     int result = feed_run(&feed, &tally, error);
 
     if (result == 0)
-        selection_explain_none(reading.chosen, tally.deliveries);
+        selection_explain_none(reading.chosen, tally.totals.deliveries);
     tally_free(&tally);
     return result == 0 ? wait_sums_compute(sums, error) : -1;
 }

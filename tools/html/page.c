@@ -622,10 +622,10 @@ static void append_counts(struct buf *json, const struct page *page, const struc
                   {"lines", tally->lines},
                   {"badLines", tally->bad_lines},
                   {"tornLines", tally->torn_lines},
-                  {"kernelStarts", tally->kernels},
-                  {"clockChanges", tally->clock_changes},
-                  {"withoutResult", tally->unended},
-                  {"withoutDeliver", tally->unstarted}};
+                  {"kernelStarts", tally->totals.notes[MODEL_NOTE_KERNEL]},
+                  {"clockChanges", tally->totals.notes[MODEL_NOTE_CLOCK]},
+                  {"withoutResult", tally->totals.notes[MODEL_NOTE_UNENDED]},
+                  {"withoutDeliver", tally->totals.notes[MODEL_NOTE_UNSTARTED]}};
 
     buf_append_string(json, ",\"counts\":{");
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)

@@ -130,19 +130,6 @@ char **file_order(char *const *files, struct error *error)
     return file_order_by(files, slog_begin, error);
 }
 
-/* Takes in a note; all but those of a new kernel process are passed over. */
-static void runs_note(struct runs *runs, const struct model_note *note)
-{
-    if (note->kind != MODEL_NOTE_KERNEL)
-        return;
-    if (runs->more < RUNS_NAMED) {
-        runs->named[runs->more].file = note->file;
-        runs->named[runs->more].line = note->line;
-        runs->named[runs->more].time = note->time;
-    }
-    runs->more++;
-}
-
 enum { INTERVAL_SECONDS = 2, SECOND = 1000 * 1000 * 1000 };
 
 static int64_t now(void)
@@ -317,6 +304,11 @@ struct feeding {
     struct progress progress;
 };
 
+static const struct source *source_of(const struct feeding *feeding)
+{
+    return reader_source(decoder_reader(feeding->decoder));
+}
+
 /* ---- bad lines ---------------------------------------------------------- */
 
 static int no_slogfile(const struct feeding *feeding, struct error *error)
@@ -388,7 +380,7 @@ static int feed_take_line(struct feeding *feeding, const struct decoder_line *li
     if (feeding->good_lines++ == 0 && good_beginning(feeding, error) != 0)
         return -1;
     if (feeding->feed->line != NULL &&
-        feeding->feed->line(feeding->feed->context, &line->record, error) != 0)
+        feeding->feed->line(feeding->feed->sink.context, &line->record, error) != 0)
         return -1;
     if (model_feed(feeding->model, &line->record, feeding->number, error) != 0)
         return error_prefix(error, "%s:%" PRIu64, feeding->path, feeding->number);
@@ -406,7 +398,7 @@ static int read_lines(struct feeding *feeding, bool follow, struct error *error)
                 if (feed_take_line(feeding, &batch.lines[i], error) != 0)
                     return -1;
         progress_show(&feeding->progress, feeding->path, batch.position,
-                      decoder_size(feeding->decoder), feeding->tally->lines);
+                      source_size(source_of(feeding)), feeding->tally->lines);
     }
     return got;
 }
@@ -414,7 +406,7 @@ static int read_lines(struct feeding *feeding, bool follow, struct error *error)
 /* The file was cut back, as log rotation by copying does it, and is another one now. */
 static int begin_again(struct feeding *feeding, struct error *error)
 {
-    int went_back = decoder_go_back(feeding->decoder, error);
+    int went_back = reader_go_back(decoder_reader(feeding->decoder), error);
 
     if (went_back <= 0)
         return went_back;
@@ -432,7 +424,7 @@ static int follow_lines(struct feeding *feeding, struct follow *follow, struct e
         int grown;
 
         if (read_lines(feeding, true, error) != 0 ||
-            (feed->idle != NULL && feed->idle(feed->context, error) != 0))
+            (feed->idle != NULL && feed->idle(feed->sink.context, error) != 0))
             return -1;
         grown = follow_wait(follow, feeding->path, error);
         if (grown <= 0)
@@ -461,7 +453,7 @@ static int read_file(struct feeding *feeding, bool growing, struct error *error)
         return -1;
     if (feeding->good_lines == 0)
         return no_slogfile(feeding, error);
-    if (decoder_is_cut(feeding->decoder) && !growing)
+    if (source_is_cut(source_of(feeding)) && !growing)
         log_line("%s: the compressed data is incomplete; the report covers what is there",
                  feeding->path);
     return 0;
@@ -483,7 +475,7 @@ static int open_and_read(struct feeding *feeding, bool follow, struct error *err
         result = follow_file(feeding, error);
     if (result == 0)
         result = read_file(feeding, follow, error);
-    if (decoder_losses(feeding->decoder) > 0)
+    if (source_losses(source_of(feeding)) > 0)
         log_line("%s: records are missing, since the node wrote faster than they were read, or "
                  "stopped within one",
                  feeding->path);
@@ -519,79 +511,13 @@ static int read_files(struct feeding *feeding, struct error *error)
     return result;
 }
 
-static void on_note(void *context, const struct model_note *note)
-{
-    struct feeding *feeding = context;
-    struct tally *tally = feeding->tally;
-
-    tally->kernels += note->kind == MODEL_NOTE_KERNEL;
-    runs_note(&tally->runs, note);
-    tally->clock_changes += note->kind == MODEL_NOTE_CLOCK;
-    tally->unended += note->kind == MODEL_NOTE_UNENDED;
-    tally->unstarted += note->kind == MODEL_NOTE_UNSTARTED;
-    tally->too_big += note->kind == MODEL_NOTE_TOO_BIG;
-    if (feeding->feed->note != NULL)
-        feeding->feed->note(feeding->feed->context, note);
-}
-
-static void on_frame(void *context, const struct model_frame *frame)
-{
-    const struct feed *feed = ((struct feeding *)context)->feed;
-
-    if (feed->frame != NULL)
-        feed->frame(feed->context, frame);
-}
-
-static void on_inbound(void *context, const struct model_inbound *inbound)
-{
-    const struct feed *feed = ((struct feeding *)context)->feed;
-
-    if (feed->inbound != NULL)
-        feed->inbound(feed->context, inbound);
-}
-
-static void on_phase(void *context, const struct phase_span *span)
-{
-    struct feeding *feeding = context;
-    const struct feed *feed = feeding->feed;
-
-    feeding->tally->phases[span->phase] += span->own;
-    if (feed->phase != NULL)
-        feed->phase(feed->context, span);
-}
-
-static void on_block(void *context, const struct phase_block *block)
-{
-    const struct feed *feed = ((struct feeding *)context)->feed;
-
-    if (feed->block != NULL)
-        feed->block(feed->context, block);
-}
-
-static int feed_on_delivery(void *context, const struct model_delivery *delivery,
-                            struct error *error)
-{
-    struct feeding *feeding = context;
-    const struct feed *feed = feeding->feed;
-
-    feeding->tally->deliveries++;
-    return feed->delivery(feed->context, delivery, error);
-}
-
 int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
 {
     struct feeding feeding = {.feed = feed, .tally = tally};
-    struct model_sink sink = {.delivery = feed_on_delivery,
-                              .note = on_note,
-                              .frame = on_frame,
-                              .inbound = on_inbound,
-                              .phase = on_phase,
-                              .block = on_block,
-                              .context = &feeding};
     int result;
 
     *tally = (struct tally){0};
-    feeding.model = model_new(&sink, feed->labels, error);
+    feeding.model = model_new(&feed->sink, feed->labels, error);
     if (feeding.model == NULL)
         return -1;
     model_set_gas(feeding.model, feed->gas);
@@ -602,12 +528,12 @@ int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
     if (tally->bad_lines > NAMED_BAD_LINES)
         log_line("%" PRIu64 " more lines left out that are not slog lines",
                  tally->bad_lines - NAMED_BAD_LINES);
-    tally->entries = model_take_entries(feeding.model);
+    tally->totals = model_take_totals(feeding.model);
     model_free(feeding.model);
     return result;
 }
 
 void tally_free(struct tally *tally)
 {
-    entries_free(&tally->entries);
+    model_totals_free(&tally->totals);
 }

@@ -29,36 +29,13 @@ char **file_order(char *const *files, struct error *error);
 char **file_order_by(char *const *files, bool (*begin)(const char *path, int64_t *time),
                      struct error *error);
 
-/*
- * Where in slogfiles the runs of the kernel's process begin, so that reports that take several
- * together can say so. All zeros is one run.
- */
-enum { RUNS_NAMED = 4 };
-
-struct runs {
-    uint64_t more; /* runs after the first one */
-    struct {
-        const char *file; /* NULL where only one is read; borrowed */
-        uint64_t line;
-        int64_t time;    /* nanoseconds since the epoch */
-    } named[RUNS_NAMED]; /* where the first of these begin */
-};
-
 /* Feeds slogfiles to the model, and says on stderr what is wrong with them. */
 
-/* What was met in all. */
 struct tally {
     uint64_t lines;
-    uint64_t deliveries; /* chosen or not */
     uint64_t bad_lines;  /* no slog lines, and passed over */
     uint64_t torn_lines; /* unfinished last lines */
-    uint64_t kernels;    /* new kernel processes after the first one */
-    struct runs runs;    /* the same, with where they begin */
-    uint64_t clock_changes;
-    uint64_t unended, unstarted; /* deliveries with one of their two lines missing */
-    uint64_t too_big;            /* records that a flight recorder had no room for */
-    int64_t phases[PHASES];      /* nanoseconds of each phase's own, in all */
-    struct entries entries;      /* lines by type; owned: tally_free() */
+    struct model_totals totals;
 };
 
 void tally_free(struct tally *tally);
@@ -74,16 +51,9 @@ struct feed {
     unsigned jobs;               /* as decoder_open() */
     /* Each good line, before the model takes it; may be NULL. */
     int (*line)(void *context, const struct record *record, struct error *error);
-    /* As struct model_sink; all but delivery may be NULL. */
-    int (*delivery)(void *context, const struct model_delivery *delivery, struct error *error);
-    void (*note)(void *context, const struct model_note *note);
-    void (*frame)(void *context, const struct model_frame *frame);
-    void (*inbound)(void *context, const struct model_inbound *inbound);
-    void (*phase)(void *context, const struct phase_span *span);
-    void (*block)(void *context, const struct phase_block *block);
+    struct model_sink sink; /* its context is that of all functions here */
     /* Called before waiting for a file to grow; may be NULL. */
     int (*idle)(void *context, struct error *error);
-    void *context;
 };
 
 /*

@@ -142,19 +142,24 @@ static bool has_word(const struct option_list *words, const char *word, const ch
     return words->count == 0;
 }
 
-static bool in_range(const struct range *range, int64_t number)
+bool selection_in_range(const struct range *range, int64_t number)
 {
     return !range->set || (number != MODEL_NONE && number >= range->first && number <= range->last);
 }
 
+bool selection_has_vat(const struct selection *selection, const char *id, const char *name)
+{
+    return has_word(&selection->vats, id, name);
+}
+
 bool selection_takes(const struct selection *selection, const struct model_delivery *delivery)
 {
-    return has_word(&selection->vats, delivery->vat_id, delivery->vat_name) &&
+    return selection_has_vat(selection, delivery->vat_id, delivery->vat_name) &&
            has_word(&selection->kinds, delivery->kind, delivery->method) &&
-           in_range(&selection->cranks, delivery->crank_num) &&
-           in_range(&selection->blocks, delivery->block_height) &&
-           in_range(&selection->runs, (int64_t)delivery->run) &&
-           in_range(&selection->times, delivery->start) &&
+           selection_in_range(&selection->cranks, delivery->crank_num) &&
+           selection_in_range(&selection->blocks, delivery->block_height) &&
+           selection_in_range(&selection->runs, (int64_t)delivery->run) &&
+           selection_in_range(&selection->times, delivery->start) &&
            (selection->minimum == 0 || delivery->total >= selection->minimum);
 }
 
@@ -168,8 +173,9 @@ bool selection_takes_phase(const struct selection *selection, const struct phase
                            uint64_t run)
 {
     return !is_about_deliveries(selection) && has_word(&selection->vats, span->vat_id, "") &&
-           in_range(&selection->blocks, span->block_height) &&
-           in_range(&selection->runs, (int64_t)run) && in_range(&selection->times, span->start) &&
+           selection_in_range(&selection->blocks, span->block_height) &&
+           selection_in_range(&selection->runs, (int64_t)run) &&
+           selection_in_range(&selection->times, span->start) &&
            (selection->minimum == 0 || span->total >= selection->minimum);
 }
 
@@ -177,27 +183,19 @@ bool selection_takes_block(const struct selection *selection, const struct phase
                            uint64_t run)
 {
     return !is_about_deliveries(selection) && selection->vats.count == 0 &&
-           in_range(&selection->blocks, block->height) &&
-           in_range(&selection->runs, (int64_t)run) && in_range(&selection->times, block->start) &&
+           selection_in_range(&selection->blocks, block->height) &&
+           selection_in_range(&selection->runs, (int64_t)run) &&
+           selection_in_range(&selection->times, block->start) &&
            (selection->minimum == 0 || block->total >= selection->minimum);
 }
 
 bool selection_takes_inbound(const struct selection *selection, const struct model_inbound *inbound)
 {
     return !is_about_deliveries(selection) && selection->vats.count == 0 &&
-           selection->minimum == 0 && in_range(&selection->blocks, inbound->block_height) &&
-           in_range(&selection->runs, (int64_t)inbound->run) &&
-           in_range(&selection->times, inbound->time);
-}
-
-bool selection_in_range(const struct range *range, int64_t number)
-{
-    return in_range(range, number);
-}
-
-bool selection_has_vat(const struct selection *selection, const char *id, const char *name)
-{
-    return has_word(&selection->vats, id, name);
+           selection->minimum == 0 &&
+           selection_in_range(&selection->blocks, inbound->block_height) &&
+           selection_in_range(&selection->runs, (int64_t)inbound->run) &&
+           selection_in_range(&selection->times, inbound->time);
 }
 
 void selection_explain_none(uint64_t chosen, uint64_t all)

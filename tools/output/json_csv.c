@@ -307,13 +307,13 @@ static void json_end(struct buf *out, const struct tally *tally, uint64_t delive
     append_integer(out, ",\"badLines\":", (int64_t)tally->bad_lines);
     append_integer(out, ",\"tornLines\":", (int64_t)tally->torn_lines);
     append_integer(out, ",\"deliveries\":", (int64_t)deliveries);
-    append_integer(out, ",\"kernelStarts\":", (int64_t)tally->kernels);
-    append_integer(out, ",\"clockChanges\":", (int64_t)tally->clock_changes);
-    append_integer(out, ",\"withoutResult\":", (int64_t)tally->unended);
-    append_integer(out, ",\"withoutDeliver\":", (int64_t)tally->unstarted);
-    append_integer(out, ",\"tooBigRecords\":", (int64_t)tally->too_big);
-    append_phases(out, tally->phases);
-    append_entries(out, &tally->entries);
+    append_integer(out, ",\"kernelStarts\":", (int64_t)tally->totals.notes[MODEL_NOTE_KERNEL]);
+    append_integer(out, ",\"clockChanges\":", (int64_t)tally->totals.notes[MODEL_NOTE_CLOCK]);
+    append_integer(out, ",\"withoutResult\":", (int64_t)tally->totals.notes[MODEL_NOTE_UNENDED]);
+    append_integer(out, ",\"withoutDeliver\":", (int64_t)tally->totals.notes[MODEL_NOTE_UNSTARTED]);
+    append_integer(out, ",\"tooBigRecords\":", (int64_t)tally->totals.notes[MODEL_NOTE_TOO_BIG]);
+    append_phases(out, tally->totals.phases);
+    append_entries(out, &tally->totals.entries);
     buf_append_string(out, "}\n");
 }
 

@@ -113,31 +113,32 @@ void units_append_moment(struct buf *out, int64_t nanoseconds)
     buf_printf(out, "%s.%06dZ", date, (int)(nanoseconds / 1000 % 1000000));
 }
 
-static void append_run(struct buf *words, const struct runs *runs, uint64_t number)
+static void append_run(struct buf *words, const struct model_totals *totals, uint64_t number)
 {
     buf_printf(words, "%s run %" PRIu64 " begins at ", number > 0 ? "," : "", number + 2);
-    if (runs->named[number].file != NULL)
-        buf_printf(words, "%s:%" PRIu64, runs->named[number].file, runs->named[number].line);
+    if (totals->runs[number].file != NULL)
+        buf_printf(words, "%s:%" PRIu64, totals->runs[number].file, totals->runs[number].line);
     else
-        buf_printf(words, "line %" PRIu64, runs->named[number].line);
+        buf_printf(words, "line %" PRIu64, totals->runs[number].line);
     buf_append_string(words, " (");
-    units_append_moment(words, runs->named[number].time);
+    units_append_moment(words, totals->runs[number].time);
     buf_append_byte(words, ')');
 }
 
-void explain_runs(const struct runs *runs, const char *input, const char *what)
+void explain_runs(const struct model_totals *totals, const char *input, const char *what)
 {
+    const uint64_t more = totals->notes[MODEL_NOTE_KERNEL];
     struct buf words = {0};
 
-    if (runs->more == 0)
+    if (more == 0)
         return;
     if (input != NULL)
         buf_printf(&words, "%s: ", input);
     buf_printf(&words, "%" PRIu64 " runs of the kernel %s; --run 1 takes the first alone;",
-               runs->more + 1, what);
-    for (uint64_t i = 0; i < runs->more && i < RUNS_NAMED; i++)
-        append_run(&words, runs, i);
-    if (runs->more > RUNS_NAMED)
+               more + 1, what);
+    for (uint64_t i = 0; i < more && i < MODEL_RUNS_NAMED; i++)
+        append_run(&words, totals, i);
+    if (more > MODEL_RUNS_NAMED)
         buf_append_string(&words, ", and so on");
     if (buf_string(&words) != NULL)
         log_line("%s", words.data);

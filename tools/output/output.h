@@ -52,7 +52,7 @@ void units_append_moment(struct buf *out, int64_t nanoseconds);
  * Says on stderr, where there are several, which and what becomes of them: "are added up".
  * `input` is the name of what was read, or NULL.
  */
-void explain_runs(const struct runs *runs, const char *input, const char *what);
+void explain_runs(const struct model_totals *totals, const char *input, const char *what);
 
 /*
  * One output format: each function appends to `out`, whose failure the caller

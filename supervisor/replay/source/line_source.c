@@ -322,7 +322,7 @@ static int next_source_line(struct line_source *lines, struct reader_line *line,
     int result;
 
     while ((result = reader_next(lines->reader, false, line, error)) == 0) {
-        lines->source.torn = lines->source.torn || reader_is_cut(lines->reader);
+        lines->source.torn = lines->source.torn || source_is_cut(reader_source(lines->reader));
         if (lines->next_path >= lines->path_count)
             return 0;
         if (open_next(lines, error) != 0)

@@ -61,7 +61,7 @@ static void read_lines(const char *path, struct buf *text)
     }
     if (result != 0)
         fail_msg("%s", error.text);
-    if (reader_is_cut(reader))
+    if (source_is_cut(reader_source(reader)))
         buf_append_string(text, "CUT");
     reader_close(reader);
 }
@@ -364,7 +364,7 @@ static void has_types(const char *path, const char *expected)
         }
         buf_append_byte(&types, ' ');
     }
-    assert_false(reader_is_cut(reader));
+    assert_false(source_is_cut(reader_source(reader)));
     reader_close(reader);
     assert_string_equal(buf_string(&types), expected);
     buf_free(&types);
