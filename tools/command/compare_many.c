@@ -307,16 +307,14 @@ static int read_file(const struct options *options, struct slogfile_set *set, si
 {
     struct reading reading = {.options = options, .set = set, .file = number};
     char *files[] = {options->files[number], NULL};
-    struct feed feed = {.files = files,
-                        .strict = options->strict,
-                        .jobs = options->jobs,
-                        .progress = true,
-                        .labels = true, /* with them comes the digest of all syscalls */
-                        .sink.delivery = compare_many_on_delivery,
-                        .sink.context = &reading};
+    struct feed feed = options_feed(options);
     struct tally tally;
-    int result = feed_run(&feed, &tally, error);
+    int result;
 
+    feed.files = files;
+    feed.labels = true; /* with them comes the digest of all syscalls */
+    feed.sink = (struct model_sink){.delivery = compare_many_on_delivery, .context = &reading};
+    result = feed_run(&feed, &tally, error);
     if (result == 0 && !options->selection.runs.set)
         explain_runs(&tally.totals, options->files[number],
                      "are in it, and of deliveries of one number the last counts");

@@ -339,15 +339,13 @@ int extract_run(const struct options *options, struct error *error)
                                           .bundles = options->bundles,
                                           .block_height = RECORD_NONE,
                                           .crank_num = RECORD_NONE}};
-    struct feed feed = {.files = options->files,
-                        .strict = options->strict,
-                        .jobs = options->jobs,
-                        .progress = true,
-                        .line = on_line,
-                        .sink.context = &extract};
+    struct feed feed = options_feed(options);
     struct tally tally;
-    int result = feed_run(&feed, &tally, error);
+    int result;
 
+    feed.line = on_line;
+    feed.sink.context = &extract;
+    result = feed_run(&feed, &tally, error);
     if (result == 0)
         result = output_flush(&extract.out, error);
     if (result == 0)

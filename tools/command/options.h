@@ -8,6 +8,7 @@
 #include "base/option/option.h"
 #include "gas/gas_model.h"
 #include "tools/command/cost_groups.h"
+#include "tools/input/feed.h"
 #include "tools/input/selection.h"
 #include "tools/stats/groups.h"
 #include "tools/stats/rank.h"
@@ -66,6 +67,9 @@ struct options {
 enum option_result options_parse(int argc, char **argv, struct options *options,
                                  struct error *error);
 void options_free(struct options *options);
+
+/* A feed of the files that shows its progress; what receives is for the caller to fill in. */
+struct feed options_feed(const struct options *options);
 
 /* The command of this name, or COMMAND_COUNT. */
 enum command options_command(const char *name);

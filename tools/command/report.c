@@ -210,27 +210,24 @@ static int write_end(struct report *report, const struct tally *tally, struct er
 static int write_report(struct report *report, struct error *error)
 {
     const struct options *options = report->options;
-    struct feed feed = {.files = options->files,
-                        .strict = options->strict,
-                        .jobs = options->jobs,
-                        .words = report->page != NULL,
-                        .gas = options->priced ? &options->gas : NULL,
-                        .follow = options->follow,
-                        .progress = !options->follow && !shows_each(report),
-                        .labels = report->render->labels || options->causes ||
-                                  report->trace != NULL || report->page != NULL ||
-                                  report->otlp != NULL,
-                        .sink.delivery = report_on_delivery,
-                        .sink.note = on_note,
-                        .sink.frame = on_frame,
-                        .sink.inbound = on_inbound,
-                        .sink.phase = on_phase,
-                        .sink.block = on_block,
-                        .idle = on_idle,
-                        .sink.context = report};
+    struct feed feed = options_feed(options);
     struct tally tally;
-    int result = read_and_write(report, &feed, &tally, error);
+    int result;
 
+    feed.words = report->page != NULL;
+    feed.follow = options->follow;
+    feed.progress = !options->follow && !shows_each(report);
+    feed.labels = report->render->labels || options->causes || report->trace != NULL ||
+                  report->page != NULL || report->otlp != NULL;
+    feed.idle = on_idle;
+    feed.sink = (struct model_sink){.delivery = report_on_delivery,
+                                    .note = on_note,
+                                    .frame = on_frame,
+                                    .inbound = on_inbound,
+                                    .phase = on_phase,
+                                    .block = on_block,
+                                    .context = report};
+    result = read_and_write(report, &feed, &tally, error);
     if (result == 0)
         result = write_end(report, &tally, error);
     tally_free(&tally);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/buf.h"
@@ -16,142 +17,102 @@
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
 
-struct gzip_file {
-    struct output_file file;
-    z_stream stream;
-    struct buf waiting, packed;
-};
-
-/* Two tables that are being written into a folder. All zeros is the beginning. */
-struct rows_tables {
-    struct gzip_file *deliveries, *requests;
-};
-
 #define ROWS_DELIVERIES "deliveries.csv.gz"
 #define ROWS_REQUESTS   "requests.csv.gz"
 
 /* A file that is written compressed with gzip, whole or not at all (base/output/output_file.h). */
-struct gzip_file;
-
-enum {
-    GZIP_WINDOW = 15 + 16, /* the largest window, with gzip's header */
-    MEMORY_LEVEL = 8,      /* zlib's default */
-    FLUSH_AT = 256 * 1024,
-    ROOM = 64 * 1024,
+struct table {
+    struct output_file file;
+    gzFile zip; /* owns a descriptor of its own; NULL: not open */
 };
 
-/* `what` is borrowed, for messages. NULL with ERROR_SYSTEM. */
-static struct gzip_file *gzip_file_open(const char *path, const char *what, struct error *error)
-{
-    struct gzip_file *file = calloc(1, sizeof *file);
+/* The tables of one directory. All zeros is not open. */
+struct rows_tables {
+    struct table deliveries, requests;
+};
 
-    if (file == NULL) {
-        error_memory(error, "a table");
-        return NULL;
-    }
-    if (deflateInit2(&file->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
-                     Z_DEFAULT_STRATEGY) != Z_OK) {
-        error_memory(error, "a table");
-        free(file);
-        return NULL;
-    }
-    if (output_file_open(&file->file, path, what, error) != 0) {
-        deflateEnd(&file->stream);
-        free(file);
-        return NULL;
-    }
-    return file;
+static int table_failed(const struct table *table, struct error *error)
+{
+    return error_system(error, errno, "%s: cannot write %s", table->file.path, table->file.what);
 }
 
-/* Compresses all that waits. */
-static int pack(struct gzip_file *file, int flush, struct error *error)
-{
-    z_stream *stream = &file->stream;
-
-    if (buf_failed(&file->waiting))
-        return error_memory(error, "a table");
-    stream->next_in = (Bytef *)file->waiting.data;
-    stream->avail_in = (uInt)file->waiting.length;
-    do {
-        if (buf_reserve(&file->packed, ROOM) != 0)
-            return error_memory(error, "a table");
-        stream->next_out = (Bytef *)file->packed.data + file->packed.length;
-        stream->avail_out = ROOM;
-        deflate(stream, flush);
-        file->packed.length += ROOM - stream->avail_out;
-    } while (stream->avail_out == 0);
-    buf_clear(&file->waiting);
-    return output_file_write(&file->file, &file->packed, error);
-}
-
-/* Writes the buffer and empties it. -1 with ERROR_SYSTEM, also when the buffer had failed. */
-static int gzip_file_write(struct gzip_file *file, struct buf *text, struct error *error)
-{
-    if (buf_failed(text) || buf_append(&file->waiting, text->data, text->length) != 0)
-        return error_memory(error, "a table");
-    buf_clear(text);
-    return file->waiting.length < FLUSH_AT ? 0 : pack(file, Z_NO_FLUSH, error);
-}
-
-/* Writes what is left, and gives the file its name. */
-static int gzip_file_finish(struct gzip_file *file, struct error *error)
-{
-    if (pack(file, Z_FINISH, error) != 0)
-        return -1;
-    return output_file_finish(&file->file, error);
-}
-
-/* Frees; an unfinished file is removed. NULL is allowed. */
-static void gzip_file_close(struct gzip_file *file)
-{
-    if (file == NULL)
-        return;
-    output_file_discard(&file->file);
-    deflateEnd(&file->stream);
-    buf_free(&file->waiting);
-    buf_free(&file->packed);
-    free(file);
-}
-
-static struct gzip_file *open_table(const char *folder, const char *name, struct error *error)
+static int table_open(struct table *table, const char *directory, const char *name,
+                      struct error *error)
 {
     struct buf path = {0};
-    struct gzip_file *file = NULL;
+    int result = -1, fd;
 
-    buf_printf(&path, "%s/%s", folder, name);
+    buf_printf(&path, "%s/%s", directory, name);
     if (buf_string(&path) == NULL)
         error_memory(error, "a table");
     else
-        file = gzip_file_open(path.data, name, error);
+        result = output_file_open(&table->file, path.data, name, error);
     buf_free(&path);
-    return file;
+    if (result != 0)
+        return -1;
+    fd = dup(table->file.fd);
+    table->zip = fd >= 0 ? gzdopen(fd, "w") : NULL;
+    if (table->zip != NULL)
+        return 0;
+    result = table_failed(table, error);
+    if (fd >= 0)
+        close(fd);
+    output_file_discard(&table->file);
+    return result;
 }
 
-/* Makes the folder if there is none. -1 with ERROR_SYSTEM; rows_tables_close() in any case. */
-static int rows_tables_open(struct rows_tables *tables, const char *folder, struct error *error)
+/* Writes the buffer and empties it. -1 with ERROR_SYSTEM, also when the buffer had failed. */
+static int table_write(struct table *table, struct buf *text, struct error *error)
 {
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return error_system(error, errno, "%s: cannot make the folder", folder);
-    tables->deliveries = open_table(folder, ROWS_DELIVERIES, error);
-    if (tables->deliveries == NULL)
+    if (buf_failed(text))
+        return error_memory(error, "a table");
+    if (gzfwrite(text->data, 1, text->length, table->zip) != text->length)
+        return table_failed(table, error);
+    buf_clear(text);
+    return 0;
+}
+
+/* Writes what is left, and gives the file its name. */
+static int table_finish(struct table *table, struct error *error)
+{
+    const gzFile zip = table->zip;
+
+    table->zip = NULL;
+    return gzclose(zip) == Z_OK ? output_file_finish(&table->file, error)
+                                : table_failed(table, error);
+}
+
+/* Removes an unfinished file. */
+static void table_close(struct table *table)
+{
+    if (table->zip != NULL)
+        (void)gzclose(table->zip);
+    if (table->file.path != NULL)
+        output_file_discard(&table->file);
+}
+
+/* Creates the directory if it is absent. -1 with ERROR_SYSTEM; rows_tables_close() in any case. */
+static int rows_tables_open(struct rows_tables *tables, const char *directory, struct error *error)
+{
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return error_system(error, errno, "%s: cannot make the folder", directory);
+    if (table_open(&tables->deliveries, directory, ROWS_DELIVERIES, error) != 0)
         return -1;
-    tables->requests = open_table(folder, ROWS_REQUESTS, error);
-    return tables->requests != NULL ? 0 : -1;
+    return table_open(&tables->requests, directory, ROWS_REQUESTS, error);
 }
 
 /* Gives both their names. -1 with ERROR_SYSTEM. */
 static int rows_tables_finish(struct rows_tables *tables, struct error *error)
 {
-    if (gzip_file_finish(tables->deliveries, error) != 0)
+    if (table_finish(&tables->deliveries, error) != 0)
         return -1;
-    return gzip_file_finish(tables->requests, error);
+    return table_finish(&tables->requests, error);
 }
 
 static void rows_tables_close(struct rows_tables *tables)
 {
-    gzip_file_close(tables->deliveries);
-    gzip_file_close(tables->requests);
-    *tables = (struct rows_tables){0};
+    table_close(&tables->deliveries);
+    table_close(&tables->requests);
 }
 
 struct rows {
@@ -240,7 +201,7 @@ static int add_requests(struct rows *rows, const struct model_delivery *delivery
         take_times(delivery, &span, i, times);
         append_request(&rows->out, delivery, i, times);
     }
-    return gzip_file_write(rows->tables.requests, &rows->out, error);
+    return table_write(&rows->tables.requests, &rows->out, error);
 }
 
 static int rows_on_delivery(void *context, const struct model_delivery *delivery,
@@ -252,7 +213,7 @@ static int rows_on_delivery(void *context, const struct model_delivery *delivery
         return 0;
     rows->chosen++;
     append_delivery(&rows->out, delivery);
-    if (gzip_file_write(rows->tables.deliveries, &rows->out, error) != 0)
+    if (table_write(&rows->tables.deliveries, &rows->out, error) != 0)
         return -1;
     return add_requests(rows, delivery, error);
 }
@@ -262,27 +223,23 @@ static int write_headings(struct rows *rows, struct error *error)
     render_csv.begin(&rows->out);
     rows->out.length -= buf_failed(&rows->out) ? 0 : strlen("\r\n");
     buf_append_string(&rows->out, ",number,cause,chain,queued\r\n");
-    if (gzip_file_write(rows->tables.deliveries, &rows->out, error) != 0)
+    if (table_write(&rows->tables.deliveries, &rows->out, error) != 0)
         return -1;
     buf_append_string(&rows->out, "number,vatID,crankNum,deliveryNum,request,kind,description,up,"
                                   "kernel,down,requestBytes,answerBytes\r\n");
-    return gzip_file_write(rows->tables.requests, &rows->out, error);
+    return table_write(&rows->tables.requests, &rows->out, error);
 }
 
 static int write_tables(struct rows *rows, struct error *error)
 {
     const struct options *options = rows->options;
-    struct feed feed = {.files = options->files,
-                        .strict = options->strict,
-                        .jobs = options->jobs,
-                        .gas = options->priced ? &options->gas : NULL,
-                        .progress = true,
-                        .labels = true,
-                        .sink.delivery = rows_on_delivery,
-                        .sink.context = rows};
+    struct feed feed = options_feed(options);
     struct tally tally;
-    int result = feed_run(&feed, &tally, error);
+    int result;
 
+    feed.labels = true;
+    feed.sink = (struct model_sink){.delivery = rows_on_delivery, .context = rows};
+    result = feed_run(&feed, &tally, error);
     if (result == 0)
         result = rows_tables_finish(&rows->tables, error);
     if (result == 0)
@@ -313,7 +270,7 @@ struct numbering {
 
 /* One table of one folder on its way into that of all. */
 struct rows_merge {
-    struct gzip_file *out;
+    struct table *out;
     const char *path;
     struct buf heading;   /* of the first folder, with its line's end; "": there was none yet */
     struct buf row, text; /* used again and again */
@@ -391,7 +348,7 @@ static int take_heading(struct rows_merge *merge, struct error *error)
     if (merge->heading.length == 0) {
         buf_append(&merge->heading, row->data, row->length);
         buf_append(&merge->text, row->data, row->length);
-        return gzip_file_write(merge->out, &merge->text, error);
+        return table_write(merge->out, &merge->text, error);
     }
     if (row->length == merge->heading.length &&
         memcmp(row->data, merge->heading.data, row->length) == 0)
@@ -411,7 +368,7 @@ static int take_row(struct rows_merge *merge, bool first, uint64_t line, struct 
     result = merge->is_requests ? move_request(merge) : move_delivery(merge);
     if (result != 0)
         return bad_row(merge, line, error);
-    return gzip_file_write(merge->out, &merge->text, error);
+    return table_write(merge->out, &merge->text, error);
 }
 
 static bool has_odd_quotes(const struct buf *row)
@@ -473,11 +430,11 @@ static void free_merge(struct rows_merge *merge)
     buf_free(&merge->text);
 }
 
-static int merge_folders(const struct options *options, const struct rows_tables *tables,
+static int merge_folders(const struct options *options, struct rows_tables *tables,
                          struct error *error)
 {
-    struct rows_merge deliveries = {.out = tables->deliveries},
-                      requests = {.out = tables->requests, .is_requests = true};
+    struct rows_merge deliveries = {.out = &tables->deliveries},
+                      requests = {.out = &tables->requests, .is_requests = true};
     int result = 0;
 
     for (char **folder = options->files; *folder != NULL && result == 0; folder++) {

@@ -438,17 +438,14 @@ static int write_runs(const struct runs_report *runs, struct error *error)
 int runs_run(const struct options *options, struct error *error)
 {
     struct runs_report runs = {.options = options};
-    struct feed feed = {.files = options->files,
-                        .strict = options->strict,
-                        .jobs = options->jobs,
-                        .progress = true,
-                        .labels = true,
-                        .sink.delivery = runs_on_delivery,
-                        .sink.inbound = on_inbound,
-                        .sink.context = &runs};
+    struct feed feed = options_feed(options);
     struct tally tally;
-    int result = feed_run(&feed, &tally, error);
+    int result;
 
+    feed.labels = true;
+    feed.sink =
+        (struct model_sink){.delivery = runs_on_delivery, .inbound = on_inbound, .context = &runs};
+    result = feed_run(&feed, &tally, error);
     if (result == 0 && runs.chains.failed)
         result = error_memory(error, "runs");
     if (result == 0)

@@ -165,17 +165,13 @@ int stalls_run(const struct options *options, struct error *error)
 {
     struct stalls stalls = {.selection = options->selection,
                             .outliers.keep = options->top > 0 ? options->top : SHOWN};
-    struct feed feed = {.files = options->files,
-                        .strict = options->strict,
-                        .jobs = options->jobs,
-                        .progress = true,
-                        .labels = true,
-                        .sink.delivery = stalls_on_delivery,
-                        .sink.context = &stalls};
+    struct feed feed = options_feed(options);
     struct tally tally;
     int result;
 
     stalls.selection.minimum = 0;
+    feed.labels = true;
+    feed.sink = (struct model_sink){.delivery = stalls_on_delivery, .context = &stalls};
     result = feed_run(&feed, &tally, error);
     if (result == 0)
         result = write_stalls(&stalls, options, error);

@@ -490,20 +490,14 @@ static int summary_finish(struct summary *summary, struct error *error)
 int summary_run(const struct options *options, struct error *error)
 {
     struct summary summary = {.options = options, .run = 1};
-    struct feed feed = {.files = options->files,
-                        .strict = options->strict,
-                        .jobs = options->jobs,
-                        .labels = options->causes,
-                        .gas = options->priced ? &options->gas : NULL,
-                        .progress = true,
-                        .sink.delivery = summary_on_delivery,
-                        .sink.note = on_note,
-                        .sink.phase = on_phase,
-                        .sink.context = &summary};
+    struct feed feed = options_feed(options);
     struct tally tally;
     int result;
 
     want_groups(&summary);
+    feed.labels = options->causes;
+    feed.sink = (struct model_sink){
+        .delivery = summary_on_delivery, .note = on_note, .phase = on_phase, .context = &summary};
     result = feed_run(&feed, &tally, error);
     if (result == 0)
         result = summary_finish(&summary, error);

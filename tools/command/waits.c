@@ -242,16 +242,13 @@ static int waits_on_delivery(void *context, const struct model_delivery *deliver
 static int waits_read(const struct options *options, struct wait_sums *sums, struct error *error)
 {
     struct reading reading = {.options = options, .sums = sums};
-    struct feed feed = {.files = options->files,
-                        .strict = options->strict,
-                        .jobs = options->jobs,
-                        .progress = true,
-                        .labels = true,
-                        .sink.delivery = waits_on_delivery,
-                        .sink.context = &reading};
+    struct feed feed = options_feed(options);
     struct tally tally;
-    int result = feed_run(&feed, &tally, error);
+    int result;
 
+    feed.labels = true;
+    feed.sink = (struct model_sink){.delivery = waits_on_delivery, .context = &reading};
+    result = feed_run(&feed, &tally, error);
     if (result == 0)
         selection_explain_none(reading.chosen, tally.totals.deliveries);
     tally_free(&tally);
