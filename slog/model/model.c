@@ -117,17 +117,6 @@ void model_begin_file(struct model *model, const char *file)
     model->file = file;
 }
 
-static void count_note(struct model_totals *totals, const struct model_note *note)
-{
-    const uint64_t number = totals->notes[note->kind]++;
-
-    if (note->kind != MODEL_NOTE_KERNEL || number >= MODEL_RUNS_NAMED)
-        return;
-    totals->runs[number].file = note->file;
-    totals->runs[number].line = note->line;
-    totals->runs[number].time = note->time;
-}
-
 /* Members that are absent have the value of the line being read. */
 static void give_note(struct model *model, struct model_note note)
 {
@@ -140,7 +129,7 @@ static void give_note(struct model *model, struct model_note note)
     if (note.text == NULL)
         note.text = "";
     note.time = note.kind == MODEL_NOTE_TOO_BIG ? MODEL_NONE : model->line_time;
-    count_note(&model->totals, &note);
+    totals_add_note(&model->totals, &note);
     if (model->sink.note != NULL)
         model->sink.note(model->sink.context, &note);
 }
@@ -748,11 +737,6 @@ struct model_totals model_take_totals(struct model *model)
     memcpy(taken.phases, model->phases.own, sizeof taken.phases);
     model->totals = (struct model_totals){0};
     return taken;
-}
-
-void model_totals_free(struct model_totals *totals)
-{
-    entries_free(&totals->entries);
 }
 
 static int feed_phases(struct model *model, const struct record *record, struct error *error)

@@ -250,6 +250,9 @@ struct model_totals {
     } runs[MODEL_RUNS_NAMED];
 };
 
+void totals_add_note(struct model_totals *totals, const struct model_note *note);
+void model_totals_free(struct model_totals *totals);
+
 struct model;
 
 /* `labels`: whether requests get theirs, which costs reading all of each syscall. */
@@ -276,7 +279,6 @@ void model_finish(struct model *model);
 
 /* Moves the totals out of the model; the caller frees them with model_totals_free(). */
 struct model_totals model_take_totals(struct model *model);
-void model_totals_free(struct model_totals *totals);
 
 void model_free(struct model *model);
 

@@ -426,15 +426,6 @@ enum option_result options_parse(int argc, char **argv, struct options *options,
     return result;
 }
 
-struct feed options_feed(const struct options *options)
-{
-    return (struct feed){.files = options->files,
-                         .strict = options->strict,
-                         .jobs = (unsigned)options->jobs,
-                         .gas = options->priced ? &options->gas : NULL,
-                         .progress = true};
-}
-
 int options_complete(int argc, char **argv)
 {
     struct option_command completed[COMMAND_COUNT + 2] = {0};

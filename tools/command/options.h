@@ -69,7 +69,14 @@ enum option_result options_parse(int argc, char **argv, struct options *options,
 void options_free(struct options *options);
 
 /* A feed of the files that shows its progress; what receives is for the caller to fill in. */
-struct feed options_feed(const struct options *options);
+static inline struct feed options_feed(const struct options *options)
+{
+    return (struct feed){.files = options->files,
+                         .strict = options->strict,
+                         .jobs = (unsigned)options->jobs,
+                         .gas = options->priced ? &options->gas : NULL,
+                         .progress = true};
+}
 
 /* The command of this name, or COMMAND_COUNT. */
 enum command options_command(const char *name);

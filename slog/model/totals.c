@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "slog/model/describe.h"
 
-static uint32_t find_type(struct entries *entries, struct scan_span type)
+static uint32_t entries_find(struct entries *entries, struct scan_span type)
 {
     struct buf clean = {0};
     uint32_t number = NAMES_NONE;
@@ -57,7 +57,7 @@ int entries_add(struct entries *entries, const struct record *record)
     number = names_recall(&entries->types, type.at, type.length);
 
     if (number == NAMES_NONE)
-        number = find_type(entries, type);
+        number = entries_find(entries, type);
     if (number == NAMES_NONE || reserve(entries, number) != 0)
         return -1;
     if (has_one_name[record->type])
@@ -71,4 +71,20 @@ void entries_free(struct entries *entries)
     names_free(&entries->types);
     free(entries->counts);
     *entries = (struct entries){0};
+}
+
+void totals_add_note(struct model_totals *totals, const struct model_note *note)
+{
+    const uint64_t number = totals->notes[note->kind]++;
+
+    if (note->kind != MODEL_NOTE_KERNEL || number >= MODEL_RUNS_NAMED)
+        return;
+    totals->runs[number].file = note->file;
+    totals->runs[number].line = note->line;
+    totals->runs[number].time = note->time;
+}
+
+void model_totals_free(struct model_totals *totals)
+{
+    entries_free(&totals->entries);
 }
