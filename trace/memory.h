@@ -15,6 +15,9 @@
  *
  * A lane is what one thread writes: a ring of chunks of events, and its shadow stack of return
  * addresses. A region is the executable part of a module's trampolines.
+ *
+ * There is no lock, because either side may be killed or stopped at any moment, and a traced
+ * function may hold any lock of the program. Each comment below says who writes a member.
  */
 
 #define TRACE_MAGIC UINT64_C(0x6563617274736167) /* "gastrace" */
@@ -74,9 +77,20 @@ enum trace_clock_kind {
 
 /*
  * A wake word is where a thread of the process waits for the tracer: a futex that holds the id of
- * the tracer's thread, whether the tracer has set it, and a bit that is always set. The thread
- * clears TRACE_WAKE_SET, looks whether what it waits for is there, and waits while the word stays
- * as it is. The tracer sets it, and wakes the thread, once it has done something.
+ * the tracer's thread, whether the tracer has set it, and a bit that is always set.
+ *
+ * The hazard is a lost wake-up: the thread finds the ring full, the tracer empties it and sees
+ * nobody waiting, and then the thread falls asleep. So the two act in opposite orders:
+ *
+ *      thread                                  tracer
+ *      1. clears TRACE_WAKE_SET                1. stores the tail (or a state)
+ *      2. loads the tail; full: waits          2. sets TRACE_WAKE_SET; if it was clear, wakes
+ *         while the word is as after 1
+ *
+ * Step 1 of the thread and step 2 of the tracer are both atomic read-modify-writes of the word, so
+ * one precedes the other. If the tracer's is first, the thread's reads from it and sees the new
+ * tail. If the thread's is first, the tracer finds the bit clear, and wakes the thread or changes
+ * the word before it waits. A plain load in the tracer's step 2 could overtake its own store.
  *
  * When the tracer's thread ends, in whatever way, Linux does so too, and clears the id
  * (set_robust_list(2), which also defines the bits). It wakes one thread, so at most one waits.
@@ -122,15 +136,32 @@ struct trace_call {
 
 enum trace_lane_state { TRACE_LANE_FREE, TRACE_LANE_USED, TRACE_LANE_ENDED };
 
-/* Written by a thread but for `tail`, and freed by the reader. */
+/*
+ * A ring with one writer, the thread, and one reader, the tracer:
+ *
+ *               tail                  head
+ *                |                     |
+ *        empty   | published chunks    | the chunk being filled |   empty
+ *                  the reader's          the thread's
+ *
+ * The thread fills a chunk with plain stores and publishes it by storing head + 1 (release); the
+ * reader loads head (acquire), so it sees the chunk's events. The reader fills the chunk with zeros
+ * and then stores tail + 1 (release); the thread loads tail (acquire) before it begins a chunk
+ * there, so it never finds an old event, nor has a new one erased.
+ *
+ * The last chunk of a thread is never published. Storing TRACE_LANE_ENDED (release) hands it to the
+ * reader, which loads the state (acquire), takes the chunk, and stores TRACE_LANE_FREE (release).
+ * The next thread takes the lane by compare and exchange, and finds the chunk empty.
+ */
 struct trace_lane {
-    /* The first two are read by unwinders (trace/patch/unwind.c). */
-    uint64_t shadow;     /* address of its lowest frame */
-    uint64_t shadow_top; /* address of the word that holds its end; 0: the lane is not used */
-    _Atomic uint32_t state;
-    uint32_t thread; /* its id */
-    _Atomic uint64_t lost_events, lost_chunks;
-    _Alignas(64) _Atomic uint64_t head;     /* chunks published */
+    /* The thread's. Unwinders in the process read the first two (trace/patch/unwind.c). */
+    uint64_t shadow;        /* address of its lowest frame; set before the lane is used */
+    uint64_t shadow_top;    /* address of the word that holds its end; 0: the lane is not used */
+    _Atomic uint32_t state; /* enum trace_lane_state: as above */
+    uint32_t thread;        /* its id; set before its first chunk is published */
+    _Atomic uint64_t lost_events, lost_chunks; /* relaxed: only figures */
+    _Alignas(64) _Atomic uint64_t head;        /* chunks published */
+    /* The reader's, but the thread clears TRACE_WAKE_SET. */
     _Alignas(64) _Atomic uint64_t tail;     /* chunks that the reader has taken, and emptied */
     _Alignas(8) _Atomic uint32_t wake_word; /* set when the tail has moved */
 };
@@ -141,18 +172,22 @@ struct trace_frame {
     uint64_t function;
 };
 
+/*
+ * What has no atomic type is written by one side before it stores `state`, and read by the other
+ * after it has loaded that value: nothing changes once the state is TRACE_RUNNING.
+ */
 struct trace_head {
     uint64_t magic;
     uint32_t version;
-    uint32_t policy; /* enum trace_policy; the tracer may change it, and the agent where there is no
-                      * tracer any more */
-    uint32_t clock;  /* enum trace_clock_kind */
+    /* enum trace_policy. Either side may set TRACE_DROP, the agent once the tracer has ended. */
+    _Atomic uint32_t policy;
+    uint32_t clock; /* enum trace_clock_kind */
     uint32_t lanes, chunks_per_lane;
     uint64_t lanes_at, patches_at, calls_at, chunks_at, shadows_at, regions_at; /* in the file */
     uint64_t shadow_size; /* bytes for each lane */
     uint64_t regions_size;
     char libraries[TRACE_LIBRARIES_SIZE];   /* patterns with blanks between, of files' names */
-    _Atomic uint32_t heartbeat;             /* the tracer counts it up while it goes on */
+    _Atomic uint32_t heartbeat;             /* the tracer's: counted up at each of its steps */
     _Alignas(8) _Atomic uint32_t wake_word; /* set for the state, and when a lane becomes free */
     _Atomic uint32_t state;                 /* enum trace_state */
     /* So many chunks of a lane can be filled before its thread waits; the tracer lowers it to make

@@ -167,12 +167,11 @@ static _Atomic uint32_t *wake_word_of(const struct trace_ring *ring, unsigned la
     return (_Atomic uint32_t *)(ring->memory + wake_word_at(ring, lane));
 }
 
+/* An atomic exchange also where the bit is set already: see enum trace_wake_word. */
 static void set_wake_word(_Atomic uint32_t *wake_word)
 {
-    if ((atomic_load(wake_word) & TRACE_WAKE_SET) != 0)
-        return;
-    atomic_fetch_or(wake_word, TRACE_WAKE_SET);
-    (void)syscall(SYS_futex, wake_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    if ((atomic_fetch_or(wake_word, TRACE_WAKE_SET) & TRACE_WAKE_SET) == 0)
+        (void)syscall(SYS_futex, wake_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 /* The thread that reads is the one that is waited for. */
