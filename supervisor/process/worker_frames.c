@@ -70,6 +70,13 @@ static void tick(int number)
     errno = before;
 }
 
+/* gcc's ThreadSanitizer runs no handler during a read(2). */
+#ifdef __SANITIZE_THREAD__
+enum { HANDLERS_RUN_IN_READ = 0 };
+#else
+enum { HANDLERS_RUN_IN_READ = 1 };
+#endif
+
 static bool make_timer(void)
 {
     struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
@@ -77,7 +84,7 @@ static bool make_timer(void)
 
     /* glibc 2.36 has no other name for it. */
     event._sigev_un._tid = gettid();
-    return sigaction(SIGRTMIN, &action, NULL) == 0 &&
+    return HANDLERS_RUN_IN_READ && sigaction(SIGRTMIN, &action, NULL) == 0 &&
            timer_create(CLOCK_MONOTONIC, &event, &tick_timer) == 0;
 }
 

@@ -559,7 +559,7 @@ static void expect_numbers(const char *path, int count)
     buf_free(&content);
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { IS_SANITIZED = 1 };
 #else
 enum { IS_SANITIZED = 0 };

@@ -92,7 +92,8 @@ static _Atomic uint32_t *wake_word_of(const struct traced *traced, unsigned lane
 /* A process that waits at a wake word until there is no tracer any more. */
 static pid_t start_waiter(_Atomic uint32_t *wake_word)
 {
-    const pid_t waiter = fork();
+    const pid_t waiter =
+        _Fork(); /* ThreadSanitizer's fork() starts a thread, which waits elsewhere */
 
     assert_true(waiter >= 0);
     if (waiter != 0)

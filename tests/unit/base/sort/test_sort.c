@@ -63,8 +63,8 @@ static void compare_with_libc(size_t count, size_t size, enum keys keys)
 static void sorts_as_glibc_does(void **state)
 {
     (void)state;
-#ifdef __SANITIZE_ADDRESS__
-    print_message("AddressSanitizer has a qsort_r() of its own, which compares other pairs\n");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    print_message("sanitizers have a qsort_r() of their own, which compares other pairs\n");
     skip();
 #endif
     for (int keys = 0; keys < KEYS; keys++)
