@@ -11,6 +11,7 @@ endif
 
 VERSION := $(shell cat VERSION)
 # SAN=address,undefined builds and tests everything under those sanitizers.
+# SAN=thread builds gaspipe, slogreport and the unit tests under ThreadSanitizer.
 SAN ?=
 comma := ,
 BUILD := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
@@ -98,7 +99,7 @@ help:
 	@echo 'make bench      run the benchmarks of docs/benchmarks.md'
 	@echo 'make install    install into PREFIX=/usr/local; make uninstall removes it'
 	@echo 'make deb        make a Debian package, build/gaspipe_VERSION_ARCHITECTURE.deb'
-	@echo 'SAN=address,undefined CC=clang OPTIMIZE=-O3 V=1 change the build'
+	@echo 'SAN=address,undefined SAN=thread CC=clang OPTIMIZE=-O3 V=1 change the build'
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '%-8s %s\n' '$(1)' '$(2)')
@@ -230,14 +231,18 @@ $(NATIVE_CODE_WORKER): $(BUILD)/obj/worker/main_native.o $(call lib,worker sandb
 	$(link) $(NATIVE_CODE_LIBS) -o $@
 
 # Static: each start of a worker goes through it, and would wait for the dynamic linker twice.
+ifneq ($(SAN),thread)
 $(BUILD)/gaspipe-sandbox: $(BUILD)/obj/sandbox/main.o $(call lib,sandbox base)
 	$(call say,link,$@)
 	$(link) $(if $(SAN),,-static) -o $@
+endif
 
 # QEMU cannot run a sanitized worker: its shadow memory would take tens of gigabytes of page
 # tables. A sanitized gaspipe therefore uses an ordinary worker, and native/ contains a
-# sanitized gaspipe and worker for runs without the counter.
+# sanitized gaspipe and worker for runs without the counter. ThreadSanitizer has nothing to find in
+# workers, which have one thread: SAN=thread builds no native/, and copies gaspipe-sandbox, too.
 ifneq ($(SAN),)
+ifneq ($(SAN),thread)
 all: $(BUILD)/native/gaspipe $(NATIVE_WORKER) $(NATIVE_WASM_WORKER) $(NATIVE_CODE_WORKER) \
 	$(BUILD)/native/swingset-warm.heap
 
@@ -261,21 +266,17 @@ $(XS_SANITIZED_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox pro
 	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_SANITIZED)/libxs.a -Wl,--end-group \
 		$(XS_WRAP) -lm -ldl -lpthread -o $@
 
-.PHONY: ordinary-worker
-ordinary-worker: $(XS_ARCHIVE)
-	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-worker build/gaspipe-worker-wasm build/gaspipe-worker-native build/swingset-warm.heap
+endif
 
-$(BUILD)/gaspipe-worker: ordinary-worker
-	@cmp -s build/gaspipe-worker $@ || cp build/gaspipe-worker $@
+ORDINARY := $(addprefix $(BUILD)/,gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native swingset-warm.heap \
+	$(if $(filter thread,$(SAN)),gaspipe-sandbox))
 
-$(BUILD)/gaspipe-worker-wasm: ordinary-worker
-	@cmp -s build/gaspipe-worker-wasm $@ || cp build/gaspipe-worker-wasm $@
+.PHONY: ordinary
+ordinary: $(XS_ARCHIVE)
+	@$(MAKE) --no-print-directory SAN= BUILD=build $(ORDINARY:$(BUILD)/%=build/%)
 
-$(BUILD)/gaspipe-worker-native: ordinary-worker
-	@cmp -s build/gaspipe-worker-native $@ || cp build/gaspipe-worker-native $@
-
-$(BUILD)/swingset-warm.heap: ordinary-worker
-	@cmp -s build/swingset-warm.heap $@ || cp build/swingset-warm.heap $@
+$(ORDINARY): ordinary
+	@cmp -s build/$(@F) $@ || cp build/$(@F) $@
 endif
 
 include scripts/meter.mk

@@ -8,8 +8,13 @@ $(BUILD)/obj/tests/unit/%: ROOM_CFLAGS = $(if $(SAN),-O0)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(call sources_below,tests/unit))
 # Tests without sanitized programs: they run scripts, gaspipe-meter and programs of gaspipe-cc.
 NEVER_SANITIZED := $(patsubst %,tests/program/%.bats,meter meter_musl meter_turns run_fuzzers run_tests setup)
-PROGRAM_TESTS := $(filter-out $(if $(SAN),$(NEVER_SANITIZED)),$(wildcard tests/program/*.bats))
-GOLDEN_TESTS := $(if $(wildcard tests/golden/*/cmd),scripts/golden)
+# What the threads do: sync commits and compress snapshots (run_*, store, quarantine), speak to NATS
+# (run_stream, fleet*), extend leases (fleet*), read traces (trace_run), read slogfiles (slog*), compute (ping).
+WITH_THREADS := $(patsubst %,tests/program/%.bats,run_jobs run_stream run_stopped run_vats run_workers store quarantine \
+	fleet fleet_nats trace_run slog_files slogreport slogreport_summary ping)
+LEFT_OUT := $(if $(filter thread,$(SAN)),$(filter-out $(WITH_THREADS),$(wildcard tests/program/*.bats)),$(if $(SAN),$(NEVER_SANITIZED)))
+PROGRAM_TESTS := $(filter-out $(LEFT_OUT),$(wildcard tests/program/*.bats))
+GOLDEN_TESTS := $(if $(filter thread,$(SAN)),,$(if $(wildcard tests/golden/*/cmd),scripts/golden))
 narrow = $(if $(TESTS),$(foreach test,$(1),$(if $(filter $(TESTS),$(basename $(notdir $(test)))),$(test))),$(1))
 run_tests = @BUILD=$(BUILD) scripts/run-tests
 
@@ -89,7 +94,7 @@ built: check-built
 check check-quick unit program:
 	@mkdir -p build
 	@flock -o build/make.lock $(MAKE) --no-print-directory $@-built
-	$(if $(SAN),@echo 'left to the ordinary build (nothing of theirs is sanitized): $(basename $(notdir $(NEVER_SANITIZED)))')
+	$(if $(LEFT_OUT),@echo 'left to the ordinary build ($(if $(filter thread,$(SAN)),they start no other threads,nothing of theirs is sanitized)): $(basename $(notdir $(LEFT_OUT)))')
 	$(run_tests) $(call narrow,$($@_tests))
 
 golden: all
