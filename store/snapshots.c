@@ -454,21 +454,22 @@ int store_snapshot_read(struct store *store, const char *hash, int fd, struct er
 
 /* ---- the thread that compresses and hashes ---- */
 
-/* One at a time packs: several would take the processors from the cranks that go on. */
+/* Held by the thread that packs: several would take the CPUs from the cranks meanwhile. */
 static pthread_mutex_t packing_turn = PTHREAD_MUTEX_INITIALIZER;
 
+/* The thread owns all members until its end (pthread_join()), except `over`. */
 struct packing {
-    pthread_t thread;
-    const struct store *store; /* outlives the thread */
+    pthread_t thread;          /* the store's opener's: who joins it */
+    const struct store *store; /* outlives the thread, which reads only `processors` */
     int fd;                    /* -1: everything was read */
     struct buf compressed;
     struct store_snapshot snapshot;
     int result;
     struct error error;
-    atomic_bool over; /* what is above will not change any more */
+    atomic_bool over; /* set by the thread as its last act; tells only that a join will not wait */
 };
 
-/* Not on the processor of the crank that goes on, unless the system thinks better of it later. */
+/* Starts on a different CPU than the cranks; Linux may move the thread later. */
 static void leave_processor(const struct store *store)
 {
     const int here = sched_getcpu();

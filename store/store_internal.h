@@ -18,7 +18,8 @@
  * statements.c and store_error.c. The others of this room use statements.h.
  */
 
-/* A snapshot of store_snapshot_put_late(). */
+/* A snapshot of store_snapshot_put_late(). The store's thread has it; `packing` says what its own
+ * thread has meanwhile (store/snapshots.c). */
 struct late_snapshot {
     struct late_snapshot *next;
     enum late_state {
@@ -49,6 +50,12 @@ struct commit_writes {
     uint64_t total;
 };
 
+/*
+ * One thread at a time uses a store, and owns all members. Two exceptions need no lock, because
+ * store_open() sets what they read, and it stays until store_close(), which comes after both:
+ * store_sync() reads `log_fd` in a thread of supervisor/schedule/commit_sync.c, and threads that
+ * compress snapshots read `processors`.
+ */
 struct store {
     sqlite3 *database;
     bool begun;             /* a transaction is, for the caller; */

@@ -44,7 +44,7 @@ enum { NATS_NAME_SIZE = 256 };
 struct nats_link {
     natsConnection *connection;
     jsCtx *js;
-    atomic_bool refused;       /* the server has refused a subject; only this shows it */
+    atomic_bool refused;       /* the server has refused a subject; a thread of libnats sets it */
     char name[NATS_NAME_SIZE]; /* the URL without user and password */
 };
 

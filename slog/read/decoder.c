@@ -10,7 +10,10 @@
 /* What becomes of a slot, in this order and then from the first again. */
 enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_FILLED, SLOT_SCANNING, SLOT_DONE };
 
-/* A block with its records, on its way to the caller. */
+/*
+ * A block with its records, on its way to the caller. The lock guards `state`, which says who owns
+ * the rest: one thread while it is SLOT_FILLING or SLOT_SCANNING, the caller once it is SLOT_DONE.
+ */
 struct slot {
     enum slot_state state;
     struct reader_block block;
@@ -28,16 +31,19 @@ struct slot {
 enum { SLOTS_PER_JOB = 4 };
 
 struct decoder {
-    struct reader *reader;
-    struct slot *slots; /* used in turn */
+    struct reader *reader; /* whoever has set `reading` */
+    struct slot *slots;    /* used in turn */
     size_t slot_count;
-    size_t next_to_fill, next_to_scan, next_to_give; /* counted on and on */
 
+    /* The caller's. */
+    size_t next_to_give; /* counted on and on, like the two below */
     unsigned jobs, started;
     pthread_t threads[DECODER_MOST_JOBS - 1];
-    pthread_mutex_t lock; /* of all that follows, what is next and the slots' states */
+
+    pthread_mutex_t lock; /* guards all that follows, and the slots' states */
     pthread_cond_t changed;
-    bool reading; /* someone has the reader */
+    size_t next_to_fill, next_to_scan;
+    bool reading; /* a thread has the reader */
     bool stop;    /* nothing more is to be read */
 };
 

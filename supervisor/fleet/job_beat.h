@@ -13,11 +13,11 @@
  * when somebody extends it who can do something about it.
  */
 struct job_beat {
-    struct fleet_transport *transport;
-    struct fleet_lease *lease;
+    struct fleet_transport *transport; /* used by both threads, and changed by neither */
+    struct fleet_lease *lease;         /* the thread's, until job_beat_end() */
     pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t wake;
+    pthread_mutex_t mutex; /* guards `ends` */
+    pthread_cond_t wake;   /* `ends` was set */
     bool ends;
 };
 

@@ -80,7 +80,8 @@ struct fleet_operations {
     int (*take)(struct fleet_transport *transport, const char *id, struct fleet_lease *lease,
                 bool *left, struct error *error);
 
-    /* Every fleet_transport.beat_ms. *lost: the job is no longer this worker's. */
+    /* Every fleet_transport.beat_ms. *lost: the job is no longer this worker's. Also called from
+     * another thread while this one moves objects, so neither may change the transport. */
     int (*extend)(struct fleet_transport *transport, struct fleet_lease *lease, bool *lost,
                   struct error *error);
 

@@ -25,9 +25,9 @@ struct stream_message {
 /* A thread that waits for NATS servers so that the event loop need not, and what both use. It gets
  * no signals. The lock guards all members that follow it. */
 struct stream_thread {
-    pthread_t thread;
+    pthread_t thread; /* the loop's, like `running` */
     bool running;
-    pthread_cond_t changed;
+    pthread_cond_t changed; /* one of the members that the lock guards */
     pthread_mutex_t lock;
     bool stopping;
     struct stream_message *first, *last;
@@ -185,11 +185,12 @@ static void stream_thread_fail(struct stream_thread *thread, const struct error 
 /* Lines and bytes that are read ahead at most, and the pause after a failure. */
 enum { AHEAD_LINES = 1024, AHEAD_BYTES = 16 << 20, PAUSE_MS = 500 };
 
+/* The loop's, but for `reader` and what the lock of `thread` guards. */
 struct stream_input {
-    struct delivery_input base;
+    struct delivery_input base; /* the thread reads its name, which stays */
     struct delivery_input_listener listener;
-    struct nats_reader reader; /* the thread's */
-    uv_async_t arrived;        /* lines, or the failure */
+    struct nats_reader reader; /* the thread's, from its start to its end */
+    uv_async_t arrived;        /* lines, or the failure; the thread sends it */
     bool wanted;               /* the listener waits for a line */
     bool failed;               /* it was notified of the failure */
 
@@ -412,12 +413,13 @@ struct delivery_input *stream_input_open(uv_loop_t *loop, const struct nats_read
 /* Results that may wait, and an ID and a subject with a number. */
 enum { RESULTS_MAX = 4096, CAUGHT_UP = RESULTS_MAX / 2, NAME_SIZE = 1024 };
 
+/* The loop's, but for the writer and what the lock of `thread` guards. */
 struct stream_results {
-    struct stream_results_options options; /* its writer is the thread's */
+    struct stream_results_options options; /* its writer is the thread's, from start to end */
     struct stream_results_listener listener;
-    uv_async_t news;
-    bool reported; /* of the failure */
-    bool held;     /* the owner waits for caught_up() */
+    uv_async_t news; /* the thread sends it */
+    bool reported;   /* of the failure */
+    bool held;       /* the owner waits for caught_up() */
 
     struct stream_thread thread; /* its messages are results; its lock guards the rest */
     size_t released;             /* of the messages, from the first */

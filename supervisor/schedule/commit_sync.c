@@ -6,13 +6,17 @@
 /* Bytes; SQLite needs a few KiB. */
 enum { SYNC_STACK_SIZE = 256 * 1024 };
 
-/* Not one of libuv's pool: libuv aborts if it cannot start those. */
+/*
+ * Not one of libuv's pool: libuv aborts if it cannot start those. The semaphores hand the last
+ * three members back and forth: the loop owns them until it posts `wanted`, and the thread from
+ * then until it posts `ended`.
+ */
 struct sync_thread {
     uv_thread_t thread;
     uv_sem_t wanted, ended;
     uv_async_t call; /* wakes the loop when a sync has ended; keeps it running while one is due */
-    struct commit_sync *owner;
-    struct store *store;
+    struct commit_sync *owner; /* the loop's */
+    struct store *store;       /* store_sync() is all that the thread calls */
     bool stopping;
     int result; /* of the latest sync, with its error */
     struct error error;

@@ -11,7 +11,7 @@
 /*
  * Waits for the disk (store_sync()) in another thread while cranks continue. One sync covers all
  * commits made during the one before. Without a thread, or if nothing has to be synced, it ends at
- * once.
+ * once. All members are the loop's; sync_thread has what both threads use.
  */
 struct commit_sync {
     uv_loop_t *loop;     /* borrowed, like the store */

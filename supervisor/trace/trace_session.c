@@ -36,11 +36,12 @@ struct traced {
     char name[NAME_SIZE];
 };
 
-/* The lock is held by whoever touches anything of it. */
+/* The lock guards all members that follow it, and each `traced`; options, agent and launcher stay
+ * as they were before the thread began. */
 struct trace_session {
+    pthread_t thread; /* reads the rings; started and joined by the command's thread */
     pthread_mutex_t lock;
-    pthread_cond_t wake;
-    pthread_t thread;
+    pthread_cond_t wake; /* `closing` was set */
     bool closing, failed;
     struct error error; /* when failed */
     struct trace_file file;
