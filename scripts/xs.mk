@@ -40,11 +40,16 @@ $(XS_DIR)/fetched: scripts/xs.mk
 	@touch $@
 
 # A patch that does not apply exactly stops the build. The directory is newer after one was removed.
-$(XS_PATCHED): $(XS_DIR)/fetched $(XS_PATCHES) worker/xs/patches
+# So does a patch that moves lines of xsRun.c: worker/xs/xs_next.h has their numbers.
+$(XS_PATCHED): $(XS_DIR)/fetched $(XS_PATCHES) worker/xs/patches worker/xs/xs_next.h
 	@rm -rf $(XS_SOURCES) && cp -r $(XS_PACKAGE) $(XS_SOURCES) && rm -rf $(XS_SOURCES)/xsnap-native/xsnap/build
 	@for file in $(XS_PATCHES); do \
 		patch --batch --silent --fuzz=0 -d $(XS_SOURCES) -p1 < $$file || \
 		{ echo "xs.mk: $$file does not apply to @agoric/xsnap $(XS_VERSION)" >&2; exit 1; }; done
+	@awk 'NR == FNR { jumps[FNR] = /mxBreak|mxNextCode|mxFirstCode|mxBranchElse/; next } \
+		match($$2, /^XS_NEXT_LINE_/) && !jumps[substr($$2, RLENGTH + 1)] { \
+			print "xs.mk: xsRun.c has no jump where xs_next.h has " $$2 ": run scripts/xs-next"; exit 1 }' \
+		$(XS_SOURCES)/moddable/xs/sources/xsRun.c worker/xs/xs_next.h >&2
 	@touch $@
 
 # The files that take the most time are compiled with small functions inline
