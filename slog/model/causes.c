@@ -150,8 +150,8 @@ bool links_take(struct links *links, struct model_message message, struct link *
 }
 
 /* No message has the digest of a promise that is settled: it is one of other words. */
-int links_resolve(struct links *links, uint64_t promise, const struct link *resolve,
-                  struct error *error)
+static int links_resolve(struct links *links, uint64_t promise, const struct link *resolve,
+                         struct error *error)
 {
     return links_send(links, (struct model_message){promise, true}, resolve, error);
 }
@@ -164,6 +164,18 @@ bool links_resolved(struct links *links, uint64_t promise, struct link *resolve)
     if (found != NULL)
         *resolve = found->value;
     return found != NULL;
+}
+
+int links_add_event(struct links *links, const struct model_event *event, const struct link *link,
+                    struct error *error)
+{
+    if (links_send(links, event->message, link, error) != 0)
+        return -1;
+    for (size_t i = 0; i < event->promise_count; i++) {
+        if (links_resolve(links, event->promises[i], link, error) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 void links_free(struct links *links)
@@ -220,18 +232,7 @@ void causes_find(struct causes *causes, struct model_delivery *delivery, int64_t
 int causes_note(struct causes *causes, const struct model_delivery *delivery,
                 const struct model_event *event, int64_t moment, struct error *error)
 {
-    struct link link = {{delivery->number, (uint64_t)moment, delivery->chain}};
+    const struct link link = {{delivery->number, (uint64_t)moment, delivery->chain}};
 
-    if (links_send(&causes->links, event->message, &link, error) != 0)
-        return -1;
-    for (size_t i = 0; i < event->promise_count; i++) {
-        if (links_resolve(&causes->links, event->promises[i], &link, error) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-void causes_free(struct causes *causes)
-{
-    links_free(&causes->links);
+    return links_add_event(&causes->links, event, &link, error);
 }

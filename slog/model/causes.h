@@ -39,12 +39,12 @@ int links_send(struct links *links, struct model_message message, const struct l
 /* Gives the send that brought this message, and forgets it. False when it is not known. */
 bool links_take(struct links *links, struct model_message message, struct link *send);
 
-/* Keeps what settled a promise (its digest, as in struct model_event), until it is settled anew. */
-int links_resolve(struct links *links, uint64_t promise, const struct link *resolve,
-                  struct error *error);
-
 /* Gives what settled a promise, and keeps it. False when it is not known. */
 bool links_resolved(struct links *links, uint64_t promise, struct link *resolve);
+
+/* Keeps what a request sends and resolves. */
+int links_add_event(struct links *links, const struct model_event *event, const struct link *link,
+                    struct error *error);
 
 void links_free(struct links *links);
 
@@ -55,7 +55,7 @@ void links_free(struct links *links);
  * block, else the first delivery whose cause is not known. All zeros is the beginning.
  */
 struct causes {
-    struct links links;
+    struct links links; /* links_free() */
     uint64_t deliveries, chains;
     uint64_t trigger; /* the chain of what came in last in this block; 0: nothing did */
 };
@@ -75,7 +75,5 @@ void causes_find(struct causes *causes, struct model_delivery *delivery, int64_t
 /* Notes that a delivery, whose causes were found, made a request at `moment`. -1: no memory. */
 int causes_note(struct causes *causes, const struct model_delivery *delivery,
                 const struct model_event *event, int64_t moment, struct error *error);
-
-void causes_free(struct causes *causes);
 
 #endif

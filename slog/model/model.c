@@ -94,7 +94,7 @@ void model_free(struct model *model)
     names_free(&model->kinds);
     names_free(&model->sessions);
     model_totals_free(&model->totals);
-    causes_free(&model->causes);
+    links_free(&model->causes.links);
     outcome_free(&model->outcome);
     spans_free(&model->spans);
     free(model->events);

@@ -14,11 +14,11 @@
 struct report {
     const struct options *options;
     const struct render_ops *render;
-    struct rank rank;             /* its column is NULL when deliveries are given as they come */
-    struct trace *trace;          /* NULL: none is asked for */
-    struct page *page;            /* the same */
-    struct otlp *otlp;            /* NULL: no spans are asked for */
-    struct metrics_sink *metrics; /* NULL: none are asked for */
+    struct rank rank;        /* its column is NULL when deliveries are given as they come */
+    struct trace *trace;     /* NULL: none is asked for */
+    struct page *page;       /* the same */
+    struct otlp *otlp;       /* NULL: no spans are asked for */
+    struct metrics *metrics; /* NULL: none are asked for */
     struct buf out;
     uint64_t deliveries;
     uint64_t run; /* of the kernel, as of a delivery */
@@ -30,10 +30,10 @@ static int add_metrics(struct report *report, const struct model_delivery *deliv
 {
     enum { LOOK_AT_CLOCK_EACH = 256 };
 
-    if (metrics_add(metrics_sink_metrics(report->metrics), delivery, error) != 0)
+    if (metrics_add(report->metrics, delivery, error) != 0)
         return -1;
     return report->deliveries % LOOK_AT_CLOCK_EACH == 0
-               ? metrics_sink_flush(report->metrics, false, error)
+               ? metrics_flush(report->metrics, false, error)
                : 0;
 }
 
@@ -80,7 +80,7 @@ static void on_note(void *context, const struct model_note *note)
     if (report->otlp != NULL)
         otlp_note(report->otlp, note);
     if (report->metrics != NULL)
-        metrics_note(metrics_sink_metrics(report->metrics), note);
+        metrics_note(report->metrics, note);
     if (report->render->note != NULL)
         report->render->note(&report->out, note);
 }
@@ -113,7 +113,7 @@ static void on_phase(void *context, const struct phase_span *span)
     if (report->otlp != NULL)
         otlp_add_phase(report->otlp, span);
     if (report->metrics != NULL)
-        metrics_add_phase(metrics_sink_metrics(report->metrics), span);
+        metrics_add_phase(report->metrics, span);
     if (report->render->phase != NULL && shows_phases(report))
         report->render->phase(&report->out, span);
 }
@@ -125,7 +125,7 @@ static void on_block(void *context, const struct phase_block *block)
     if (!selection_takes_block(&report->options->selection, block, report->run))
         return;
     if (report->metrics != NULL)
-        metrics_add_block(metrics_sink_metrics(report->metrics), block);
+        metrics_add_block(report->metrics, block);
     if (report->render->block != NULL && shows_phases(report))
         report->render->block(&report->out, block);
 }
@@ -144,7 +144,7 @@ static int on_idle(void *context, struct error *error)
 
     if (report->otlp != NULL && otlp_flush(report->otlp, error) != 0)
         return -1;
-    if (report->metrics != NULL && metrics_sink_flush(report->metrics, true, error) != 0)
+    if (report->metrics != NULL && metrics_flush(report->metrics, true, error) != 0)
         return -1;
     return output_flush(&report->out, error);
 }
@@ -200,7 +200,7 @@ static int write_end(struct report *report, const struct tally *tally, struct er
     selection_explain_none(report->deliveries, tally->totals.deliveries);
     if (write_page_end(report, tally, error) != 0)
         return -1;
-    if (report->metrics != NULL && metrics_sink_flush(report->metrics, true, error) != 0)
+    if (report->metrics != NULL && metrics_flush(report->metrics, true, error) != 0)
         return -1;
     if (report->render->end != NULL)
         report->render->end(&report->out, tally, report->deliveries);
@@ -261,7 +261,7 @@ static int open_trace_and_spans(struct report *report, struct error *error)
                 return -1;
     }
     if (options->metrics != NULL || options->listen != NULL) {
-        report->metrics = metrics_sink_open(options->metrics, options->listen, error);
+        report->metrics = metrics_open(options->metrics, options->listen, error);
         if (report->metrics == NULL)
             return -1;
     }
@@ -294,7 +294,7 @@ static int write_report_and_trace(struct report *report, struct error *error)
 
     if (result == 0)
         result = write_report(report, error);
-    metrics_sink_close(report->metrics);
+    metrics_close(report->metrics);
     result = join_failures(result, trace_close(report->trace, &second), &second, error);
     return join_failures(result, otlp_close(report->otlp, &second), &second, error);
 }

@@ -22,6 +22,9 @@
 
 enum { PAGE_STALLS = 200, PAGE_NOTES = 1000, PAGE_PHASES = 100 * 1000 };
 
+/* JavaScript's numbers are exact up to here. */
+#define FARTHEST ((int64_t)1 << 53)
+
 struct page_branch {
     uint64_t count;
     uint64_t times[MODEL_SPAN_KINDS];
@@ -50,7 +53,7 @@ struct page_phase {
 struct page_phases {
     struct page_phase *phases; /* owned */
     size_t count, capacity;
-    uint64_t hidden; /* beyond `most` */
+    uint64_t hidden; /* beyond PAGE_PHASES */
 };
 
 /* The calls of deliveries, out of gaspipe's profiles (docs/profile-format.md, "tree"). */
@@ -276,18 +279,15 @@ static void page_sums_append_stalls(struct buf *json, struct outlier *const *sta
     buf_append_byte(json, ']');
 }
 
-/* JavaScript's numbers are exact up to here. */
-#define FARTHEST_PHASE ((int64_t)1 << 53)
-
-/* Adds a phase unless there are `most` already. -1 when memory ran out. */
-static int page_phases_add(struct page_phases *phases, const struct phase_span *span, size_t most)
+/* Adds a phase unless there are PAGE_PHASES already. -1 when memory ran out. */
+static int page_phases_add(struct page_phases *phases, const struct phase_span *span)
 {
     struct page_phase *array;
 
     if (span->phase == PHASE_CRANK || span->phase == PHASE_DELIVERY || span->phase == PHASE_OTHER ||
         span->total <= 0)
         return 0;
-    if (phases->count == most) {
+    if (phases->count == PAGE_PHASES) {
         phases->hidden++;
         return 0;
     }
@@ -316,8 +316,8 @@ static void page_phases_append(const struct page_phases *phases, int64_t zero, s
         const struct page_phase *phase = &phases->phases[i];
         int64_t start;
 
-        if (__builtin_sub_overflow(phase->start, zero, &start) || start <= -FARTHEST_PHASE ||
-            start >= FARTHEST_PHASE || phase->total >= FARTHEST_PHASE)
+        if (__builtin_sub_overflow(phase->start, zero, &start) || start <= -FARTHEST ||
+            start >= FARTHEST || phase->total >= FARTHEST)
             continue;
         buf_printf(json, "%s[\"%s%s%s\",", any ? "," : "", phase_name(phase->phase),
                    phase->name[0] != '\0' ? " " : "", phase->name);
@@ -328,55 +328,7 @@ static void page_phases_append(const struct page_phases *phases, int64_t zero, s
     buf_append_byte(json, ']');
 }
 
-static void page_phases_free(struct page_phases *phases)
-{
-    free(phases->phases);
-    *phases = (struct page_phases){0};
-}
-
-struct page_reading {
-    struct page_profiles *profiles;
-    struct page_file *file;
-    uint64_t limit;
-};
-
-static int put_tree(void *context, const json_t *tree, const struct reader_line *line,
-                    struct error *error)
-{
-    const struct page_reading *const reading = context;
-    struct page_profiles *const profiles = reading->profiles;
-    struct buf json = {0};
-    int result;
-
-    (void)tree;
-    if (line->length > reading->limit || profiles->bytes > reading->limit - line->length) {
-        profiles->hidden++;
-        return 0;
-    }
-    buf_append(&json, line->bytes, line->length);
-    result = page_file_add(reading->file, "profile", &json, error);
-    buf_free(&json);
-    profiles->trees++;
-    profiles->bytes += line->length;
-    return result;
-}
-
-/*
- * Puts the trees of a profile on the page, as long as they take no more than `limit` bytes with
- * those before. -1 with ERROR_INPUT (file and line named) for what is no profile, or ERROR_SYSTEM.
- */
-static int page_profiles_add(struct page_profiles *profiles, struct page_file *file,
-                             const char *path, uint64_t limit, struct error *error)
-{
-    struct page_reading reading = {profiles, file, limit};
-
-    return profile_tree_read(path, put_tree, &reading, error);
-}
-
 enum { STALL_LOST = 1000 * 1000 }; /* as `slogreport stalls` */
-
-/* JavaScript's numbers are exact up to here. */
-#define FARTHEST ((int64_t)1 << 53)
 
 struct page {
     struct page_file *file;
@@ -410,7 +362,7 @@ void page_free(struct page *page)
     groups_free(&page->groups);
     growth_free(&page->growth);
     outliers_free(&page->outliers);
-    page_phases_free(&page->phases);
+    free(page->phases.phases);
     buf_free(&page->notes);
     free(page);
 }
@@ -532,13 +484,36 @@ void page_add_phase(struct page *page, const struct phase_span *span)
 {
     groups_add_phase(&page->groups, span);
     growth_add_phase(&page->growth, span);
-    if (page_phases_add(&page->phases, span, PAGE_PHASES) != 0)
+    if (page_phases_add(&page->phases, span) != 0)
         page->notes.failed = true;
+}
+
+/* Puts a tree of a profile on the page as long as there is room. */
+static int put_tree(void *context, const json_t *tree, const struct reader_line *line,
+                    struct error *error)
+{
+    struct page *const page = context;
+    struct page_profiles *const profiles = &page->profiles;
+    const uint64_t limit = page->limits.tree_bytes;
+    struct buf json = {0};
+    int result;
+
+    (void)tree;
+    if (line->length > limit || profiles->bytes > limit - line->length) {
+        profiles->hidden++;
+        return 0;
+    }
+    buf_append(&json, line->bytes, line->length);
+    result = page_file_add(page->file, "profile", &json, error);
+    buf_free(&json);
+    profiles->trees++;
+    profiles->bytes += line->length;
+    return result;
 }
 
 int page_add_profile(struct page *page, const char *path, struct error *error)
 {
-    return page_profiles_add(&page->profiles, page->file, path, page->limits.tree_bytes, error);
+    return profile_tree_read(path, put_tree, page, error);
 }
 
 void page_note(struct page *page, const struct model_note *note)

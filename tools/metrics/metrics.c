@@ -24,13 +24,6 @@
 #include "base/stamp.h"
 #include "tools/stats/outliers.h"
 
-/*
- * Serves metrics to Prometheus under http://ADDRESS:PORT/metrics, on a loopback address only: who
- * wants them from elsewhere puts a proxy in front that knows who may read them. A thread of
- * libmicrohttpd's answers with what metrics_server_set() gave it last.
- */
-struct metrics_server;
-
 enum {
     CLIENTS_MAX = 16,
     CLIENT_MEMORY = 32 * 1024, /* bytes, of a connection's buffers */
@@ -39,11 +32,16 @@ enum {
     MISDIRECTED = 421,
 };
 
+/*
+ * Serves metrics to Prometheus under http://ADDRESS:PORT/metrics, on a loopback address only: to
+ * reach them from elsewhere, put a proxy in front that checks who may read them. A thread of
+ * libmicrohttpd answers with what metrics_server_set() passed last.
+ */
 struct metrics_server {
     struct MHD_Daemon *daemon;
     pthread_mutex_t lock; /* of the two texts */
     struct buf prometheus, openmetrics;
-    char url[96];
+    char url[96];  /* "http://127.0.0.1:9100/metrics" */
     char host[64]; /* as `where` has it, "127.0.0.1" or "[::1]" */
     uint16_t port;
 };
@@ -249,12 +247,6 @@ static struct metrics_server *metrics_server_open(const char *where, struct erro
     return server;
 }
 
-/* Where it is, for people: "http://127.0.0.1:9100/metrics". */
-static const char *metrics_server_url(const struct metrics_server *server)
-{
-    return server->url;
-}
-
 /* Takes over what is in the buffers, both formats, and leaves them empty. */
 static void metrics_server_set(struct metrics_server *server, struct buf *prometheus,
                                struct buf *openmetrics)
@@ -272,13 +264,7 @@ static void metrics_server_set(struct metrics_server *server, struct buf *promet
     *prometheus = *openmetrics = (struct buf){0};
 }
 
-/*
- * What a kernel does as metrics for Prometheus: deliveries, their times by part and vat as
- * histograms, computrons, stalls, phases, blocks, heap snapshots. slogreport(1) lists them. All
- * grow with the slog from its beginning, so that a restarted reader counts on.
- *
- * The first METRICS_VATS vats have series of their own; all further ones are the vat "others".
- */
+/* The first METRICS_VATS vats have series of their own; all further ones are the vat "others". */
 enum { METRICS_VATS = 500 };
 
 /* How Prometheus reads them: its own text, which node_exporter takes as well, or OpenMetrics 1.0.
@@ -315,8 +301,12 @@ struct vat {
 };
 
 struct metrics {
+    struct metrics_server *server; /* NULL: none */
+    const char *path;              /* NULL: none */
+    int64_t next_flush;            /* CLOCK_MONOTONIC */
+
     struct vat *vats; /* the last one stands for all others if there are METRICS_VATS + 1 */
-    size_t vat_count, vat_room;
+    size_t vat_count, vat_capacity;
     struct outliers outliers;
     struct times blocks, block_phases[PHASES];
     double phases[PHASES]; /* own seconds */
@@ -325,30 +315,6 @@ struct metrics {
     uint64_t kernels;
     bool failed; /* memory ran out while a phase was added */
 };
-
-static struct metrics *metrics_new(struct error *error)
-{
-    struct metrics *metrics = calloc(1, sizeof *metrics);
-
-    if (metrics == NULL) {
-        error_memory(error, "the metrics");
-        return NULL;
-    }
-    metrics->height = MODEL_NONE;
-    metrics->latest = MODEL_NONE;
-    metrics->kernels = 1;
-    metrics->outliers.keep = 1;
-    return metrics;
-}
-
-static void metrics_free(struct metrics *metrics)
-{
-    if (metrics == NULL)
-        return;
-    outliers_free(&metrics->outliers);
-    free(metrics->vats);
-    free(metrics);
-}
 
 /* ---- gathering ---- */
 
@@ -370,7 +336,7 @@ static void add_time(struct times *times, int64_t nanoseconds)
 static struct vat *metrics_add_vat(struct metrics *metrics, const char *id)
 {
     struct vat *vats =
-        array_reserve(metrics->vats, &metrics->vat_room, metrics->vat_count + 1, sizeof *vats);
+        array_reserve(metrics->vats, &metrics->vat_capacity, metrics->vat_count + 1, sizeof *vats);
     struct vat *vat;
 
     if (vats == NULL)
@@ -685,79 +651,70 @@ static int metrics_put(struct metrics *metrics, enum metrics_format format, stru
 
 enum { PAUSE_NS = 1000000000 };
 
-struct metrics_sink {
-    struct metrics *metrics;
-    struct metrics_server *server; /* NULL: none */
-    const char *path;              /* NULL: none */
-    int64_t next;                  /* when to flush again, CLOCK_MONOTONIC */
-};
-
-void metrics_sink_close(struct metrics_sink *sink)
+void metrics_close(struct metrics *metrics)
 {
-    if (sink == NULL)
+    if (metrics == NULL)
         return;
-    metrics_server_close(sink->server);
-    metrics_free(sink->metrics);
-    free(sink);
+    metrics_server_close(metrics->server);
+    outliers_free(&metrics->outliers);
+    free(metrics->vats);
+    free(metrics);
 }
 
-struct metrics_sink *metrics_sink_open(const char *path, const char *where, struct error *error)
+struct metrics *metrics_open(const char *path, const char *where, struct error *error)
 {
-    struct metrics_sink *sink = calloc(1, sizeof *sink);
+    struct metrics *metrics = calloc(1, sizeof *metrics);
 
-    if (sink == NULL) {
+    if (metrics == NULL) {
         error_memory(error, "the metrics");
         return NULL;
     }
-    sink->path = path;
-    sink->metrics = metrics_new(error);
-    if (sink->metrics != NULL && where != NULL)
-        sink->server = metrics_server_open(where, error);
-    if (sink->metrics == NULL || (where != NULL && sink->server == NULL)) {
-        metrics_sink_close(sink);
+    metrics->path = path;
+    metrics->height = metrics->latest = MODEL_NONE;
+    metrics->kernels = 1;
+    metrics->outliers.keep = 1;
+    if (where == NULL)
+        return metrics;
+    metrics->server = metrics_server_open(where, error);
+    if (metrics->server == NULL) {
+        metrics_close(metrics);
         return NULL;
     }
-    if (sink->server != NULL)
-        log_line("metrics are served at %s", metrics_server_url(sink->server));
-    return sink;
+    log_line("metrics are served at %s", metrics->server->url);
+    return metrics;
 }
 
-struct metrics *metrics_sink_metrics(struct metrics_sink *sink)
-{
-    return sink->metrics;
-}
-
-static int write_all(struct metrics_sink *sink, struct buf texts[2], struct error *error)
+static int write_metrics(struct metrics *metrics, struct buf texts[2], struct error *error)
 {
     struct buf copy = {0};
     int result = 0;
 
-    if (metrics_put(sink->metrics, METRICS_PROMETHEUS, &texts[0], error) != 0 ||
-        metrics_put(sink->metrics, METRICS_OPENMETRICS, &texts[1], error) != 0)
+    if (metrics_put(metrics, METRICS_PROMETHEUS, &texts[0], error) != 0 ||
+        metrics_put(metrics, METRICS_OPENMETRICS, &texts[1], error) != 0)
         return -1;
     if (buf_failed(&texts[0]) || buf_failed(&texts[1]))
         return error_memory(error, "the metrics");
-    if (sink->path != NULL) {
+    if (metrics->path != NULL) {
         buf_append(&copy, texts[0].data, texts[0].length);
-        result = output_file_write_whole(sink->path, "the metrics", &copy, error);
+        result = output_file_write_whole(metrics->path, "the metrics", &copy, error);
     }
     buf_free(&copy);
-    if (result == 0 && sink->server != NULL)
-        metrics_server_set(sink->server, &texts[0], &texts[1]);
+    if (result == 0 && metrics->server != NULL)
+        metrics_server_set(metrics->server, &texts[0], &texts[1]);
     return result;
 }
 
-int metrics_sink_flush(struct metrics_sink *sink, bool now, struct error *error)
+int metrics_flush(struct metrics *metrics, bool now, struct error *error)
 {
     const int64_t time = stamp_now().mono;
     struct buf texts[2] = {0};
     int result;
 
-    if (!now && time < sink->next)
+    if (!now && time < metrics->next_flush)
         return 0;
-    result = write_all(sink, texts, error);
+    result = write_metrics(metrics, texts, error);
     buf_free(&texts[0]);
     buf_free(&texts[1]);
-    sink->next = stamp_now().mono + PAUSE_NS;
+    metrics->next_flush = stamp_now().mono + PAUSE_NS;
     return result;
 }

@@ -7,28 +7,31 @@
 #include "base/error.h"
 #include "slog/model/model.h"
 
+/*
+ * What a kernel does as metrics for Prometheus: deliveries, their times by part and vat as
+ * histograms, computrons, stalls, phases, blocks, heap snapshots. slogreport(1) lists them. All
+ * count from the beginning of the slog, so that counters continue where they were after a restart.
+ */
 struct metrics;
 
-/* Replayed deliveries are not counted. -1 when memory ran out. */
+/*
+ * `path`: a file for node_exporter's textfile collector, or NULL. `where`: "PORT", "127.0.0.1:PORT"
+ * or "[::1]:PORT" to serve them at (port 0: a free one), or NULL. NULL with ERROR_USAGE or
+ * ERROR_SYSTEM.
+ */
+struct metrics *metrics_open(const char *path, const char *where, struct error *error);
+
+/* Replayed deliveries are not counted. -1 when out of memory. */
 int metrics_add(struct metrics *metrics, const struct model_delivery *delivery,
                 struct error *error);
 void metrics_add_phase(struct metrics *metrics, const struct phase_span *span);
 void metrics_add_block(struct metrics *metrics, const struct phase_block *block);
 void metrics_note(struct metrics *metrics, const struct model_note *note);
 
-/* Where metrics go: into a file for node_exporter's textfile collector, and to a server. */
-struct metrics_sink;
+/* Writes the file, whole or not at all, and gives the server the same: at once if `now`, else at
+ * most once a second. */
+int metrics_flush(struct metrics *metrics, bool now, struct error *error);
 
-/* path, where: NULL: not wanted. NULL with the error, as metrics_server_open(). */
-struct metrics_sink *metrics_sink_open(const char *path, const char *where, struct error *error);
-
-/* To be filled. */
-struct metrics *metrics_sink_metrics(struct metrics_sink *sink);
-
-/* Writes the file, whole or not at all, and gives the server the same: at once if `now`, else if a
- * second has passed since it last did. */
-int metrics_sink_flush(struct metrics_sink *sink, bool now, struct error *error);
-
-void metrics_sink_close(struct metrics_sink *sink); /* NULL is allowed */
+void metrics_close(struct metrics *metrics); /* NULL is allowed */
 
 #endif

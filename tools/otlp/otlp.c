@@ -247,63 +247,33 @@ static int add_spans(const struct adding *adding, const struct otlp_frame *frame
 }
 
 /* One resolve can settle several promises of one notify: they are linked once. */
-static int add_cause(struct otlp *otlp, const struct otlp_context *cause, struct error *error)
+static int add_cause(struct otlp *otlp, const struct link *link, struct error *error)
 {
+    const struct otlp_context cause = {{link->words[0], link->words[1]}, link->words[2]};
     struct otlp_context *causes;
 
-    if (otlp->cause_count > 0 && otlp->causes[otlp->cause_count - 1].span == cause->span)
+    if (otlp->cause_count > 0 && otlp->causes[otlp->cause_count - 1].span == cause.span)
         return 0;
     causes =
         array_reserve(otlp->causes, &otlp->cause_capacity, otlp->cause_count + 1, sizeof *causes);
     if (causes == NULL)
         return error_memory(error, "links between spans");
     otlp->causes = causes;
-    causes[otlp->cause_count++] = *cause;
+    causes[otlp->cause_count++] = cause;
     return 0;
-}
-
-/* A span's context as what links keep, and back. */
-static struct link link_of(const struct otlp_context *context)
-{
-    return (struct link){{context->trace[0], context->trace[1], context->span}};
-}
-
-static struct otlp_context context_of(const struct link *link)
-{
-    return (struct otlp_context){{link->words[0], link->words[1]}, link->words[2]};
 }
 
 static int find_causes(struct otlp *otlp, const struct model_delivery *delivery,
                        struct error *error)
 {
-    struct otlp_context cause;
     struct link link;
 
     otlp->cause_count = 0;
-    if (links_take(&otlp->links, delivery->message, &link)) {
-        cause = context_of(&link);
-        if (add_cause(otlp, &cause, error) != 0)
-            return -1;
-    }
-    for (size_t i = 0; i < delivery->promise_count; i++) {
-        if (!links_resolved(&otlp->links, delivery->promises[i], &link))
-            continue;
-        cause = context_of(&link);
-        if (add_cause(otlp, &cause, error) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int note_event(struct otlp *otlp, const struct model_event *event,
-                      const struct otlp_context *context, struct error *error)
-{
-    struct link link = link_of(context);
-
-    if (links_send(&otlp->links, event->message, &link, error) != 0)
+    if (links_take(&otlp->links, delivery->message, &link) && add_cause(otlp, &link, error) != 0)
         return -1;
-    for (size_t i = 0; i < event->promise_count; i++) {
-        if (links_resolve(&otlp->links, event->promises[i], &link, error) != 0)
+    for (size_t i = 0; i < delivery->promise_count; i++) {
+        if (links_resolved(&otlp->links, delivery->promises[i], &link) &&
+            add_cause(otlp, &link, error) != 0)
             return -1;
     }
     return 0;
@@ -318,8 +288,10 @@ static int note_events(const struct adding *adding, struct error *error)
         struct otlp_context context =
             adding->detailed ? request_context(adding, i) : adding->context;
 
+        const struct link link = {{context.trace[0], context.trace[1], context.span}};
+
         if (!delivery->replay &&
-            note_event(adding->otlp, &delivery->events[i], &context, error) != 0)
+            links_add_event(&adding->otlp->links, &delivery->events[i], &link, error) != 0)
             return -1;
     }
     return 0;
