@@ -33,6 +33,7 @@ COLUMN_OF_TIME(start)
 COLUMN_OF_TIME(crank_num)
 COLUMN_OF_TIME(delivery_num)
 COLUMN_OF_TIME(block_height)
+COLUMN_OF_TIME(queued)
 COLUMN_OF_COUNT(compute)
 COLUMN_OF_COUNT(instructions)
 COLUMN_OF_COUNT(block_cost)
@@ -40,17 +41,11 @@ COLUMN_OF_COUNT(gas_burnt)
 COLUMN_OF_COUNT(gas)
 COLUMN_OF_COUNT(syscalls)
 COLUMN_OF_COUNT(consoles)
-
 COLUMN_OF_COUNT(replay)
 
 static double overrun_of(const struct model_delivery *delivery)
 {
     return delivery->overrun < 0 ? NAN : delivery->overrun;
-}
-
-static double queued_of(const struct model_delivery *delivery)
-{
-    return delivery->queued == MODEL_NONE ? NAN : (double)delivery->queued;
 }
 
 #define COLUMN_OF_WORDS(name)                                                                      \
@@ -128,63 +123,6 @@ static bool before(const struct rank_entry *a, const struct rank_entry *b)
     return a->key == b->key ? a->number < b->number : a->key > b->key;
 }
 
-static void swap(struct rank_entry *a, struct rank_entry *b)
-{
-    struct rank_entry kept = *a;
-
-    *a = *b;
-    *b = kept;
-}
-
-/*
- * Brings the root to its place; where that is. The heap's root is the entry
- * that goes first when a better one comes.
- */
-static size_t sift_down(struct rank *rank)
-{
-    size_t at = 0;
-
-    for (;;) {
-        size_t worst = at;
-
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < rank->count; child++) {
-            if (before(&rank->entries[worst], &rank->entries[child]))
-                worst = child;
-        }
-        if (worst == at)
-            return at;
-        swap(&rank->entries[at], &rank->entries[worst]);
-        at = worst;
-    }
-}
-
-/* To its place; where that is. */
-static size_t sift_up(struct rank *rank, size_t at)
-{
-    while (at > 0 && before(&rank->entries[(at - 1) / 2], &rank->entries[at])) {
-        swap(&rank->entries[at], &rank->entries[(at - 1) / 2]);
-        at = (at - 1) / 2;
-    }
-    return at;
-}
-
-/* The entry for a new delivery in the place of the worst one; NULL when it is worse still. */
-static struct buf *replace_worst(struct rank *rank, struct rank_entry entry)
-{
-    struct rank_entry *worst = &rank->entries[0];
-    char *words = worst->words;
-    size_t at;
-
-    if (!before(&entry, worst))
-        return NULL;
-    entry.text = worst->text;
-    buf_clear(&entry.text);
-    *worst = entry;
-    at = sift_down(rank);
-    free(words);
-    return &rank->entries[at].text;
-}
-
 static int make_entry(struct rank *rank, const struct model_delivery *delivery,
                       struct rank_entry *entry, struct error *error)
 {
@@ -199,30 +137,6 @@ static int make_entry(struct rank *rank, const struct model_delivery *delivery,
     return entry->words != NULL ? 0 : error_memory(error, "the deliveries to sort");
 }
 
-int rank_add(struct rank *rank, const struct model_delivery *delivery, struct buf **text,
-             struct error *error)
-{
-    struct rank_entry entry, *entries;
-
-    if (make_entry(rank, delivery, &entry, error) != 0)
-        return -1;
-    if (rank->top > 0 && rank->count == rank->top) {
-        *text = replace_worst(rank, entry);
-        if (*text == NULL)
-            free(entry.words);
-        return *text != NULL;
-    }
-    entries = array_reserve(rank->entries, &rank->capacity, rank->count + 1, sizeof *entries);
-    if (entries == NULL) {
-        free(entry.words);
-        return error_memory(error, "the deliveries to sort");
-    }
-    rank->entries = entries;
-    entries[rank->count++] = entry;
-    *text = &entries[rank->top > 0 ? sift_up(rank, rank->count - 1) : rank->count - 1].text;
-    return 1;
-}
-
 static int rank_compare(const void *a, const void *b)
 {
     return before(a, b) ? -1 : before(b, a);
@@ -232,6 +146,44 @@ void rank_sort(struct rank *rank)
 {
     if (rank->count > 1)
         qsort(rank->entries, rank->count, sizeof rank->entries[0], rank_compare);
+    while (rank->top > 0 && rank->count > rank->top) {
+        struct rank_entry *last = &rank->entries[--rank->count];
+
+        buf_free(&last->text);
+        free(last->words);
+    }
+}
+
+/* True if as many better ones are known as are kept. */
+static bool is_out(const struct rank *rank, const struct rank_entry *entry)
+{
+    return rank->trimmed && !before(entry, &rank->entries[rank->top - 1]);
+}
+
+int rank_add(struct rank *rank, const struct model_delivery *delivery, struct buf **text,
+             struct error *error)
+{
+    struct rank_entry entry, *entries;
+
+    if (make_entry(rank, delivery, &entry, error) != 0)
+        return -1;
+    if (is_out(rank, &entry)) {
+        free(entry.words);
+        return 0;
+    }
+    if (rank->top > 0 && rank->count / 2 >= rank->top) {
+        rank_sort(rank);
+        rank->trimmed = true;
+    }
+    entries = array_reserve(rank->entries, &rank->capacity, rank->count + 1, sizeof *entries);
+    if (entries == NULL) {
+        free(entry.words);
+        return error_memory(error, "the deliveries to sort");
+    }
+    rank->entries = entries;
+    entries[rank->count++] = entry;
+    *text = &entries[rank->count - 1].text;
+    return 1;
 }
 
 void rank_free(struct rank *rank)

@@ -11,8 +11,8 @@
 #include "slog/model/model.h"
 
 /*
- * Keeps what was rendered of deliveries until their order is known: all of
- * them, or only the `top` first ones, so that memory is theirs alone.
+ * Keeps what was rendered of deliveries until their order is known: all of them, or twice as many
+ * as the `top` that are wanted. Each time so many have come, the worse half goes.
  */
 
 struct rank_entry {
@@ -40,9 +40,11 @@ struct rank {
     size_t top;   /* how many to keep; 0: all */
     bool reverse; /* the smallest number first, or Z */
     const struct rank_column *column;
-    struct rank_entry *entries; /* owned; a heap, its worst first, while adding */
+    struct rank_entry *entries; /* owned */
     size_t count, capacity;
     uint64_t seen;
+    bool trimmed; /* the first `top` entries are sorted; a delivery has to go before the last of
+                     them */
 };
 
 /*
@@ -52,7 +54,8 @@ struct rank {
 int rank_add(struct rank *rank, const struct model_delivery *delivery, struct buf **text,
              struct error *error);
 
-/* Brings the entries into their order, the first one first; equals as they came. */
+/* Sorts the entries, equals in the order in which they came, and frees those after the `top` first.
+ */
 void rank_sort(struct rank *rank);
 
 void rank_free(struct rank *rank);
