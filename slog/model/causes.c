@@ -10,7 +10,7 @@ struct links_send {
     struct link value;
 };
 
-static bool same(struct model_message a, struct model_message b)
+static bool is_same_message(struct model_message a, struct model_message b)
 {
     return a.digest == b.digest && a.promised == b.promised;
 }
@@ -20,37 +20,38 @@ static size_t home_of(const struct links_waiting *waiting, struct model_message 
     return (message.digest ^ message.digest >> 32) & (waiting->slot_count - 1);
 }
 
-static size_t after(const struct links_waiting *waiting, size_t slot)
+static size_t slot_after(const struct links_waiting *waiting, size_t slot)
 {
     return (slot + 1) & (waiting->slot_count - 1);
 }
 
 /* The first of this message, or the free slot behind all that could be. */
-static struct links_send *find_link(const struct links_waiting *waiting,
-                                    struct model_message message)
+static struct links_send *links_find(const struct links_waiting *waiting,
+                                     struct model_message message)
 {
     size_t slot = home_of(waiting, message);
 
-    while (waiting->slots[slot].message.digest != 0 && !same(waiting->slots[slot].message, message))
-        slot = after(waiting, slot);
+    while (waiting->slots[slot].message.digest != 0 &&
+           !is_same_message(waiting->slots[slot].message, message))
+        slot = slot_after(waiting, slot);
     return &waiting->slots[slot];
 }
 
 /* Behind all of the same message, so that these stay in their order. */
-static void append_link(struct links_waiting *waiting, const struct links_send *send)
+static void links_append(struct links_waiting *waiting, const struct links_send *send)
 {
     size_t slot = home_of(waiting, send->message);
 
     while (waiting->slots[slot].message.digest != 0)
-        slot = after(waiting, slot);
+        slot = slot_after(waiting, slot);
     waiting->slots[slot] = *send;
     waiting->count++;
 }
 
 /* Moves what stood behind the slot up, so that nobody's search ends at it; keeps the order. */
-static void take_away(struct links_waiting *waiting, struct links_send *send)
+static void links_remove(struct links_waiting *waiting, struct links_send *send)
 {
-    size_t hole = (size_t)(send - waiting->slots), slot = after(waiting, hole);
+    size_t hole = (size_t)(send - waiting->slots), slot = slot_after(waiting, hole);
 
     while (waiting->slots[slot].message.digest != 0) {
         size_t home = home_of(waiting, waiting->slots[slot].message);
@@ -60,7 +61,7 @@ static void take_away(struct links_waiting *waiting, struct links_send *send)
             waiting->slots[hole] = waiting->slots[slot];
             hole = slot;
         }
-        slot = after(waiting, slot);
+        slot = slot_after(waiting, slot);
     }
     waiting->slots[hole].message.digest = 0;
     waiting->count--;
@@ -73,9 +74,9 @@ static void copy_all(struct links_waiting *to, const struct links_waiting *from)
 
     while (from->slots[slot].message.digest != 0)
         slot++;
-    for (size_t i = 0; i < from->slot_count; i++, slot = after(from, slot)) {
+    for (size_t i = 0; i < from->slot_count; i++, slot = slot_after(from, slot)) {
         if (from->slots[slot].message.digest != 0)
-            append_link(to, &from->slots[slot]);
+            links_append(to, &from->slots[slot]);
     }
 }
 
@@ -104,7 +105,7 @@ static struct links_send *find_in_both(struct links *links, struct model_message
     struct links_waiting *both[] = {&links->old, &links->young};
 
     for (size_t i = 0; i < 2 && message.digest != 0; i++) {
-        struct links_send *send = both[i]->slots != NULL ? find_link(both[i], message) : NULL;
+        struct links_send *send = both[i]->slots != NULL ? links_find(both[i], message) : NULL;
 
         if (send != NULL && send->message.digest != 0) {
             *where = both[i];
@@ -125,7 +126,7 @@ int links_send(struct links *links, struct model_message message, const struct l
         return 0;
     earlier = message.promised ? find_in_both(links, message, &where) : NULL;
     if (earlier != NULL)
-        take_away(where, earlier);
+        links_remove(where, earlier);
     if (links->young.count == WAITING_MOST) {
         free(links->old.slots);
         links->old = links->young;
@@ -133,7 +134,7 @@ int links_send(struct links *links, struct model_message message, const struct l
     }
     if (reserve_links(&links->young, error) != 0)
         return -1;
-    append_link(&links->young, &added);
+    links_append(&links->young, &added);
     return 0;
 }
 
@@ -145,7 +146,7 @@ bool links_take(struct links *links, struct model_message message, struct link *
     if (found == NULL)
         return false;
     *send = found->value;
-    take_away(where, found);
+    links_remove(where, found);
     return true;
 }
 

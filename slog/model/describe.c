@@ -7,7 +7,7 @@ enum { METHOD_WITHIN = 4096 };
 /* ---- strings ------------------------------------------------------------ */
 
 /* How many bytes a UTF-8 sequence that begins with `lead` has; 0 when none begins so. */
-static size_t sequence_length(unsigned char lead)
+static size_t utf8_sequence_length(unsigned char lead)
 {
     if (lead < 0x80)
         return 1;
@@ -25,7 +25,7 @@ static size_t sequence_length(unsigned char lead)
 static size_t showable(const char *at, const char *end)
 {
     const unsigned char *bytes = (const unsigned char *)at;
-    size_t length = sequence_length(bytes[0]);
+    size_t length = utf8_sequence_length(bytes[0]);
 
     if (length == 0 || (size_t)(end - at) < length)
         return 0;
@@ -80,7 +80,7 @@ void describe_string(struct scan_span string, struct buf *text)
 }
 
 /* A string in full; `null` and the like as they are; `?` when it is missing. */
-static void append_value(struct scan_span value, struct buf *text)
+static void append_words_of_value(struct scan_span value, struct buf *text)
 {
     struct scan_span string = scan_string(value);
 
@@ -112,7 +112,7 @@ static void append_method(struct scan_span value, struct buf *text)
     }
     if (scan_is(scan_string(scan_get(value, "@qclass")), "undefined"))
         return;
-    append_value(scan_get(value, "name"), text);
+    append_words_of_value(scan_get(value, "name"), text);
 }
 
 /* The first element of the array that the body's JSON is; `#` before it marks smallcaps. */
@@ -166,7 +166,7 @@ void describe_method(struct scan_span message, struct buf *text)
     }
     /* Before methargs a message had its method as a member of its own. */
     method = scan_get(message, "method");
-    append_value(method, text);
+    append_words_of_value(method, text);
 }
 
 /* ---- deliveries and syscalls -------------------------------------------- */
@@ -205,7 +205,7 @@ static void append_message(struct scan_span target, struct scan_span message, st
     size_t before;
 
     buf_append_byte(text, '(');
-    append_value(target, text);
+    append_words_of_value(target, text);
     buf_append_byte(text, ')');
     before = text->length;
     buf_append_byte(text, '.');
@@ -215,7 +215,7 @@ static void append_message(struct scan_span target, struct scan_span message, st
         buf_append(text, "()", 2);
     }
     buf_append(text, " -> ", 4);
-    append_value(scan_get(message, "result"), text);
+    append_words_of_value(scan_get(message, "result"), text);
 }
 
 /* Of [[promise, rejected, data], …]: `promise,!promise`. */
@@ -236,7 +236,7 @@ static void append_resolutions(struct scan_span resolutions, struct buf *text)
         }
         if (scan_element(&inner, &rejected) == SCAN_FOUND && scan_is(rejected, "true"))
             buf_append_byte(text, '!');
-        append_value(promise, text);
+        append_words_of_value(promise, text);
     }
 }
 
@@ -251,7 +251,7 @@ static void append_list(struct scan_span list, struct buf *text)
     while (scan_element(&cursor, &element) == SCAN_FOUND) {
         buf_append_string(text, separator);
         separator = ",";
-        append_value(element, text);
+        append_words_of_value(element, text);
     }
 }
 
@@ -264,7 +264,7 @@ void describe_delivered_method(struct scan_span vd, struct buf *text)
 }
 
 /* What an array says behind its first element. */
-static struct scan_span rest_of(struct scan_span array)
+static struct scan_span after_first_element(struct scan_span array)
 {
     struct scan_span element, rest = {0};
     struct scan_cursor cursor;
@@ -287,7 +287,7 @@ struct scan_span describe_words(struct scan_span object)
 
     if (scan_is(open.kind, "message") || scan_is(open.kind, "send"))
         body = scan_string(scan_get(scan_get(open.second, "methargs"), "body"));
-    return body.at != NULL ? body : rest_of(object);
+    return body.at != NULL ? body : after_first_element(object);
 }
 
 void describe_delivery(struct scan_span vd, struct buf *text)
@@ -318,15 +318,15 @@ void describe_syscall(struct scan_span vsc, struct buf *text)
         append_message(object.first, object.second, text);
     } else if (scan_is(object.kind, "callNow")) {
         buf_append(text, "D(", 2);
-        append_value(object.first, text);
+        append_words_of_value(object.first, text);
         buf_append(text, ").", 2);
-        append_value(object.second, text);
+        append_words_of_value(object.second, text);
     } else if (scan_is(object.kind, "resolve")) {
         buf_append_string(text, "resolve ");
         append_resolutions(object.first, text);
     } else if (scan_is(object.kind, "subscribe")) {
         buf_append_string(text, "subscribe(");
-        append_value(object.first, text);
+        append_words_of_value(object.first, text);
         buf_append_byte(text, ')');
     } else if (takes_list(object.kind)) {
         describe_string(object.kind, text);

@@ -251,7 +251,7 @@ static struct pending_delivery *pending_of(struct model *model, const struct rec
 
 /* ---- clocks and kernels ---- */
 
-static struct moment moment_of(const struct model *model, const struct record *record)
+static struct moment moment_of_line(const struct model *model, const struct record *record)
 {
     struct moment moment = {record->time, MODEL_NONE};
 
@@ -261,7 +261,7 @@ static struct moment moment_of(const struct model *model, const struct record *r
     return moment;
 }
 
-static void begin_kernel(struct model *model, uint64_t line)
+static void model_begin_kernel(struct model *model, uint64_t line)
 {
     model_finish(model);
     if (model->any_line) {
@@ -294,7 +294,7 @@ static int begin_session(struct model *model, const struct record *record, uint6
         if (session == model->session)
             return 0;
     }
-    begin_kernel(model, line);
+    model_begin_kernel(model, line);
     model->session = session;
     if (record->mono_base != RECORD_NONE && record->mono_base >= 0)
         model->mono_base = record->mono_base;
@@ -353,8 +353,8 @@ static int64_t between_of(const struct model *model, struct moment sent)
     return sent.real >= last.real ? sent.real - last.real : MODEL_NONE;
 }
 
-static int begin_delivery(struct model *model, const struct record *record, uint64_t line,
-                          uint32_t vat, struct error *error)
+static int model_begin_delivery(struct model *model, const struct record *record, uint64_t line,
+                                uint32_t vat, struct error *error)
 {
     struct pending_delivery *pending;
 
@@ -375,7 +375,7 @@ static int begin_delivery(struct model *model, const struct record *record, uint
     pending->block_height = model->block_height;
     pending->replay = record->replay;
     pending->wordy = model->words;
-    pending->sent = moment_of(model, record);
+    pending->sent = moment_of_line(model, record);
     pending->between = between_of(model, pending->sent);
     model->vats[vat].pending = pending;
     model->pending_count++;
@@ -400,8 +400,8 @@ static int add_syscall(struct model *model, const struct record *record, uint32_
     number = intern(&model->kinds, kind.at != NULL ? kind : (struct scan_span){"?", 1});
     if (number == NAMES_NONE)
         return error_memory(error, "kinds of syscall");
-    return pending_add_request(pending, record, moment_of(model, record), number, model->labels,
-                               error);
+    return pending_add_request(pending, record, moment_of_line(model, record), number,
+                               model->labels, error);
 }
 
 static void answer_syscall(struct model *model, const struct record *record, uint32_t vat)
@@ -409,7 +409,7 @@ static void answer_syscall(struct model *model, const struct record *record, uin
     struct pending_delivery *pending = pending_of(model, record, vat);
 
     if (pending != NULL)
-        pending_answer(pending, record, moment_of(model, record));
+        pending_answer(pending, record, moment_of_line(model, record));
 }
 
 static int reserve_events(struct model *model, size_t count, struct error *error)
@@ -529,8 +529,8 @@ static void fill_gas(const struct model *model, struct model_delivery *delivery)
 }
 
 /* A crank whose delivery failed is undone, with its sends and resolves. */
-static int find_causes(struct model *model, const struct pending_delivery *pending,
-                       struct model_delivery *delivery, struct error *error)
+static int model_find_causes(struct model *model, const struct pending_delivery *pending,
+                             struct model_delivery *delivery, struct error *error)
 {
     causes_find(&model->causes, delivery, moment_steady(pending->sent));
     for (size_t i = 0; i < delivery->event_count; i++) {
@@ -546,7 +546,7 @@ static int end_delivery(struct model *model, const struct record *record, uint64
                         uint32_t vat, struct error *error)
 {
     struct pending_delivery *pending = pending_of(model, record, vat);
-    struct moment returned = moment_of(model, record);
+    struct moment returned = moment_of_line(model, record);
     struct model_delivery delivery = {.file = model->file,
                                       .line = line,
                                       .start = MODEL_NONE,
@@ -575,7 +575,7 @@ static int end_delivery(struct model *model, const struct record *record, uint64
     result = fill_times(model, pending, returned, &delivery, error);
     fill_gas(model, &delivery);
     if (result == 0 && model->labels)
-        result = find_causes(model, pending, &delivery, error);
+        result = model_find_causes(model, pending, &delivery, error);
     if (result == 0)
         result = give_delivery(model, &delivery, error);
     end_pending(model, vat);
@@ -583,8 +583,8 @@ static int end_delivery(struct model *model, const struct record *record, uint64
 }
 
 /* A vat is made again after a restart, then perhaps without its name: the old one stays. */
-static int name_vat(struct model *model, const struct record *record, uint32_t vat,
-                    struct error *error)
+static int model_name_vat(struct model *model, const struct record *record, uint32_t vat,
+                          struct error *error)
 {
     struct buf name = {0};
 
@@ -609,7 +609,7 @@ static int feed_vat_line(struct model *model, const struct record *record, uint6
         return -1;
     switch (record->type) {
     case RECORD_DELIVER:
-        return begin_delivery(model, record, line, vat, error);
+        return model_begin_delivery(model, record, line, vat, error);
     case RECORD_SYSCALL:
     case RECORD_CONSOLE:
         return add_syscall(model, record, vat, error);
@@ -619,7 +619,7 @@ static int feed_vat_line(struct model *model, const struct record *record, uint6
     case RECORD_DELIVER_RESULT:
         return end_delivery(model, record, line, vat, error);
     case RECORD_CREATE_VAT:
-        return name_vat(model, record, vat, error);
+        return model_name_vat(model, record, vat, error);
     case RECORD_CLIST:
         if (vat != NAMES_NONE)
             model->vats[vat].clist_entries += scan_is(record->mode, "drop") ? -1 : 1;
@@ -779,7 +779,7 @@ int model_feed(struct model *model, const struct record *record, uint64_t line, 
         if (begin_session(model, record, line, error) != 0)
             return -1;
     } else if (is_new_kernel(model, record)) {
-        begin_kernel(model, line);
+        model_begin_kernel(model, line);
     }
     watch_clock(model, record, line);
     if (feed_phases(model, record, error) != 0)

@@ -25,7 +25,7 @@ static struct scan_span message_in(struct scan_span object, const char *kind)
     return last;
 }
 
-static struct model_message identify(struct scan_span message)
+static struct model_message identify_message(struct scan_span message)
 {
     struct scan_span promise = scan_string(scan_get(message, "result"));
     struct model_message identity = {0};
@@ -47,12 +47,12 @@ static struct model_message identify(struct scan_span message)
  */
 static struct model_message message_sent(struct scan_span ksc)
 {
-    return identify(message_in(ksc, "send"));
+    return identify_message(message_in(ksc, "send"));
 }
 
 static struct model_message message_delivered(struct scan_span kd)
 {
-    return identify(message_in(kd, "message"));
+    return identify_message(message_in(kd, "message"));
 }
 
 /* Unlike the digest of a result promise, which tells a message apart. */
@@ -64,7 +64,8 @@ static uint64_t digest_of_promise(struct scan_span promise)
     return digest != 0 ? digest : 1;
 }
 
-static int add_promise(struct scan_span entry, struct promises *promises, struct error *error)
+static int pending_add_promise(struct scan_span entry, struct promises *promises,
+                               struct error *error)
 {
     struct scan_span promise;
     struct scan_cursor cursor;
@@ -90,7 +91,7 @@ static int add_promises(struct scan_span object, const char *kind, struct promis
     if (list.at == NULL || !scan_open(list, '[', &cursor))
         return 0;
     while (scan_element(&cursor, &entry) == SCAN_FOUND) {
-        if (add_promise(entry, promises, error) != 0)
+        if (pending_add_promise(entry, promises, error) != 0)
             return -1;
     }
     return 0;
@@ -239,7 +240,7 @@ static size_t add_label(struct pending_delivery *pending, const struct record *r
     return end_word(&pending->words, start);
 }
 
-static size_t add_said(struct pending_delivery *pending, const struct record *record)
+static size_t request_add_said(struct pending_delivery *pending, const struct record *record)
 {
     if (!pending->wordy)
         return NO_WORD;
@@ -249,11 +250,11 @@ static size_t add_said(struct pending_delivery *pending, const struct record *re
 }
 
 /* What only some reports want to know of a request. */
-static int add_words(struct pending_delivery *pending, struct request *request,
-                     const struct record *record, struct error *error)
+static int request_add_words(struct pending_delivery *pending, struct request *request,
+                             const struct record *record, struct error *error)
 {
     request->label = add_label(pending, record);
-    request->said = add_said(pending, record);
+    request->said = request_add_said(pending, record);
     request->message = message_sent(record->ksc);
     request->promises = pending->promises.count;
     if (message_resolved(record->ksc, &pending->promises, error) != 0)
@@ -285,7 +286,7 @@ int pending_add_request(struct pending_delivery *pending, const struct record *r
     pending->consoles += console;
     if (!console)
         request->answered = (struct moment){MODEL_NONE, MODEL_NONE};
-    if (labelled && add_words(pending, request, record, error) != 0)
+    if (labelled && request_add_words(pending, request, record, error) != 0)
         return -1;
     return buf_failed(&pending->words) ? error_memory(error, "a syscall's description") : 0;
 }

@@ -57,7 +57,7 @@ static void give_own(struct phases *phases, struct phase_frame *frame, int64_t t
  * Moves on to a line, whose time is the innermost phase's. Lines of deliveries in progress at
  * the same time may go back a little: they count as of the latest line.
  */
-static void go_on(struct phases *phases, int64_t time, int64_t monotime)
+static void phases_advance(struct phases *phases, int64_t time, int64_t monotime)
 {
     int64_t now = clock_of(time, monotime), passed = now - phases->now;
 
@@ -91,8 +91,8 @@ static struct phase_frame *phases_begin(struct phases *phases, enum phase phase,
     return frame;
 }
 
-static void give_span(struct phases *phases, const struct phase_frame *frame,
-                      const struct record *record)
+static void phases_give_span(struct phases *phases, const struct phase_frame *frame,
+                             const struct record *record)
 {
     struct phase_span span = {
         .phase = frame->phase,
@@ -126,14 +126,14 @@ static void end_at(struct phases *phases, size_t index, const struct record *rec
 {
     if (phases->frames[index].phase == PHASE_DELIVERY) {
         /* Others in progress at the same time go on. */
-        give_span(phases, &phases->frames[index], record);
+        phases_give_span(phases, &phases->frames[index], record);
         phases->depth--;
         memmove(&phases->frames[index], &phases->frames[index + 1],
                 (phases->depth - index) * sizeof phases->frames[0]);
         return;
     }
     while (phases->depth > index) {
-        give_span(phases, innermost(phases), phases->depth == index + 1 ? record : NULL);
+        phases_give_span(phases, innermost(phases), phases->depth == index + 1 ? record : NULL);
         phases->depth--;
     }
 }
@@ -150,8 +150,8 @@ static size_t phases_find(const struct phases *phases, enum phase phase, const c
     return index;
 }
 
-static void end(struct phases *phases, enum phase phase, const char *vat_id,
-                const struct record *record)
+static void phases_end_phase(struct phases *phases, enum phase phase, const char *vat_id,
+                             const struct record *record)
 {
     size_t index = phases_find(phases, phase, vat_id);
 
@@ -159,7 +159,7 @@ static void end(struct phases *phases, enum phase phase, const char *vat_id,
         end_at(phases, index, record);
 }
 
-static void end_block(struct phases *phases)
+static void phases_end_block(struct phases *phases)
 {
     if (phases->depth > 1)
         end_at(phases, 1, NULL);
@@ -176,7 +176,7 @@ static void end_block(struct phases *phases)
 /* ---- lines ------------------------------------------------------------------------ */
 
 /* After the commit without a line of what came after it, the process was idle from there on. */
-static void begin_block(struct phases *phases, const struct record *record)
+static void phases_begin_block(struct phases *phases, const struct record *record)
 {
     size_t after = phases_find(phases, PHASE_AFTER_COMMIT, "");
 
@@ -186,7 +186,7 @@ static void begin_block(struct phases *phases, const struct record *record)
         phases->block.own[PHASE_IDLE] += phases->frames[after].own;
         phases->block.own[PHASE_AFTER_COMMIT] -= phases->frames[after].own;
     }
-    end_block(phases);
+    phases_end_block(phases);
     phases->in_block = true;
     phases->block = (struct phase_block){.height = record->block_height, .start = record->time};
     phases_begin(phases, PHASE_BEGIN_BLOCK, "");
@@ -227,7 +227,7 @@ static void add_past(struct phases *phases, enum phase phase, const struct recor
     give_own(phases, innermost(phases), -passed);
     if (phases->in_block)
         phases->block.own[phase] += passed;
-    give_span(phases, &frame, record);
+    phases_give_span(phases, &frame, record);
 }
 
 /* A worker that goes on from the snapshot it just made loads nothing: both were one work. */
@@ -266,7 +266,7 @@ static const struct edge edges[RECORD_TYPES] = {
     [RECORD_AFTER_COMMIT] = {PHASE_AFTER_COMMIT, EDGE_END},
 };
 
-static bool is_of_vat(enum phase phase)
+static bool has_vat(enum phase phase)
 {
     return phase == PHASE_VAT_START || phase == PHASE_REPLAY || phase == PHASE_DELIVERY;
 }
@@ -274,17 +274,17 @@ static bool is_of_vat(enum phase phase)
 static void take_edge(struct phases *phases, const struct record *record, const char *vat_id)
 {
     struct edge edge = edges[record->type];
-    const char *vat = is_of_vat(edge.phase) ? vat_id : "";
+    const char *vat = has_vat(edge.phase) ? vat_id : "";
 
     if (edge.kind == EDGE_NONE || (edge.phase == PHASE_DELIVERY && record->replay))
         return;
     /* Cranks do not overlap: what one left unended ends with it. */
     if (edge.kind == EDGE_BEGIN && edge.phase == PHASE_CRANK)
-        end(phases, PHASE_CRANK, "", NULL);
+        phases_end_phase(phases, PHASE_CRANK, "", NULL);
     if (edge.kind == EDGE_BEGIN)
         phases_begin(phases, edge.phase, vat);
     else
-        end(phases, edge.phase, vat, record);
+        phases_end_phase(phases, edge.phase, vat, record);
     phases->block.deliveries += edge.kind == EDGE_END && edge.phase == PHASE_DELIVERY;
 }
 
@@ -294,10 +294,10 @@ static void phases_take_line(struct phases *phases, const struct record *record,
 {
     switch (record->type) {
     case RECORD_BEGIN_BLOCK:
-        begin_block(phases, record);
+        phases_begin_block(phases, record);
         break;
     case RECORD_END_BLOCK_START:
-        end(phases, PHASE_BEGIN_BLOCK, "", NULL);
+        phases_end_phase(phases, PHASE_BEGIN_BLOCK, "", NULL);
         break;
     case RECORD_RUN_START:
         begin_run(phases, record);
@@ -344,11 +344,11 @@ void phases_line(struct phases *phases, const struct record *record, const char 
     if (phases->depth == 0)
         begin_process(phases, record);
     else if (time_before != RECORD_NONE)
-        go_on(phases, time_before, monotime_before);
+        phases_advance(phases, time_before, monotime_before);
     before = phases->now;
-    go_on(phases, record->time, record->monotime);
+    phases_advance(phases, record->time, record->monotime);
     if (phases->until_next) {
-        end(phases, PHASE_SNAPSHOT_LOAD, "", NULL);
+        phases_end_phase(phases, PHASE_SNAPSHOT_LOAD, "", NULL);
         phases->until_next = false;
         before = phases->now;
     }
@@ -361,8 +361,8 @@ void phases_end(struct phases *phases, int64_t time, int64_t monotime)
     if (phases->depth == 0)
         return;
     if (time != RECORD_NONE)
-        go_on(phases, time, monotime);
-    end_block(phases);
+        phases_advance(phases, time, monotime);
+    phases_end_block(phases);
     end_at(phases, 0, NULL);
     phases->until_next = false;
 }

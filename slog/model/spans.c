@@ -10,7 +10,7 @@
 
 enum { SECONDS_TO_MICROSECONDS = 6 };
 
-static int stamps_grow(struct stamps *stamps, struct error *error)
+static int stamps_reserve(struct stamps *stamps, struct error *error)
 {
     int64_t *at = array_reserve(stamps->at, &stamps->capacity, stamps->count + 1, sizeof *at);
 
@@ -20,9 +20,9 @@ static int stamps_grow(struct stamps *stamps, struct error *error)
     return 0;
 }
 
-static inline int stamps_add(struct stamps *stamps, int64_t stamp, struct error *error)
+static inline int stamps_append(struct stamps *stamps, int64_t stamp, struct error *error)
 {
-    if (stamps->count == stamps->capacity && stamps_grow(stamps, error) != 0)
+    if (stamps->count == stamps->capacity && stamps_reserve(stamps, error) != 0)
         return -1;
     stamps->at[stamps->count++] = stamp;
     return 0;
@@ -42,7 +42,7 @@ DECIMAL_INLINE bool next_plain(struct scan_cursor *cursor, int scale, int64_t *n
     return true;
 }
 
-DECIMAL_INLINE enum scan_step next_number(struct scan_cursor *cursor, int scale, int64_t *number)
+DECIMAL_INLINE enum scan_step next_stamp(struct scan_cursor *cursor, int scale, int64_t *number)
 {
     struct scan_span element;
     enum scan_step step;
@@ -66,12 +66,12 @@ DECIMAL_INLINE int read_stamps(struct scan_span array, int scale, int64_t unit,
 
     if (!scan_open(array, '[', &cursor))
         return 0;
-    while ((step = next_number(&cursor, scale, &number)) != SCAN_END) {
+    while ((step = next_stamp(&cursor, scale, &number)) != SCAN_END) {
         if (step == SCAN_BAD || number < 0 || number > INT64_MAX / unit / 2) {
             stamps->count = 0;
             return 0;
         }
-        if (stamps_add(stamps, number * unit, error) != 0)
+        if (stamps_append(stamps, number * unit, error) != 0)
             return -1;
     }
     return 0;
@@ -83,7 +83,7 @@ static void read_double(struct scan_span value, double *number)
         *number = NAN;
 }
 
-static void read_cpu(struct scan_span cpu, struct outcome *outcome)
+static void outcome_read_cpu(struct scan_span cpu, struct outcome *outcome)
 {
     read_double(scan_get(cpu, "user"), &outcome->cpu_user);
     read_double(scan_get(cpu, "sys"), &outcome->cpu_sys);
@@ -102,7 +102,7 @@ static void read_sizes(struct scan_span key, struct scan_span value, struct outc
         read_double(value, &outcome->bytes_written);
 }
 
-static int read_meter(struct scan_span meter, struct outcome *outcome, struct error *error)
+static int outcome_read_meter(struct scan_span meter, struct outcome *outcome, struct error *error)
 {
     struct scan_span key, value;
     struct scan_cursor cursor;
@@ -131,7 +131,7 @@ static int read_meter(struct scan_span meter, struct outcome *outcome, struct er
         else if (scan_is(key, "gasBurnt"))
             read_double(value, &outcome->gas_burnt);
         else if (scan_is(key, "cpu"))
-            read_cpu(value, outcome);
+            outcome_read_cpu(value, outcome);
         else
             read_sizes(key, value, outcome);
         if (result != 0)
@@ -146,7 +146,7 @@ static struct stamps emptied(struct stamps stamps)
     return stamps;
 }
 
-static void reset(struct outcome *outcome)
+static void outcome_reset(struct outcome *outcome)
 {
     *outcome = (struct outcome){.compute = NAN,
                                 .instructions = NAN,
@@ -170,7 +170,7 @@ int outcome_read(struct scan_span dr, struct outcome *outcome, struct error *err
     struct scan_span status, result, meter;
     struct scan_cursor cursor;
 
-    reset(outcome);
+    outcome_reset(outcome);
     if (!scan_open(dr, '[', &cursor) || scan_element(&cursor, &status) != SCAN_FOUND)
         return 0;
     outcome->ok = scan_is(scan_string(status), "ok");
@@ -182,7 +182,7 @@ int outcome_read(struct scan_span dr, struct outcome *outcome, struct error *err
         outcome->problem = scan_string(result);
     if (scan_element(&cursor, &meter) != SCAN_FOUND)
         return 0;
-    return read_meter(meter, outcome, error);
+    return outcome_read_meter(meter, outcome, error);
 }
 
 void outcome_fill(const struct outcome *outcome, struct model_delivery *delivery)
@@ -254,7 +254,7 @@ static enum model_coverage coverage_of(const struct moments *moments)
     return moments->stamp_count < expected && !moments->replay ? MODEL_CUT : MODEL_LOOSE;
 }
 
-static int overrun_of(const struct moments *moments, enum model_coverage coverage)
+static int find_overrun(const struct moments *moments, enum model_coverage coverage)
 {
     bool maybe_capped = moments->capped && moments->stamp_count == SPANS_CAP;
 
@@ -268,8 +268,8 @@ static int overrun_of(const struct moments *moments, enum model_coverage coverag
 }
 
 /* The three spans of request `i`, whose answer the worker got at `received`. */
-static void add_request(struct spans *spans, const struct moments *moments, size_t i, int64_t sent,
-                        int64_t received, bool changed)
+static void spans_add_request(struct spans *spans, const struct moments *moments, size_t i,
+                              int64_t sent, int64_t received, bool changed)
 {
     const struct model_event *event = &moments->events[i];
     bool within = event->changed_within && !moments->steady;
@@ -302,7 +302,7 @@ static void add_matched(struct spans *spans, const struct moments *moments)
         at++;
         if (at + 1 == count)
             break;
-        add_request(spans, moments, i, stamps[at], stamps[at + 1], changed);
+        spans_add_request(spans, moments, i, stamps[at], stamps[at + 1], changed);
         at++;
     }
     changed = moments->changed_before_end && !moments->steady;
@@ -329,7 +329,7 @@ static void add_unmatched(struct spans *spans, const struct moments *moments, bo
 }
 
 /* Unsigned, since moments that a hostile file invents may add up to more than fits. */
-static int64_t sum_of(const struct spans *spans, unsigned kinds)
+static int64_t sum_spans(const struct spans *spans, unsigned kinds)
 {
     uint64_t sum = 0;
 
@@ -358,8 +358,8 @@ static bool any_spoiled(const struct spans *spans)
  * Of unmatched stamps the worker's time is sure; pipe and kernel share the
  * rest in a way that nobody noted.
  */
-static void sum_up(const struct spans *spans, const struct moments *moments,
-                   struct model_delivery *delivery)
+static void fill_sums(const struct spans *spans, const struct moments *moments,
+                      struct model_delivery *delivery)
 {
     enum { PIPE = 1 << MODEL_SEND | 1 << MODEL_UP | 1 << MODEL_DOWN | 1 << MODEL_RETURN };
 
@@ -367,12 +367,12 @@ static void sum_up(const struct spans *spans, const struct moments *moments,
     delivery->unattributed = delivery->total;
     if (delivery->coverage == MODEL_BARE)
         return;
-    delivery->worker = sum_of(spans, 1u << MODEL_WORKER);
+    delivery->worker = sum_spans(spans, 1u << MODEL_WORKER);
     delivery->unattributed = less(delivery->total, delivery->worker);
     if (delivery->coverage == MODEL_LOOSE)
         return;
-    delivery->pipe = sum_of(spans, PIPE);
-    delivery->kernel = sum_of(spans, 1u << MODEL_KERNEL);
+    delivery->pipe = sum_spans(spans, PIPE);
+    delivery->kernel = sum_spans(spans, 1u << MODEL_KERNEL);
     /* From its lines to its frames, which no span shows. */
     delivery->kernel =
         (int64_t)((uint64_t)delivery->kernel + (uint64_t)less(moments->frame_sent, moments->sent) +
@@ -387,7 +387,7 @@ int spans_build(struct spans *spans, const struct moments *moments, struct model
     if (reserve_spans(spans, 3 + 4 * moments->event_count + moments->stamp_count, error) != 0)
         return -1;
     delivery->coverage = coverage_of(moments);
-    delivery->overrun = overrun_of(moments, delivery->coverage);
+    delivery->overrun = find_overrun(moments, delivery->coverage);
     delivery->total = less(moments->returned, moments->sent);
     if (delivery->coverage != MODEL_BARE)
         add_span_of_kind(spans, MODEL_SEND, moments->frame_sent, moments->stamps[0], false);
@@ -395,7 +395,7 @@ int spans_build(struct spans *spans, const struct moments *moments, struct model
         add_unmatched(spans, moments, moments->stamp_count % 2 == 0 && delivery->overrun == 0);
     else if (delivery->coverage != MODEL_BARE)
         add_matched(spans, moments);
-    sum_up(spans, moments, delivery);
+    fill_sums(spans, moments, delivery);
     delivery->spans = spans->at;
     delivery->span_count = spans->count;
     delivery->clock_changed = any_spoiled(spans);

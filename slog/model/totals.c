@@ -22,7 +22,7 @@ static uint32_t entries_find(struct entries *entries, struct scan_span type)
     return number;
 }
 
-static int reserve(struct entries *entries, uint32_t number)
+static int entries_reserve(struct entries *entries, uint32_t number)
 {
     size_t before = entries->capacity;
     uint64_t *counts;
@@ -58,7 +58,7 @@ int entries_add(struct entries *entries, const struct record *record)
 
     if (number == NAMES_NONE)
         number = entries_find(entries, type);
-    if (number == NAMES_NONE || reserve(entries, number) != 0)
+    if (number == NAMES_NONE || entries_reserve(entries, number) != 0)
         return -1;
     if (has_one_name[record->type])
         entries->known[record->type] = number + 1;

@@ -60,7 +60,7 @@ static int grow_slot(struct slot *slot, struct error *error)
     return 0;
 }
 
-static bool is_blank(struct scan_span text)
+static bool is_empty_line(struct scan_span text)
 {
     return text.length == 0 || scan_is(text, "\r");
 }
@@ -70,7 +70,7 @@ static void scan_line(const struct slot *slot, struct scan_span text, struct dec
     line->count = 1;
     line->why = NULL;
     line->torn = slot->block.torn;
-    line->blank = is_blank(text);
+    line->blank = is_empty_line(text);
     if (slot->block.too_long)
         line->why = "longer than 32 MiB";
     else if (!line->blank)
@@ -200,7 +200,7 @@ static void work_or_wait(struct decoder *decoder)
     pthread_mutex_lock(&decoder->lock);
 }
 
-static void *work(void *context)
+static void *run_thread(void *context)
 {
     struct decoder *decoder = context;
 
@@ -222,7 +222,7 @@ static void work_until_done(struct decoder *decoder, const struct slot *slot)
 static int start_threads(struct decoder *decoder, struct error *error)
 {
     for (; decoder->started < decoder->jobs - 1; decoder->started++) {
-        int cause = pthread_create(&decoder->threads[decoder->started], NULL, work, decoder);
+        int cause = pthread_create(&decoder->threads[decoder->started], NULL, run_thread, decoder);
 
         if (cause != 0)
             return error_system(error, cause, "cannot start a thread");
@@ -267,7 +267,7 @@ struct decoder *decoder_open(const char *path, unsigned jobs, struct error *erro
 }
 
 /* The slot that the caller had can be read into again. */
-static void give_back(struct decoder *decoder)
+static void free_last_slot(struct decoder *decoder)
 {
     if (decoder->next_to_give == 0)
         return;
@@ -279,7 +279,7 @@ static void give_back(struct decoder *decoder)
 
 static int next_by_threads(struct decoder *decoder, struct slot **slot, struct error *error)
 {
-    give_back(decoder);
+    free_last_slot(decoder);
     if (start_threads(decoder, error) != 0)
         return -1;
     *slot = slot_at(decoder, decoder->next_to_give);

@@ -14,7 +14,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 }
 
 /* Eight bytes at a time, since names are looked up for every line of a slogfile. */
-static uint32_t hash_of(const char *text, size_t length)
+static uint32_t hash_name(const char *text, size_t length)
 {
     uint64_t hash = length, word;
     size_t at = 0;
@@ -28,7 +28,7 @@ static uint32_t hash_of(const char *text, size_t length)
     return (uint32_t)mix(hash, word);
 }
 
-static void place(struct names *names, uint32_t number)
+static void names_place(struct names *names, uint32_t number)
 {
     size_t mask = names->slot_count - 1;
     size_t slot = names->names[number].hash & mask;
@@ -59,18 +59,18 @@ static bool grow_names(struct names *names)
     names->slot_count = capacity * 2;
     names->capacity = capacity;
     for (uint32_t number = 0; number < names->count; number++)
-        place(names, number);
+        names_place(names, number);
     return true;
 }
 
 /* An empty string may have no address, which memcmp() must not be given. */
-static bool is_named(const struct name *name, const char *text, size_t length, uint32_t hash)
+static bool is_stored_name(const struct name *name, const char *text, size_t length, uint32_t hash)
 {
     return name->hash == hash && name->length == length &&
            (length == 0 || memcmp(name->text, text, length) == 0);
 }
 
-static uint32_t add_name(struct names *names, const char *text, size_t length, uint32_t hash)
+static uint32_t names_add(struct names *names, const char *text, size_t length, uint32_t hash)
 {
     uint32_t number = (uint32_t)names->count;
     struct name *name;
@@ -87,24 +87,24 @@ static uint32_t add_name(struct names *names, const char *text, size_t length, u
     name->length = length;
     name->hash = hash;
     names->count++;
-    place(names, number);
+    names_place(names, number);
     return number;
 }
 
 uint32_t names_intern(struct names *names, const char *text, size_t length)
 {
-    uint32_t hash = hash_of(text, length);
+    uint32_t hash = hash_name(text, length);
     size_t mask = names->slot_count - 1;
 
     if (names->slot_count == 0)
-        return add_name(names, text, length, hash);
+        return names_add(names, text, length, hash);
     for (size_t slot = hash & mask; names->slots[slot] != 0; slot = (slot + 1) & mask) {
         uint32_t number = names->slots[slot] - 1;
 
-        if (is_named(&names->names[number], text, length, hash))
+        if (is_stored_name(&names->names[number], text, length, hash))
             return number;
     }
-    return add_name(names, text, length, hash);
+    return names_add(names, text, length, hash);
 }
 
 void names_free(struct names *names)

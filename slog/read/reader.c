@@ -110,7 +110,8 @@ static int reserve_block(struct reader_block *block, size_t capacity, struct err
 }
 
 /* Begins a block with what is left of the one before. */
-static int begin_block(struct reader *reader, struct reader_block *block, struct error *error)
+static int reader_begin_block(struct reader *reader, struct reader_block *block,
+                              struct error *error)
 {
     if (block->capacity > KEEP_SIZE)
         reader_free_block(block);
@@ -126,8 +127,8 @@ static int begin_block(struct reader *reader, struct reader_block *block, struct
 }
 
 /* Lays aside what stands behind `length`. */
-static int keep_rest(struct reader *reader, struct reader_block *block, size_t length,
-                     struct error *error)
+static int reader_keep_rest(struct reader *reader, struct reader_block *block, size_t length,
+                            struct error *error)
 {
     if (buf_append(&reader->rest, block->bytes + length, block->length - length) != 0)
         return error_memory(error, "the lines of a slogfile");
@@ -136,7 +137,7 @@ static int keep_rest(struct reader *reader, struct reader_block *block, size_t l
 }
 
 /* Drops what belongs to a line that was too long; its newline ends that. */
-static void skip(struct reader *reader, struct reader_block *block)
+static void skip_long_line(struct reader *reader, struct reader_block *block)
 {
     const char *newline = memchr(block->bytes, '\n', block->length);
     size_t dropped = newline == NULL ? block->length : (size_t)(newline - block->bytes) + 1;
@@ -147,12 +148,13 @@ static void skip(struct reader *reader, struct reader_block *block)
 }
 
 /* Without a newline before the end of the file. As reader_next_block(). */
-static int end(struct reader *reader, bool follow, struct reader_block *block, struct error *error)
+static int reader_end_block(struct reader *reader, bool follow, struct reader_block *block,
+                            struct error *error)
 {
     if (block->length == 0)
         return 0;
     if (follow)
-        return keep_rest(reader, block, 0, error);
+        return reader_keep_rest(reader, block, 0, error);
     block->torn = true;
     return 1;
 }
@@ -178,21 +180,22 @@ static int fill_block(struct reader *reader, bool follow, struct reader_block *b
         if (got < 0)
             return -1;
         if (got == 0)
-            return end(reader, follow, block, error);
+            return reader_end_block(reader, follow, block, error);
         block->length += (size_t)got;
         if (reader->skipping)
-            skip(reader, block);
+            skip_long_line(reader, block);
         newline = memrchr(block->bytes, '\n', block->length);
         if (newline != NULL)
-            return keep_rest(reader, block, (size_t)(newline - block->bytes) + 1, error) == 0 ? 1
-                                                                                              : -1;
+            return reader_keep_rest(reader, block, (size_t)(newline - block->bytes) + 1, error) == 0
+                       ? 1
+                       : -1;
     }
 }
 
 int reader_next_block(struct reader *reader, bool follow, struct reader_block *block,
                       struct error *error)
 {
-    int result = begin_block(reader, block, error);
+    int result = reader_begin_block(reader, block, error);
 
     if (result == 0)
         result = fill_block(reader, follow, block, error);

@@ -41,7 +41,7 @@ struct field {
     X("monoBase", TAKE_INTEGER, mono_base)
 
 /* Written out as comparisons with literals, which take a tenth of a table's time. */
-static const struct field *find_field(struct scan_span key)
+static const struct field *find_record_field(struct scan_span key)
 {
 #define RETURN_IF_NAMED(name, take, member)                                                        \
     if (scan_is(key, name)) {                                                                      \
@@ -111,7 +111,7 @@ static enum record_type find_type(struct scan_span name)
 }
 
 /* In microseconds. */
-static void set_time(struct record *record, int64_t time)
+static void record_set_time(struct record *record, int64_t time)
 {
     if (time >= 0 && time < INT64_MAX / 1000)
         record->time = time * 1000;
@@ -126,7 +126,7 @@ static void take_field(struct record *record, const struct field *field, struct 
     switch (field->take) {
     case TAKE_TIME:
         if (scan_decimal(value, 6, &number))
-            set_time(record, number);
+            record_set_time(record, number);
         break;
     case TAKE_MONOTIME:
         if (scan_decimal(value, 9, &number))
@@ -301,7 +301,7 @@ ALWAYS_INLINE const char *expected_any(const char *at, const char *end, struct s
 }
 
 /* What differs between the first 8 or 4 bytes. */
-ALWAYS_INLINE uint64_t word(const char *at, const char *text)
+ALWAYS_INLINE uint64_t compare_words(const char *at, const char *text)
 {
     uint64_t one, other;
 
@@ -310,7 +310,7 @@ ALWAYS_INLINE uint64_t word(const char *at, const char *text)
     return one ^ other;
 }
 
-ALWAYS_INLINE uint32_t half_word(const char *at, const char *text)
+ALWAYS_INLINE uint32_t compare_half_words(const char *at, const char *text)
 {
     uint32_t one, other;
 
@@ -327,8 +327,9 @@ ALWAYS_INLINE uint32_t half_word(const char *at, const char *text)
 ALWAYS_INLINE bool is_next(const char *at, const char *text, size_t length)
 {
     size_t last = length < 8 ? length - 4 : length - 8;
-    uint64_t difference = length < 8 ? half_word(at, text) | half_word(at + last, text + last)
-                                     : word(at, text) | word(at + last, text + last);
+    uint64_t difference =
+        length < 8 ? compare_half_words(at, text) | compare_half_words(at + last, text + last)
+                   : compare_words(at, text) | compare_words(at + last, text + last);
 
     return __builtin_expect(difference == 0, 1);
 }
@@ -427,7 +428,7 @@ static const struct record nothing_said = {.time = RECORD_NONE,
                                            .mono_base = RECORD_NONE};
 
 /* In halves, which the compiler copies by wide moves: for all of it, it takes slow `rep movs`. */
-static inline void clear(struct record *record)
+static inline void record_clear(struct record *record)
 {
     enum { HALF = sizeof *record / 2 };
 
@@ -444,7 +445,7 @@ static enum scan_step record_take_member(struct scan_cursor *cursor, struct reco
 
     if (step != SCAN_FOUND)
         return step;
-    field = find_field(key);
+    field = find_record_field(key);
     if (field != NULL && field->take == TAKE_TYPE) {
         record->type_name = scan_string(value);
         record->type = find_type(record->type_name);
@@ -512,7 +513,7 @@ static bool take_with_context(struct scan_span line, struct record *record)
         return false;
     record->object = body;
     if (scan_decimal(time, 6, &number))
-        set_time(record, number);
+        record_set_time(record, number);
     if (scan_open(scan_get(line, "attributes"), '{', &cursor)) {
         while (scan_member(&cursor, &key, &value) == SCAN_FOUND)
             take_attribute(record, key, value);
@@ -526,7 +527,7 @@ bool record_read_timeless(const char *line, size_t length, struct record *record
 {
     struct scan_cursor cursor;
 
-    clear(record);
+    record_clear(record);
     record->line = record->object = (struct scan_span){line, length};
     if (!scan_open(record->object, '{', &cursor))
         return refuse_line(why, scan_has_bom(line, length) ? SCAN_BOM_WHY : "not a JSON object");

@@ -52,8 +52,8 @@ struct recorder {
     char window[WINDOW_SIZE];
 };
 
-static int read_at(const struct recorder *recorder, char *bytes, size_t size, uint64_t offset,
-                   struct error *error)
+static int recorder_read_at(const struct recorder *recorder, char *bytes, size_t size,
+                            uint64_t offset, struct error *error)
 {
     while (size > 0) {
         ssize_t got = pread(recorder->fd, bytes, size, (off_t)offset);
@@ -72,7 +72,7 @@ static int read_at(const struct recorder *recorder, char *bytes, size_t size, ui
     return 0;
 }
 
-static uint64_t number_at(const char *bytes)
+static uint64_t be64_at(const char *bytes)
 {
     uint64_t number;
 
@@ -85,11 +85,11 @@ static int recorder_read_header(struct recorder *recorder, struct error *error)
     char header[HEADER_SIZE];
     uint64_t arena, start, end;
 
-    if (read_at(recorder, header, sizeof header, 0, error) != 0)
+    if (recorder_read_at(recorder, header, sizeof header, 0, error) != 0)
         return -1;
-    arena = number_at(header + 8);
-    start = number_at(header + 16);
-    end = number_at(header + 24);
+    arena = be64_at(header + 8);
+    start = be64_at(header + 16);
+    end = be64_at(header + 24);
     if (memcmp(header, RECORDER_MAGIC, strlen(RECORDER_MAGIC)) != 0 || arena <= LENGTH_SIZE ||
         arena > INT64_MAX - HEADER_SIZE || start >= arena || end >= arena ||
         (recorder->arena != 0 && arena != recorder->arena))
@@ -102,14 +102,14 @@ static int recorder_read_header(struct recorder *recorder, struct error *error)
 }
 
 /* How far `offset` is behind the oldest record, going round the arena. */
-static uint64_t distance(const struct recorder *recorder, uint64_t offset)
+static uint64_t recorder_distance(const struct recorder *recorder, uint64_t offset)
 {
     return offset >= recorder->start ? offset - recorder->start
                                      : recorder->arena - recorder->start + offset;
 }
 
 /* Goes on with the oldest record; a line that was begun ends where it is. */
-static void begin_again(struct recorder *recorder)
+static void recorder_restart(struct recorder *recorder)
 {
     recorder->losses++;
     recorder->next = recorder->start;
@@ -121,7 +121,7 @@ static void begin_again(struct recorder *recorder)
 /* The writer moves the oldest record's beginning before it writes over that record. */
 static bool was_overtaken(const struct recorder *recorder, uint64_t from)
 {
-    return distance(recorder, from) > distance(recorder, recorder->end);
+    return recorder_distance(recorder, from) > recorder_distance(recorder, recorder->end);
 }
 
 /* Moves what waits to the window's beginning and reads on behind it. 0 at the end, as read(2). */
@@ -137,7 +137,7 @@ static int fill_window(struct recorder *recorder, struct error *error)
         if (recorder->next == recorder->end)
             return 0;
         if (was_overtaken(recorder, recorder->next)) {
-            begin_again(recorder);
+            recorder_restart(recorder);
             return 1;
         }
     }
@@ -146,7 +146,8 @@ static int fill_window(struct recorder *recorder, struct error *error)
     size = WINDOW_SIZE - waiting;
     if (size > upto - recorder->next)
         size = upto - recorder->next;
-    if (read_at(recorder, recorder->window + waiting, size, HEADER_SIZE + from, error) != 0)
+    if (recorder_read_at(recorder, recorder->window + waiting, size, HEADER_SIZE + from, error) !=
+        0)
         return -1;
     recorder->window_start = 0;
     recorder->window_end = waiting + size;
@@ -160,11 +161,11 @@ static int check_window(struct recorder *recorder, uint64_t from, struct error *
     if (recorder_read_header(recorder, error) != 0)
         return -1;
     if (was_overtaken(recorder, from))
-        begin_again(recorder);
+        recorder_restart(recorder);
     return 1;
 }
 
-static int read_on(struct recorder *recorder, struct error *error)
+static int recorder_read_on(struct recorder *recorder, struct error *error)
 {
     uint64_t from = recorder->next;
     int got = fill_window(recorder, error);
@@ -175,7 +176,7 @@ static int read_on(struct recorder *recorder, struct error *error)
 /* What stands for a record that was too big has no newline before it. */
 static bool is_beginning(const struct recorder *recorder, const char *at)
 {
-    uint64_t length = number_at(at);
+    uint64_t length = be64_at(at);
     const char *line = at + LENGTH_SIZE + (at[LENGTH_SIZE] == '\n');
 
     return length > 1 && length <= recorder->arena - LENGTH_SIZE && *line == '{';
@@ -191,7 +192,7 @@ static int enter_record(struct recorder *recorder, struct error *error)
         const char *at = recorder->window + recorder->window_start;
 
         if (recorder->window_end - recorder->window_start < BEGINNING_SIZE) {
-            int got = read_on(recorder, error);
+            int got = recorder_read_on(recorder, error);
 
             if (got <= 0)
                 return got;
@@ -200,7 +201,7 @@ static int enter_record(struct recorder *recorder, struct error *error)
         if (is_beginning(recorder, at)) {
             size_t newline = at[LENGTH_SIZE] == '\n';
 
-            recorder->left = number_at(at) - newline;
+            recorder->left = be64_at(at) - newline;
             recorder->window_start += LENGTH_SIZE + newline;
             recorder->in_record = true;
             recorder->searching = false;
@@ -218,7 +219,7 @@ static ssize_t give_bytes(struct recorder *recorder, char *bytes, size_t size, s
     size_t waiting = recorder->window_end - recorder->window_start;
 
     if (recorder->left > 0 && waiting == 0) {
-        int got = read_on(recorder, error);
+        int got = recorder_read_on(recorder, error);
 
         if (got <= 0)
             return got;
@@ -527,7 +528,8 @@ static ssize_t fill_input(struct source *source, struct error *error)
 
 /* ---- its formats ---- */
 
-static ssize_t read_plain(struct source *source, char *bytes, size_t size, struct error *error)
+static ssize_t source_read_plain(struct source *source, char *bytes, size_t size,
+                                 struct error *error)
 {
     size_t waiting = source->in_end - source->in_start;
 
@@ -569,7 +571,7 @@ static ssize_t read_compressed(struct source *source, char *bytes, size_t size, 
 
 /* ---- opening ---- */
 
-static int open_file(struct source *source, struct error *error)
+static int source_open_file(struct source *source, struct error *error)
 {
     struct stat status;
 
@@ -700,7 +702,7 @@ struct source *source_open(const char *path, struct error *error)
         error_memory(error, "reading a slogfile");
         goto close;
     }
-    if (open_file(source, error) != 0 || choose_format(source, error) != 0)
+    if (source_open_file(source, error) != 0 || choose_format(source, error) != 0)
         goto close;
     return source;
 close:
@@ -716,7 +718,7 @@ ssize_t source_read(struct source *source, char *bytes, size_t size, struct erro
         return 0;
     if (source->recorder != NULL)
         return read_recorder(source, bytes, size, error);
-    return source->codec == NULL ? read_plain(source, bytes, size, error)
+    return source->codec == NULL ? source_read_plain(source, bytes, size, error)
                                  : read_compressed(source, bytes, size, error);
 }
 

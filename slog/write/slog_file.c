@@ -119,8 +119,8 @@ static int take_unfinished(const unsigned char *frame, size_t length, size_t *wh
 }
 
 /* Goes over the frames; the last one that has blocks ends the file. */
-static int walk(const unsigned char *bytes, size_t size, struct zstd_tail *tail,
-                struct error *error)
+static int walk_frames(const unsigned char *bytes, size_t size, struct zstd_tail *tail,
+                       struct error *error)
 {
     struct iovec last = {0};
     size_t at = 0, length;
@@ -159,7 +159,7 @@ int zstd_tail_find(int fd, const char *path, int64_t size, struct zstd_tail *tai
     bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
         return error_system(error, errno, "%s: cannot read the slogfile's end", path);
-    result = walk(bytes, (size_t)size, tail, error);
+    result = walk_frames(bytes, (size_t)size, tail, error);
     (void)munmap(bytes, (size_t)size);
     return result == 0 ? 0 : error_prefix(error, "%s: cannot append", path);
 }
@@ -198,7 +198,7 @@ static bool cut_back(const struct slog_file *file, size_t bytes)
     return end >= 0 && ftruncate(file->fd, end - (off_t)bytes) == 0;
 }
 
-static int write_failed(const struct slog_file *file, int cause, struct error *error)
+static int slog_file_write_failed(const struct slog_file *file, int cause, struct error *error)
 {
     return error_system(error, cause, "%s: cannot write the slogfile", file->path);
 }
@@ -228,7 +228,7 @@ static int write_plain(struct slog_file *file, const char *lines, size_t length,
     whole = whole_lines(lines, *taken);
     if (whole < *taken && cut_back(file, *taken - whole))
         *taken = whole;
-    return write_failed(file, cause, error);
+    return slog_file_write_failed(file, cause, error);
 }
 
 /* The same for a half frame, which reads well up to the flush before. */
@@ -243,11 +243,11 @@ static int write_packed(struct slog_file *file, struct error *error)
     }
     if (written > 0 && !cut_back(file, written))
         buf_consume(&file->packed, written);
-    return write_failed(file, cause, error);
+    return slog_file_write_failed(file, cause, error);
 }
 
-static int pack(struct slog_file *file, const char *lines, size_t length, enum packer_end end,
-                struct error *error)
+static int slog_file_pack(struct slog_file *file, const char *lines, size_t length,
+                          enum packer_end end, struct error *error)
 {
     if (packer_add(file->packer, lines, length, end, &file->packed, error) != 0)
         return error_prefix(error, "%s", file->path);
@@ -260,7 +260,8 @@ int slog_file_write(struct slog_file *file, const char *lines, size_t length, si
     if (file->packer == NULL)
         return write_plain(file, lines, length, taken, error);
     *taken = length;
-    return length > 0 ? pack(file, lines, length, PACKER_FLUSH, error) : write_packed(file, error);
+    return length > 0 ? slog_file_pack(file, lines, length, PACKER_FLUSH, error)
+                      : write_packed(file, error);
 }
 
 int64_t slog_file_size(const struct slog_file *file)
@@ -377,7 +378,7 @@ fail:
 
 int slog_file_close(struct slog_file *file, struct error *error)
 {
-    int result = file->packer != NULL ? pack(file, NULL, 0, PACKER_FINISH, error) : 0;
+    int result = file->packer != NULL ? slog_file_pack(file, NULL, 0, PACKER_FINISH, error) : 0;
 
     if (close(file->fd) != 0 && errno != EINTR && result == 0)
         result = error_system(error, errno, "%s: cannot close the slogfile", file->path);

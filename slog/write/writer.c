@@ -106,7 +106,7 @@ static size_t gathered_length(const struct slog_writer *writer)
 }
 
 /* Makes place for more lines in memory, where those there are cannot be written yet. */
-static int hold(struct slog_writer *writer, struct error *error)
+static int writer_hold(struct slog_writer *writer, struct error *error)
 {
     if (writer->lines.length < HOLD_MAX)
         return 0;
@@ -308,7 +308,7 @@ static bool rotates(const struct slog_writer *writer)
     return writer->start.rotation.bytes > 0 || writer->start.rotation.blocks > 0;
 }
 
-static bool is_full(const struct slog_writer *writer)
+static bool is_part_full(const struct slog_writer *writer)
 {
     const struct slog_rotation *rotation = &writer->start.rotation;
 
@@ -340,8 +340,8 @@ static int open_part(struct slog_writer *writer, int64_t part, bool *torn, struc
 }
 
 /* Gathers the start line of the part just opened, on a line of its own. */
-static int begin_part(struct slog_writer *writer, bool torn, struct stamp stamp,
-                      struct error *error)
+static int writer_begin_part(struct slog_writer *writer, bool torn, struct stamp stamp,
+                             struct error *error)
 {
     if (torn && buf_append_byte(&writer->lines, '\n') != 0)
         return error_memory(error, "a line of the slogfile");
@@ -349,7 +349,7 @@ static int begin_part(struct slog_writer *writer, bool torn, struct stamp stamp,
 }
 
 /* What has gathered goes into another part. */
-static int cut(struct slog_writer *writer, struct error *error)
+static int writer_cut(struct slog_writer *writer, struct error *error)
 {
     struct buf gathered = writer->lines;
     bool torn;
@@ -361,7 +361,7 @@ static int cut(struct slog_writer *writer, struct error *error)
         return -1;
     writer->lines = (struct buf){0};
     writer->line_start = 0;
-    result = begin_part(writer, torn, writer->cut, error);
+    result = writer_begin_part(writer, torn, writer->cut, error);
     for (size_t i = 0; i < writer->block_count; i++)
         writer->blocks[i].end += writer->lines.length;
     for (int i = 0; i < writer->gap_count; i++)
@@ -435,7 +435,7 @@ static int write_lines(struct slog_writer *writer, struct error *error)
     size_t end, held, taken;
     int result;
 
-    if (writer->cut_due && gathered_length(writer) > 0 && cut(writer, error) != 0)
+    if (writer->cut_due && gathered_length(writer) > 0 && writer_cut(writer, error) != 0)
         return -1;
     end = writer->block_count > 0 ? writer->blocks[0].end : gathered_length(writer);
     held = spool_length(&writer->held);
@@ -451,14 +451,14 @@ static int write_lines(struct slog_writer *writer, struct error *error)
 }
 
 /* The first block that ended is written: the next begins another part when this one is full. */
-static void count_block(struct slog_writer *writer)
+static void writer_count_block(struct slog_writer *writer)
 {
     const struct stamp last = writer->blocks[0].last;
 
     writer->block_count--;
     memmove(writer->blocks, writer->blocks + 1, writer->block_count * sizeof *writer->blocks);
     writer->part_blocks++;
-    if (!writer->cut_due && is_full(writer)) {
+    if (!writer->cut_due && is_part_full(writer)) {
         writer->cut_due = true;
         writer->cut = last;
     }
@@ -495,13 +495,13 @@ static int flush_blocks(struct slog_writer *writer, struct error *error)
     for (; count > 0; count--) {
         if (write_lines(writer, error) != 0)
             return -1;
-        count_block(writer);
+        writer_count_block(writer);
     }
     return 0;
 }
 
 /* Writes what has gathered. */
-static int write_out(struct slog_writer *writer, struct error *error)
+static int writer_write_out(struct slog_writer *writer, struct error *error)
 {
     if (flush_blocks(writer, error) != 0)
         return -1;
@@ -513,9 +513,9 @@ static int write_much(struct slog_writer *writer, struct error *error)
 {
     if (writer->lines.length < FLUSH_AT)
         return 0;
-    if (writer->file != NULL && writer->block_count == 0 && write_out(writer, error) != 0)
+    if (writer->file != NULL && writer->block_count == 0 && writer_write_out(writer, error) != 0)
         return -1;
-    return hold(writer, error);
+    return writer_hold(writer, error);
 }
 
 static int end_slog_block(struct slog_writer *writer, struct error *error)
@@ -555,7 +555,7 @@ static int open_first(struct slog_writer *writer, bool *torn, struct error *erro
     if (rotates(writer) && !slog_file_is_regular(writer->file))
         return error_set(error, ERROR_USAGE, "%s: only a regular file can be cut into parts",
                          writer->path);
-    return is_full(writer) ? open_part(writer, part + 1, torn, error) : 0;
+    return is_part_full(writer) ? open_part(writer, part + 1, torn, error) : 0;
 }
 
 static int copy_start(struct slog_writer *writer, const char *path, const struct slog_start *start,
@@ -601,7 +601,8 @@ struct slog_writer *slog_writer_open(const char *path, const struct slog_start *
     if (copy_start(writer, path, start, error) == 0 &&
         make_session(writer->session, start->stamp, error) == 0 &&
         open_first(writer, &torn, error) == 0 &&
-        begin_part(writer, torn, start->stamp, error) == 0 && write_out(writer, error) == 0)
+        writer_begin_part(writer, torn, start->stamp, error) == 0 &&
+        writer_write_out(writer, error) == 0)
         return writer;
     if (writer->file != NULL)
         (void)slog_file_close(writer->file, &ignored); /* the first error is the one to tell */
@@ -664,8 +665,8 @@ bool slog_gap_leave(struct slog_writer *writer)
 }
 
 /* Puts bytes in the middle of the lines. */
-static int insert(struct slog_writer *writer, size_t place, const char *bytes, size_t length,
-                  struct error *error)
+static int writer_insert(struct slog_writer *writer, size_t place, const char *bytes, size_t length,
+                         struct error *error)
 {
     const size_t held = spool_length(&writer->held);
     struct buf *lines = &writer->lines;
@@ -690,7 +691,7 @@ int slog_gap_fill(struct slog_writer *writer, struct slog_writer *lines, struct 
     int result = 0;
 
     if (length > 0)
-        result = insert(writer, writer->gaps[0], lines->lines.data, length, error);
+        result = writer_insert(writer, writer->gaps[0], lines->lines.data, length, error);
     if (result != 0)
         length = 0;
     writer->gap_count--;
@@ -716,7 +717,7 @@ int slog_writer_close(struct slog_writer *writer, struct error *error)
     if (writer == NULL)
         return 0;
     writer->gap_count = 0; /* what belongs there never came */
-    result = write_out(writer, error);
+    result = writer_write_out(writer, error);
     if (slog_file_close(writer->file, result == 0 ? error : &second) != 0)
         result = -1;
     free_writer(writer);

@@ -38,7 +38,7 @@ static void append_name(struct buf *out, const struct pair *pair)
     buf_append_string(out, pair->description);
 }
 
-static void append_numbers(struct buf *out, const char *what, double a, double b)
+static void append_both_numbers(struct buf *out, const char *what, double a, double b)
 {
     buf_printf(out, "    %s: A %.17g, B %.17g\n", what, a, b);
 }
@@ -60,11 +60,11 @@ static void append_divergence(struct buf *out, const struct pair *pair)
         buf_printf(out, "    syscalls: A %zu, B %zu%s\n", a->syscalls, b->syscalls,
                    a->syscalls == b->syscalls ? " others" : "");
     if ((differences & PAIR_COMPUTE) != 0)
-        append_numbers(out, "computrons", a->compute, b->compute);
+        append_both_numbers(out, "computrons", a->compute, b->compute);
 }
 
-static int append_divergences(struct buf *out, const struct comparison *comparison,
-                              struct error *error)
+static int append_pair_divergences(struct buf *out, const struct comparison *comparison,
+                                   struct error *error)
 {
     const struct pairs *pairs = comparison->pairs;
 
@@ -135,7 +135,8 @@ static void append_ratios(struct buf *out, const struct ranking *ranking)
 }
 
 /* Deliveries that are among the longest in one file only. */
-static void append_moved(struct buf *out, const struct pairs *pairs, const struct ranking *ranking)
+static void append_moved_ranks(struct buf *out, const struct pairs *pairs,
+                               const struct ranking *ranking)
 {
     for (size_t i = 0; i < ranking->count; i++) {
         const struct ranked *const ranked = &ranking->deliveries[i];
@@ -163,7 +164,7 @@ static void append_ranking_text(struct buf *out, const struct pairs *pairs,
                "ranking by total: %zu of the %zu longest of A are among the %zu longest of B; "
                "correlation of all ranks %.4f\n",
                ranking->kept, ranking->top, ranking->top, ranking->correlation);
-    append_moved(out, pairs, ranking);
+    append_moved_ranks(out, pairs, ranking);
     buf_printf(out, "another of pipe, worker and kernel takes most: in %zu of %zu deliveries\n",
                ranking->largest_part_changed, ranking->count);
 }
@@ -205,7 +206,7 @@ static int compare_text(struct buf *out, const struct comparison *comparison, st
                comparison->names[1], pairs->both);
     append_only(out, pairs, 0);
     append_only(out, pairs, 1);
-    if (append_divergences(out, comparison, error) != 0)
+    if (append_pair_divergences(out, comparison, error) != 0)
         return -1;
     if (comparison->instructions_differ > 0)
         buf_printf(out, "instructions differ in %zu deliveries\n", comparison->instructions_differ);
@@ -217,7 +218,7 @@ static int compare_text(struct buf *out, const struct comparison *comparison, st
     return 0;
 }
 
-static void append_side(struct buf *out, const char *name, const struct pair_side *side)
+static void append_json_side(struct buf *out, const char *name, const struct pair_side *side)
 {
     if (!side->present) {
         json_member_null(out, name);
@@ -275,8 +276,8 @@ static void append_pair(struct buf *out, const struct pairs *pairs, const struct
         json_member_text(out, "where", pair_part_name(pair_where(pairs, pair)));
     else
         json_member_null(out, "where");
-    append_side(out, "a", &pair->sides[0]);
-    append_side(out, "b", &pair->sides[1]);
+    append_json_side(out, "a", &pair->sides[0]);
+    append_json_side(out, "b", &pair->sides[1]);
     buf_append(out, "}\n", 2);
 }
 
@@ -351,8 +352,8 @@ static int compare_on_delivery(void *context, const struct model_delivery *deliv
     return pairs_add(reading->pairs, reading->side, delivery, error);
 }
 
-static int read_side(const struct options *options, struct pairs *pairs, int side,
-                     struct error *error)
+static int compare_read_side(const struct options *options, struct pairs *pairs, int side,
+                             struct error *error)
 {
     struct reading reading = {.options = options, .pairs = pairs, .side = side};
     char *files[] = {options->files[side], NULL};
@@ -372,7 +373,7 @@ static int read_side(const struct options *options, struct pairs *pairs, int sid
 }
 
 /* The one that lost most first; equals in the order of their coming. */
-static int compare_excess(const void *a, const void *b)
+static int compare_pair_excess(const void *a, const void *b)
 {
     const struct slower *left = a, *right = b;
 
@@ -411,7 +412,8 @@ static int find_differences(struct comparison *comparison, const struct options 
             return error_memory(error, "the deliveries to compare");
     }
     if (comparison->slower_count > 0)
-        qsort(comparison->slower, comparison->slower_count, sizeof(struct slower), compare_excess);
+        qsort(comparison->slower, comparison->slower_count, sizeof(struct slower),
+              compare_pair_excess);
     comparison->slower_shown = comparison->slower_count < shown ? comparison->slower_count : shown;
     return 0;
 }
@@ -451,8 +453,8 @@ int compare_run(const struct options *options, struct error *error)
 
     if (options->files[2] != NULL)
         return compare_many_run(options, error);
-    if (read_side(options, &pairs, 0, error) == 0 && read_side(options, &pairs, 1, error) == 0 &&
-        pairs_compute(&pairs, error) == 0)
+    if (compare_read_side(options, &pairs, 0, error) == 0 &&
+        compare_read_side(options, &pairs, 1, error) == 0 && pairs_compute(&pairs, error) == 0)
         result = compare_sides(options, &pairs, error);
     pairs_free(&pairs);
     return result;

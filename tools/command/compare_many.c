@@ -52,7 +52,7 @@ static void append_letter(struct buf *out, size_t file)
         buf_printf(out, "%zu", file + 1);
 }
 
-static void append_delivery(struct buf *out, const struct slogfile_set *set, size_t delivery)
+static void append_set_delivery(struct buf *out, const struct slogfile_set *set, size_t delivery)
 {
     buf_printf(out, "%s delivery %" PRId64 " ", slogfile_set_vat(set, delivery),
                set->deliveries[delivery].delivery_num);
@@ -131,8 +131,8 @@ static bool differs(const struct slogfile_set *set, size_t delivery)
     return false;
 }
 
-static int append_divergences(struct buf *out, const struct slogfile_set_report *report,
-                              struct error *error)
+static int append_set_divergences(struct buf *out, const struct slogfile_set_report *report,
+                                  struct error *error)
 {
     if (report->differing == 0) {
         if (report->set->in_all > 0)
@@ -145,7 +145,7 @@ static int append_divergences(struct buf *out, const struct slogfile_set_report 
         if (!differs(report->set, i))
             continue;
         buf_append_string(out, "DIVERGENCE in ");
-        append_delivery(out, report->set, i);
+        append_set_delivery(out, report->set, i);
         buf_append_byte(out, '\n');
         append_unlike(out, report->set, i);
         if (output_flush_if_much(out, error) != 0)
@@ -170,7 +170,7 @@ static void append_slow(struct buf *out, const struct slogfile_set_report *repor
         units_pad_time(out, (int64_t)side->parts[PAIR_TOTAL], COLUMN);
         units_pad_change(out, (int64_t)slow->excess, COLUMN);
         buf_append_string(out, "  ");
-        append_delivery(out, report->set, slow->delivery);
+        append_set_delivery(out, report->set, slow->delivery);
         buf_append_byte(out, '\n');
     }
 }
@@ -180,7 +180,7 @@ static int compare_many_text(struct buf *out, const struct slogfile_set_report *
                              struct error *error)
 {
     append_files(out, report);
-    if (append_divergences(out, report, error) != 0)
+    if (append_set_divergences(out, report, error) != 0)
         return -1;
     append_slow(out, report);
     return 0;
@@ -208,7 +208,7 @@ static void json_file(struct buf *out, const struct slogfile_set_report *report,
     buf_append(out, "}\n", 2);
 }
 
-static void json_delivery(struct buf *out, const struct slogfile_set *set, size_t delivery)
+static void put_set_delivery(struct buf *out, const struct slogfile_set *set, size_t delivery)
 {
     json_member_text(out, "vatID", slogfile_set_vat(set, delivery));
     buf_printf(out, ",\"deliveryNum\":%" PRId64, set->deliveries[delivery].delivery_num);
@@ -234,7 +234,7 @@ static void json_divergence(struct buf *out, const struct slogfile_set *set, siz
     const char *separator = "";
 
     buf_append_string(out, "{\"kind\":\"divergence\"");
-    json_delivery(out, set, delivery);
+    put_set_delivery(out, set, delivery);
     buf_append_string(out, ",\"unlike\":[");
     for (size_t file = 0; file < set->file_count; file++) {
         unsigned differ = slogfile_set_differences(set, delivery, file);
@@ -255,7 +255,7 @@ static void json_slow(struct buf *out, const struct slogfile_set_report *report,
         &slogfile_set_sides(report->set, slow->delivery)[slow->file];
 
     buf_append_string(out, "{\"kind\":\"slow\"");
-    json_delivery(out, report->set, slow->delivery);
+    put_set_delivery(out, report->set, slow->delivery);
     buf_printf(out, ",\"number\":%zu", slow->file + 1);
     json_member_seconds(out, "total", (int64_t)side->parts[PAIR_TOTAL]);
     json_member_seconds(out, "excess", (int64_t)slow->excess);
@@ -302,8 +302,8 @@ static int compare_many_on_delivery(void *context, const struct model_delivery *
     return slogfile_set_add(reading->set, reading->file, delivery, error);
 }
 
-static int read_file(const struct options *options, struct slogfile_set *set, size_t number,
-                     struct error *error)
+static int compare_read_file(const struct options *options, struct slogfile_set *set, size_t number,
+                             struct error *error)
 {
     struct reading reading = {.options = options, .set = set, .file = number};
     char *files[] = {options->files[number], NULL};
@@ -323,7 +323,7 @@ static int read_file(const struct options *options, struct slogfile_set *set, si
 }
 
 /* The one that lost most first; equals in the order of their coming. */
-static int compare_excess(const void *a, const void *b)
+static int compare_slow_excess(const void *a, const void *b)
 {
     const struct slow *left = a, *right = b;
 
@@ -354,7 +354,7 @@ static int find_slow(struct slogfile_set_report *report, struct error *error)
         if (slow.excess > 0)
             report->slow[report->slow_count++] = slow;
     }
-    qsort(report->slow, report->slow_count, sizeof *report->slow, compare_excess);
+    qsort(report->slow, report->slow_count, sizeof *report->slow, compare_slow_excess);
     if (report->slow_count > report->slow_most)
         report->slow_count = report->slow_most;
     return 0;
@@ -388,7 +388,7 @@ static void rank_files(struct slogfile_set_report *report)
     }
 }
 
-static int write_report(struct slogfile_set_report *report, bool json, struct error *error)
+static int write_set_report(struct slogfile_set_report *report, bool json, struct error *error)
 {
     struct buf out = {0};
     int result;
@@ -416,7 +416,7 @@ static int compare_many_read_all(const struct options *options, struct slogfile_
         return error_set(error, ERROR_USAGE, "compare takes at most %d slogfiles, not %zu",
                          (int)SLOGFILE_SET_MOST, set->file_count);
     for (size_t i = 0; i < set->file_count; i++) {
-        if (read_file(options, set, i, error) != 0)
+        if (compare_read_file(options, set, i, error) != 0)
             return -1;
     }
     return slogfile_set_compute(set, error);
@@ -431,7 +431,7 @@ int compare_many_run(const struct options *options, struct error *error)
     int result = compare_many_read_all(options, &set, error);
 
     if (result == 0)
-        result = write_report(&report, options->json, error);
+        result = write_set_report(&report, options->json, error);
     free(report.slow);
     slogfile_set_free(&set);
     return result;

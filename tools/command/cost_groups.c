@@ -75,7 +75,7 @@ struct parts {
     int64_t numbers[NUMBERS];
 };
 
-static bool take_text(struct parts *parts, enum text which, struct scan_span value)
+static bool take_cost_text(struct parts *parts, enum text which, struct scan_span value)
 {
     const struct scan_span string = scan_string(value);
 
@@ -91,7 +91,7 @@ static bool cost_file_take_member(struct parts *parts, struct scan_span key, str
 {
     for (int i = 0; i < TEXTS; i++)
         if (scan_is(key, text_names[i]))
-            return take_text(parts, (enum text)i, value);
+            return take_cost_text(parts, (enum text)i, value);
     for (int i = 0; i < NUMBERS; i++)
         if (scan_is(key, number_names[i]))
             return scan_is(value, "null") || scan_decimal(value, 0, &parts->numbers[i]);
@@ -141,8 +141,8 @@ static void use_native(const struct parts *parts, struct cost_record *record)
 }
 
 /* A record of a kind of later versions is passed over: *known is false. */
-static bool read_json(struct parts *parts, struct scan_span line, struct cost_record *record,
-                      bool *known)
+static bool read_cost_line(struct parts *parts, struct scan_span line, struct cost_record *record,
+                           bool *known)
 {
     const char *words, *kind;
 
@@ -178,7 +178,7 @@ static bool read_json(struct parts *parts, struct scan_span line, struct cost_re
 /* ---- folded stacks ---- */
 
 /* The text up to the next `;`, which is ended there; *rest is what follows. */
-static const char *cut(char *text, char **rest)
+static const char *cut_at_semicolon(char *text, char **rest)
 {
     char *end = strchr(text, ';');
 
@@ -189,7 +189,7 @@ static const char *cut(char *text, char **rest)
 }
 
 /* Frames of native functions are MODULE`FUNCTION, from the outermost on, or MODULE!FUNCTION. */
-static enum cost_unit unit_of(const char *stack)
+static enum cost_unit unit_of_stack(const char *stack)
 {
     const size_t length = strcspn(stack, "`!; ");
 
@@ -225,10 +225,10 @@ static bool read_folded(struct parts *parts, struct scan_span line, struct cost_
     buf_append(&parts->words, line.at, (size_t)(blank - line.at));
     if (buf_string(&parts->words) == NULL || strlen(parts->words.data) != parts->words.length)
         return false;
-    record->vat = cut(parts->words.data, &rest);
-    record->method = cut(rest, &rest);
+    record->vat = cut_at_semicolon(parts->words.data, &rest);
+    record->method = cut_at_semicolon(rest, &rest);
     record->stack = rest;
-    record->unit = unit_of(rest);
+    record->unit = unit_of_stack(rest);
     return true;
 }
 
@@ -243,7 +243,7 @@ static int visit_line(const char *path, const struct reader_line *line, struct p
 
     if (line->length == 0)
         return 0;
-    good = good && (*line->bytes == '{' ? read_json(parts, text, &record, &known)
+    good = good && (*line->bytes == '{' ? read_cost_line(parts, text, &record, &known)
                                         : read_folded(parts, text, &record));
     if (buf_failed(&parts->words))
         return error_memory(error, "a profile");
@@ -300,7 +300,7 @@ static void add_costs(struct cost_sums *sums, const struct cost_record *record)
 
 /* ---- keys ---- */
 
-static void put_word(struct buf *key, const char *word)
+static void key_put_word(struct buf *key, const char *word)
 {
     buf_append(key, word, strlen(word) + 1);
 }
@@ -321,11 +321,11 @@ static void put_key(const struct cost_groups *groups, const struct cost_record *
     cost_groups_put_number(key, by_line ? record->line : COST_NONE);
     cost_groups_put_number(key, groups->by == COST_BY_DELIVERY ? record->crank_num : COST_NONE);
     cost_groups_put_number(key, groups->by == COST_BY_DELIVERY ? record->delivery_num : COST_NONE);
-    put_word(key, groups->by >= COST_BY_VAT ? record->vat_id : "");
-    put_word(key, groups->by >= COST_BY_VAT ? record->vat : "");
-    put_word(key, groups->by >= COST_BY_METHOD ? record->method : "");
-    put_word(key, groups->by == COST_BY_FUNCTION ? record->function : "");
-    put_word(key, groups->by <= COST_BY_LINE ? record->file : "");
+    key_put_word(key, groups->by >= COST_BY_VAT ? record->vat_id : "");
+    key_put_word(key, groups->by >= COST_BY_VAT ? record->vat : "");
+    key_put_word(key, groups->by >= COST_BY_METHOD ? record->method : "");
+    key_put_word(key, groups->by == COST_BY_FUNCTION ? record->function : "");
+    key_put_word(key, groups->by <= COST_BY_LINE ? record->file : "");
 }
 
 static int64_t cost_groups_take_number(const char **key)
@@ -427,7 +427,7 @@ static bool is_in(char *const *frames, size_t count, const char *frame)
 }
 
 /* The frames of a stack, which is cut up; to be freed. NULL without memory. */
-static char **split(char *stack, size_t *count)
+static char **split_stack(char *stack, size_t *count)
 {
     char **frames = calloc(strlen(stack) / 2 + 1, sizeof *frames);
     char *place = NULL;
@@ -460,8 +460,8 @@ static int add_frames(struct cost_groups *groups, enum cost_side side,
     return 0;
 }
 
-static int add_stack(struct cost_groups *groups, enum cost_side side,
-                     const struct cost_record *record, struct error *error)
+static int cost_groups_add_stack(struct cost_groups *groups, enum cost_side side,
+                                 const struct cost_record *record, struct error *error)
 {
     struct cost_record engine = *record;
     char *copy, **frames;
@@ -474,7 +474,7 @@ static int add_stack(struct cost_groups *groups, enum cost_side side,
         return add_record(groups, side, &engine, error);
     }
     copy = strdup(record->stack);
-    frames = copy != NULL ? split(copy, &count) : NULL;
+    frames = copy != NULL ? split_stack(copy, &count) : NULL;
     if (frames == NULL)
         result = error_memory(error, "a stack");
     else
@@ -494,7 +494,7 @@ int cost_groups_add(struct cost_groups *groups, enum cost_side side,
 
     if (record->kind == COST_STACK && groups->by == COST_BY_FUNCTION) {
         add_costs(&groups->all[side], record);
-        return add_stack(groups, side, record, error);
+        return cost_groups_add_stack(groups, side, record, error);
     }
     if (record->kind != wanted && (record->kind != COST_STACK || groups->by == COST_BY_LINE))
         return 0;
@@ -512,7 +512,7 @@ int64_t cost_group_difference(const struct cost_group *group)
     return saturate_subtract(group->sides[COST_NOW].self, group->sides[COST_BEFORE].self);
 }
 
-static uint64_t size_of(int64_t number)
+static uint64_t magnitude_of(int64_t number)
 {
     return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
 }
@@ -522,7 +522,7 @@ static int compare_numbers(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-static int compare_names(const struct cost_group *a, const struct cost_group *b)
+static int compare_group_names(const struct cost_group *a, const struct cost_group *b)
 {
     const char *const left[] = {a->vat_id, a->vat, a->method, a->function, a->file};
     const char *const right[] = {b->vat_id, b->vat, b->method, b->function, b->file};
@@ -536,23 +536,23 @@ static int compare_names(const struct cost_group *a, const struct cost_group *b)
 }
 
 /* A profile that is not compared had nothing before, so its difference is its self. */
-static int compare_groups(const void *left, const void *right)
+static int compare_cost_groups(const void *left, const void *right)
 {
     const struct cost_group *a = left, *b = right;
-    const uint64_t a_size = size_of(cost_group_difference(a));
-    const uint64_t b_size = size_of(cost_group_difference(b));
+    const uint64_t a_size = magnitude_of(cost_group_difference(a));
+    const uint64_t b_size = magnitude_of(cost_group_difference(b));
 
     if (a_size != b_size)
         return a_size > b_size ? -1 : 1;
     if (a->sides[COST_NOW].total != b->sides[COST_NOW].total)
         return a->sides[COST_NOW].total > b->sides[COST_NOW].total ? -1 : 1;
-    return compare_names(a, b);
+    return compare_group_names(a, b);
 }
 
 void cost_groups_sort(struct cost_groups *groups)
 {
     if (groups->count > 0)
-        qsort(groups->groups, groups->count, sizeof *groups->groups, compare_groups);
+        qsort(groups->groups, groups->count, sizeof *groups->groups, compare_cost_groups);
 }
 
 void cost_groups_free(struct cost_groups *groups)

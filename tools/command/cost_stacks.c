@@ -89,7 +89,7 @@ static bool is_open(const struct flame *flame, size_t depth, const char *name, s
 }
 
 /* The stacks are sorted, so those with the same callers follow each other. */
-static int add_stack(struct flame *flame, const struct cost_stack *stack, double begin)
+static int flame_add_stack(struct flame *flame, const struct cost_stack *stack, double begin)
 {
     const char *at = stack->text;
     size_t depth = 1;
@@ -118,14 +118,14 @@ static int add_stack(struct flame *flame, const struct cost_stack *stack, double
     return 0;
 }
 
-static int build(struct flame *flame, const struct cost_stack *stacks, size_t count)
+static int flame_build(struct flame *flame, const struct cost_stack *stacks, size_t count)
 {
     double begin = 0;
 
     if (cost_flame_push(flame, "all", 3, 0) != 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        if (add_stack(flame, &stacks[i], begin) != 0)
+        if (flame_add_stack(flame, &stacks[i], begin) != 0)
             return -1;
         begin += wider(stacks[i].costs);
     }
@@ -189,8 +189,8 @@ static void put_colour(struct buf *svg, const struct frame *frame, bool compared
         buf_printf(svg, "rgb(%d,%d,255)", paler, paler);
 }
 
-static int put_frame(struct buf *svg, const struct flame *flame, const struct frame *frame,
-                     bool compared)
+static int put_flame_frame(struct buf *svg, const struct flame *flame, const struct frame *frame,
+                           bool compared)
 {
     const double scale =
         flame->frames[0].width > 0 ? (WIDTH - 2 * MARGIN) / flame->frames[0].width : 0;
@@ -225,7 +225,7 @@ static int put_frame(struct buf *svg, const struct flame *flame, const struct fr
     return 0;
 }
 
-static int put_all(struct buf *svg, const struct flame *flame, bool compared)
+static int put_flame(struct buf *svg, const struct flame *flame, bool compared)
 {
     const size_t height = HEAD + flame->deepest * ROW + MARGIN;
 
@@ -237,7 +237,7 @@ static int put_all(struct buf *svg, const struct flame *flame, bool compared)
                WIDTH, height, WIDTH, height, MARGIN, flame->unit,
                compared ? ": red costs more than before, blue less" : "");
     for (size_t i = 0; i < flame->count; i++)
-        if (put_frame(svg, flame, &flame->frames[i], compared) != 0)
+        if (put_flame_frame(svg, flame, &flame->frames[i], compared) != 0)
             return -1;
     buf_append_string(svg, "</svg>\n");
     return 0;
@@ -248,8 +248,8 @@ static int cost_flame_put(struct buf *svg, const struct cost_flame_stacks *stack
                           struct error *error)
 {
     struct flame flame = {.unit = stacks->unit};
-    int result = build(&flame, stacks->stacks, stacks->count) == 0 &&
-                         put_all(svg, &flame, stacks->compared) == 0
+    int result = flame_build(&flame, stacks->stacks, stacks->count) == 0 &&
+                         put_flame(svg, &flame, stacks->compared) == 0
                      ? 0
                      : error_memory(error, "a flame graph");
 
@@ -271,7 +271,7 @@ static void put_stack_frame(struct buf *out, const char *frame, size_t length, b
     buf_append_byte(out, ')');
 }
 
-static void put_stack(struct buf *out, const struct cost_record *record, bool compared)
+static void put_folded_stack(struct buf *out, const struct cost_record *record, bool compared)
 {
     const char *at = record->stack;
 
@@ -294,7 +294,7 @@ int cost_stacks_add(struct cost_stacks *stacks, enum cost_side side,
 
     if (record->kind != COST_STACK)
         return 0;
-    put_stack(&stack, record, stacks->compared);
+    put_folded_stack(&stack, record, stacks->compared);
     number =
         buf_failed(&stack) ? NAMES_NONE : names_intern(&stacks->names, stack.data, stack.length);
     buf_free(&stack);
@@ -316,7 +316,7 @@ static int rank_of(char byte)
     return byte == '\0' ? 0 : byte == ';' ? 1 : 2 + (unsigned char)byte;
 }
 
-static int compare_stacks(const void *left, const void *right)
+static int compare_folded_stacks(const void *left, const void *right)
 {
     const char *a = ((const struct cost_stack *)left)->text;
     const char *b = ((const struct cost_stack *)right)->text;
@@ -328,7 +328,7 @@ static int compare_stacks(const void *left, const void *right)
     return rank_of(*a) - rank_of(*b);
 }
 
-static struct cost_stack *sort(const struct cost_stacks *stacks, struct error *error)
+static struct cost_stack *sort_cost_stacks(const struct cost_stacks *stacks, struct error *error)
 {
     struct cost_stack *sorted = calloc(stacks->count + 1, sizeof *sorted);
 
@@ -340,13 +340,13 @@ static struct cost_stack *sort(const struct cost_stacks *stacks, struct error *e
         sorted[i].text = names_text(&stacks->names, (uint32_t)i);
         memcpy(sorted[i].costs, stacks->costs[i], sizeof sorted[i].costs);
     }
-    qsort(sorted, stacks->count, sizeof *sorted, compare_stacks);
+    qsort(sorted, stacks->count, sizeof *sorted, compare_folded_stacks);
     return sorted;
 }
 
 int cost_stacks_put_folded(const struct cost_stacks *stacks, struct buf *out, struct error *error)
 {
-    struct cost_stack *sorted = sort(stacks, error);
+    struct cost_stack *sorted = sort_cost_stacks(stacks, error);
 
     if (sorted == NULL)
         return -1;
@@ -362,7 +362,7 @@ int cost_stacks_put_folded(const struct cost_stacks *stacks, struct buf *out, st
 
 int cost_stacks_put_flame(const struct cost_stacks *stacks, struct buf *out, struct error *error)
 {
-    struct cost_stack *sorted = sort(stacks, error);
+    struct cost_stack *sorted = sort_cost_stacks(stacks, error);
     int result;
 
     if (sorted == NULL)

@@ -49,7 +49,7 @@ _Static_assert(LEVELS == sizeof((struct excerpt *)NULL)->waiting / sizeof(struct
 
 /* ---- vats ---- */
 
-static struct excerpt_vat *vat_of(struct excerpt *excerpt, const struct record *record)
+static struct excerpt_vat *excerpt_vat_of(struct excerpt *excerpt, const struct record *record)
 {
     uint32_t number = names_intern(&excerpt->vat_ids, record->vat_id.at, record->vat_id.length);
     struct excerpt_vat *vats;
@@ -67,17 +67,18 @@ static struct excerpt_vat *vat_of(struct excerpt *excerpt, const struct record *
     return &excerpt->vats[number];
 }
 
-static void append_line(struct buf *out, struct scan_span line)
+static void excerpt_append_line(struct buf *out, struct scan_span line)
 {
     buf_append(out, line.at, line.length);
     buf_append_byte(out, '\n');
 }
 
 /* What began with a line that was given ends with one. */
-static void end(struct excerpt *excerpt, int level, const struct record *record, struct buf *out)
+static void excerpt_end(struct excerpt *excerpt, int level, const struct record *record,
+                        struct buf *out)
 {
     if (excerpt->open[level])
-        append_line(out, record->line);
+        excerpt_append_line(out, record->line);
     buf_clear(&excerpt->waiting[level]);
     excerpt->open[level] = level == IN_BLOCK && excerpt->open[level];
 }
@@ -89,7 +90,7 @@ static void append_created(struct buf *out, const struct record *record, bool bu
     const char *end = line.at + line.length, *rest;
 
     if (bundles || bundle.at == NULL) {
-        append_line(out, line);
+        excerpt_append_line(out, line);
         return;
     }
     rest = bundle.at + bundle.length;
@@ -123,7 +124,7 @@ static void give_waiting(struct excerpt *excerpt, struct buf *out)
 static void give_line(struct excerpt *excerpt, const struct record *record, struct buf *out)
 {
     give_waiting(excerpt, out);
-    append_line(out, record->line);
+    excerpt_append_line(out, record->line);
 }
 
 /* ---- choosing ---- */
@@ -152,7 +153,7 @@ static bool is_vat_chosen(const struct excerpt *excerpt, const struct record *re
     return chosen;
 }
 
-static int name_vat(struct excerpt_vat *vat, struct scan_span name)
+static int excerpt_name_vat(struct excerpt_vat *vat, struct scan_span name)
 {
     struct buf words = {0};
 
@@ -169,9 +170,9 @@ static int name_vat(struct excerpt_vat *vat, struct scan_span name)
 /* Wherever it is: it names the vat, and a later place for it would be out of its time. */
 static int take_created(struct excerpt *excerpt, const struct record *record, struct buf *out)
 {
-    struct excerpt_vat *vat = vat_of(excerpt, record);
+    struct excerpt_vat *vat = excerpt_vat_of(excerpt, record);
 
-    if (vat == NULL || name_vat(vat, record->name) != 0)
+    if (vat == NULL || excerpt_name_vat(vat, record->name) != 0)
         return -1;
     if (!is_vat_chosen(excerpt, record, vat))
         return 0;
@@ -183,7 +184,7 @@ static int take_created(struct excerpt *excerpt, const struct record *record, st
 /* Lines of a delivery go with its first one. */
 static int take_of_delivery(struct excerpt *excerpt, const struct record *record, struct buf *out)
 {
-    struct excerpt_vat *vat = vat_of(excerpt, record);
+    struct excerpt_vat *vat = excerpt_vat_of(excerpt, record);
     bool taken;
 
     if (vat == NULL)
@@ -207,7 +208,7 @@ static int take_other(struct excerpt *excerpt, const struct record *record, stru
     if (record->type != RECORD_TOO_BIG && !is_place_chosen(excerpt, record))
         return 0;
     if (record->vat_id.at != NULL) {
-        vat = vat_of(excerpt, record);
+        vat = excerpt_vat_of(excerpt, record);
         if (vat == NULL)
             return -1;
         if (is_vat_chosen(excerpt, record, vat) || vat->taken)
@@ -225,7 +226,7 @@ static void excerpt_begin(struct excerpt *excerpt, int level, const struct recor
         buf_clear(&excerpt->waiting[within]);
         excerpt->open[within] = false;
     }
-    append_line(&excerpt->waiting[level], record->line);
+    excerpt_append_line(&excerpt->waiting[level], record->line);
 }
 
 /* A block or a time is chosen with all that is in it, also if that is nothing. */
@@ -285,7 +286,7 @@ static int take_by_type(struct excerpt *excerpt, const struct record *record, st
         if (begins)
             give_chosen(excerpt, level, record, out);
         else
-            end(excerpt, level, record, out);
+            excerpt_end(excerpt, level, record, out);
         if (record->type == RECORD_CRANK_FINISH)
             excerpt->crank_num = RECORD_NONE;
         return 0;

@@ -20,8 +20,8 @@ static const char *input_path(const char *file)
     return strcmp(file, "-") == 0 ? "/dev/stdin" : file;
 }
 
-static int check_against_inputs(const struct output_wanted *output, char *const *files,
-                                struct error *error)
+static int check_output_path(const struct output_wanted *output, char *const *files,
+                             struct error *error)
 {
     for (char *const *file = files; *file != NULL; file++) {
         if (output_file_check(output->path, output->what, input_path(*file), error) != 0)
@@ -34,7 +34,7 @@ static int check_outputs(const struct output_wanted outputs[OUTPUTS], char *cons
                          struct error *error)
 {
     for (size_t i = 0; i < OUTPUTS; i++)
-        if (outputs[i].path != NULL && check_against_inputs(&outputs[i], files, error) != 0)
+        if (outputs[i].path != NULL && check_output_path(&outputs[i], files, error) != 0)
             return -1;
     return 0;
 }
@@ -346,7 +346,7 @@ enum command options_command(const char *name)
 }
 
 /* Otherwise a command after options would be read as a file. */
-static int check_files(const struct options *options, struct error *error)
+static int check_file_names(const struct options *options, struct error *error)
 {
     for (char *const *file = options->files; *file != NULL; file++) {
         if (options->command == COMMAND_REPORT && options_command(*file) != COMMAND_COUNT)
@@ -359,13 +359,13 @@ static int check_files(const struct options *options, struct error *error)
 }
 
 /* Refuses options that exclude each other. */
-static int check(struct options *options, struct error *error)
+static int check_together(struct options *options, struct error *error)
 {
     bool sorted = options->sort != NULL || options->top > 0;
 
     if (options->files[0] == NULL)
         return error_set(error, ERROR_USAGE, "no file named; give a path, or - for standard input");
-    if (check_files(options, error) != 0)
+    if (check_file_names(options, error) != 0)
         return -1;
     if (options->command == COMMAND_COMPARE && options->files[1] == NULL)
         return error_set(error, ERROR_USAGE, "compare takes two slogfiles or more");
@@ -421,7 +421,7 @@ enum option_result options_parse(int argc, char **argv, struct options *options,
     named = options->command != COMMAND_REPORT;
     result = option_parse(&options_tables[options->command], argc - named, argv + named, options,
                           &options->files, error);
-    if (result == OPTION_TAKEN && check(options, error) != 0)
+    if (result == OPTION_TAKEN && check_together(options, error) != 0)
         return OPTION_FAILED;
     return result;
 }

@@ -58,7 +58,7 @@ struct columns {
     bool instructions, calls, total;
 };
 
-static struct columns columns_of(const struct cost_groups *groups)
+static struct columns columns_with_numbers(const struct cost_groups *groups)
 {
     struct columns columns = {0};
 
@@ -72,7 +72,7 @@ static struct columns columns_of(const struct cost_groups *groups)
     return columns;
 }
 
-static void put_place(struct buf *out, const struct cost_group *group)
+static void put_source_place(struct buf *out, const struct cost_group *group)
 {
     if (group->file[0] == '\0')
         return;
@@ -91,11 +91,11 @@ static void cost_text_put_name(struct buf *out, const struct cost_group *group, 
     switch (by) {
     case COST_BY_FUNCTION:
         buf_append_string(out, group->function);
-        put_place(out, group);
+        put_source_place(out, group);
         break;
     case COST_BY_LINE:
         buf_append_string(out, group->file[0] != '\0' ? "" : "(no line)");
-        put_place(out, group);
+        put_source_place(out, group);
         break;
     case COST_BY_DELIVERY:
         if (group->crank_num != COST_NONE)
@@ -206,7 +206,7 @@ static void put_sums_text(struct buf *out, const struct cost_groups *groups)
 static void cost_render_text(struct buf *out, const struct cost_groups *groups, size_t most)
 {
     const size_t count = groups->compared ? count_different(groups) : groups->count;
-    const struct columns columns = columns_of(groups);
+    const struct columns columns = columns_with_numbers(groups);
 
     if (groups->compared)
         put_comparison_heading(out, groups);
@@ -258,7 +258,7 @@ static void put_sums_json(struct buf *out, const struct cost_sums *sums, enum co
                          suffix, sums->total, sums->has_total);
 }
 
-static void put_who(struct buf *out, const struct cost_group *group, enum cost_by by)
+static void put_group_members(struct buf *out, const struct cost_group *group, enum cost_by by)
 {
     if (by >= COST_BY_VAT) {
         json_member_text_or_null(out, "vatID", group->vat_id);
@@ -285,7 +285,7 @@ static void cost_render_json(struct buf *out, const struct cost_groups *groups, 
         const struct cost_group *group = &groups->groups[i];
 
         buf_printf(out, "{\"kind\":\"%s\"", cost_by_names[groups->by]);
-        put_who(out, group, groups->by);
+        put_group_members(out, group, groups->by);
         put_sums_json(out, &group->sides[COST_NOW], groups->unit, "");
         if (groups->compared) {
             put_sums_json(out, &group->sides[COST_BEFORE], groups->unit, "Before");
@@ -306,7 +306,7 @@ struct profile_report {
     bool is_folded; /* a file had folded stacks */
 };
 
-static bool is_chosen(const struct selection *selection, const struct cost_record *record)
+static bool is_record_chosen(const struct selection *selection, const struct cost_record *record)
 {
     const struct model_delivery delivery = {
         .vat_id = record->vat_id,
@@ -321,13 +321,13 @@ static bool is_chosen(const struct selection *selection, const struct cost_recor
     return selection_takes(selection, &delivery);
 }
 
-static int on_record(void *context, const struct cost_record *record, struct error *error)
+static int on_profile_record(void *context, const struct cost_record *record, struct error *error)
 {
     struct profile_report *report = context;
 
     report->records++;
     report->is_folded |= record->kind == COST_STACK;
-    if (!is_chosen(&report->options->selection, record))
+    if (!is_record_chosen(&report->options->selection, record))
         return 0;
     if (report->chosen > 0 && record->unit != report->groups.unit)
         return error_set(error, ERROR_INPUT,
@@ -345,10 +345,11 @@ static int profile_report_read_all(struct profile_report *report, struct error *
     const struct options *options = report->options;
 
     for (char *const *file = options->files; *file != NULL; file++)
-        if (cost_file_read(*file, on_record, report, error) != 0)
+        if (cost_file_read(*file, on_profile_record, report, error) != 0)
             return -1;
     report->side = COST_BEFORE;
-    if (options->against != NULL && cost_file_read(options->against, on_record, report, error) != 0)
+    if (options->against != NULL &&
+        cost_file_read(options->against, on_profile_record, report, error) != 0)
         return -1;
     if (report->records == 0)
         return error_set(error, ERROR_INPUT, "%s: there is no delivery in this profile",
@@ -357,7 +358,7 @@ static int profile_report_read_all(struct profile_report *report, struct error *
 }
 
 /* What is asked of a file that does not have it. */
-static int check(const struct profile_report *report, struct error *error)
+static int check_profile(const struct profile_report *report, struct error *error)
 {
     const struct options *options = report->options;
     const char *file = options->files[0];
@@ -416,7 +417,7 @@ int profile_report_run(const struct options *options, struct error *error)
     int result = profile_report_read_all(&report, error);
 
     if (result == 0)
-        result = check(&report, error);
+        result = check_profile(&report, error);
     if (result == 0 && options->flame != NULL)
         result = write_flame(&report, error);
     if (result == 0)

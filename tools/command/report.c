@@ -68,7 +68,7 @@ static int report_on_delivery(void *context, const struct model_delivery *delive
     return output_flush_if_much(&report->out, error);
 }
 
-static void on_note(void *context, const struct model_note *note)
+static void report_on_note(void *context, const struct model_note *note)
 {
     struct report *report = context;
 
@@ -91,7 +91,7 @@ static bool shows_phases(const struct report *report)
     return report->rank.column == NULL;
 }
 
-static void on_inbound(void *context, const struct model_inbound *inbound)
+static void report_on_inbound(void *context, const struct model_inbound *inbound)
 {
     struct report *report = context;
 
@@ -100,7 +100,7 @@ static void on_inbound(void *context, const struct model_inbound *inbound)
         report->render->inbound(&report->out, inbound);
 }
 
-static void on_phase(void *context, const struct phase_span *span)
+static void report_on_phase(void *context, const struct phase_span *span)
 {
     struct report *report = context;
 
@@ -118,7 +118,7 @@ static void on_phase(void *context, const struct phase_span *span)
         report->render->phase(&report->out, span);
 }
 
-static void on_block(void *context, const struct phase_block *block)
+static void report_on_block(void *context, const struct phase_block *block)
 {
     struct report *report = context;
 
@@ -130,7 +130,7 @@ static void on_block(void *context, const struct phase_block *block)
         report->render->block(&report->out, block);
 }
 
-static void on_frame(void *context, const struct model_frame *frame)
+static void report_on_frame(void *context, const struct model_frame *frame)
 {
     struct report *report = context;
 
@@ -138,7 +138,7 @@ static void on_frame(void *context, const struct model_frame *frame)
         otlp_frame(report->otlp, frame);
 }
 
-static int on_idle(void *context, struct error *error)
+static int report_on_idle(void *context, struct error *error)
 {
     struct report *report = context;
 
@@ -219,13 +219,13 @@ static int write_report(struct report *report, struct error *error)
     feed.progress = !options->follow && !shows_each(report);
     feed.labels = report->render->labels || options->causes || report->trace != NULL ||
                   report->page != NULL || report->otlp != NULL;
-    feed.idle = on_idle;
+    feed.idle = report_on_idle;
     feed.sink = (struct model_sink){.delivery = report_on_delivery,
-                                    .note = on_note,
-                                    .frame = on_frame,
-                                    .inbound = on_inbound,
-                                    .phase = on_phase,
-                                    .block = on_block,
+                                    .note = report_on_note,
+                                    .frame = report_on_frame,
+                                    .inbound = report_on_inbound,
+                                    .phase = report_on_phase,
+                                    .block = report_on_block,
                                     .context = report};
     result = read_and_write(report, &feed, &tally, error);
     if (result == 0)
@@ -299,7 +299,7 @@ static int write_report_and_trace(struct report *report, struct error *error)
     return join_failures(result, otlp_close(report->otlp, &second), &second, error);
 }
 
-static int write_all(struct report *report, struct error *error)
+static int write_report_files(struct report *report, struct error *error)
 {
     int result;
 
@@ -320,7 +320,7 @@ int report_run(const struct options *options, struct error *error)
         .run = 1,
         .render = find_render(options),
         .rank = {.top = options->top, .reverse = options->reverse, .column = options->sort}};
-    int result = write_all(&report, error);
+    int result = write_report_files(&report, error);
 
     rank_free(&report.rank);
     buf_free(&report.out);

@@ -142,7 +142,7 @@ static int64_t known(uint64_t number)
 }
 
 /* The columns of --csv, and what only a model with labels knows. */
-static void append_delivery(struct buf *out, const struct model_delivery *delivery)
+static void append_delivery_row(struct buf *out, const struct model_delivery *delivery)
 {
     render_csv.delivery(out, delivery);
     out->length -= buf_failed(out) ? 0 : strlen("\r\n");
@@ -153,8 +153,8 @@ static void append_delivery(struct buf *out, const struct model_delivery *delive
     buf_append(out, "\r\n", 2);
 }
 
-static void append_request(struct buf *out, const struct model_delivery *delivery, size_t request,
-                           const int64_t times[MODEL_SPAN_KINDS])
+static void append_request_row(struct buf *out, const struct model_delivery *delivery,
+                               size_t request, const int64_t times[MODEL_SPAN_KINDS])
 {
     const struct model_event *event = &delivery->events[request];
     int64_t kernel = event->answered == MODEL_NONE ? MODEL_NONE : event->answered - event->arrived;
@@ -199,7 +199,7 @@ static int add_requests(struct rows *rows, const struct model_delivery *delivery
 
     for (size_t i = 0; i < delivery->event_count; i++) {
         take_times(delivery, &span, i, times);
-        append_request(&rows->out, delivery, i, times);
+        append_request_row(&rows->out, delivery, i, times);
     }
     return table_write(&rows->tables.requests, &rows->out, error);
 }
@@ -212,7 +212,7 @@ static int rows_on_delivery(void *context, const struct model_delivery *delivery
     if (!selection_takes(&rows->options->selection, delivery))
         return 0;
     rows->chosen++;
-    append_delivery(&rows->out, delivery);
+    append_delivery_row(&rows->out, delivery);
     if (table_write(&rows->tables.deliveries, &rows->out, error) != 0)
         return -1;
     return add_requests(rows, delivery, error);
@@ -288,8 +288,8 @@ static int bad_row(const struct rows_merge *merge, uint64_t line, struct error *
 }
 
 /* Appends a number that is moved, or nothing where there is none. -1: it is no number. */
-static int append_moved(struct rows_merge *merge, struct numbering *numbering, const char *at,
-                        size_t length)
+static int append_moved_number(struct rows_merge *merge, struct numbering *numbering,
+                               const char *at, size_t length)
 {
     uint64_t number;
 
@@ -308,7 +308,8 @@ static int move_request(struct rows_merge *merge)
 {
     const char *row = merge->row.data, *comma = memchr(row, ',', merge->row.length);
 
-    if (comma == NULL || append_moved(merge, &merge->deliveries, row, (size_t)(comma - row)) != 0)
+    if (comma == NULL ||
+        append_moved_number(merge, &merge->deliveries, row, (size_t)(comma - row)) != 0)
         return -1;
     buf_append(&merge->text, comma, merge->row.length - (size_t)(comma - row));
     return 0;
@@ -331,8 +332,8 @@ static int move_delivery(struct rows_merge *merge)
     buf_append(&merge->text, row, end);
     for (size_t i = 0; i < ROWS_NUMBERS; i++) {
         buf_append_byte(&merge->text, ',');
-        if (append_moved(merge, i == ROWS_CHAIN ? &merge->chains : &merge->deliveries,
-                         columns[i] + 1, (size_t)(columns[i + 1] - columns[i] - 1)) != 0)
+        if (append_moved_number(merge, i == ROWS_CHAIN ? &merge->chains : &merge->deliveries,
+                                columns[i] + 1, (size_t)(columns[i + 1] - columns[i] - 1)) != 0)
             return -1;
     }
     buf_append(&merge->text, columns[ROWS_NUMBERS],
@@ -357,7 +358,7 @@ static int take_heading(struct rows_merge *merge, struct error *error)
                      merge->path);
 }
 
-static int take_row(struct rows_merge *merge, bool first, uint64_t line, struct error *error)
+static int merge_row(struct rows_merge *merge, bool first, uint64_t line, struct error *error)
 {
     int result;
 
@@ -395,7 +396,7 @@ static int merge_rows(struct rows_merge *merge, struct reader *reader, struct er
         buf_append_byte(&merge->row, '\n');
         if (has_odd_quotes(&merge->row))
             continue;
-        if (take_row(merge, first, line.number, error) != 0)
+        if (merge_row(merge, first, line.number, error) != 0)
             return -1;
         buf_clear(&merge->row);
         first = false;

@@ -56,7 +56,7 @@ struct chains {
  * delivery takes 72 bytes, each chain about 150.
  */
 
-static struct chain *chain_of(struct chains *chains, uint64_t number)
+static struct chain *chains_find(struct chains *chains, uint64_t number)
 {
     struct chain *array;
 
@@ -74,7 +74,7 @@ static struct chain *chain_of(struct chains *chains, uint64_t number)
 /* Takes in what begins a chain. Failure shows when the next delivery is added, or as `failed`. */
 static void chains_add_inbound(struct chains *chains, const struct model_inbound *inbound)
 {
-    struct chain *chain = chain_of(chains, inbound->chain);
+    struct chain *chain = chains_find(chains, inbound->chain);
     struct buf words = {0};
 
     if (chain == NULL) {
@@ -91,8 +91,8 @@ static void chains_add_inbound(struct chains *chains, const struct model_inbound
     chain->start = chain->end = inbound->time;
 }
 
-static int find_names(struct chains *chains, const struct model_delivery *delivery,
-                      struct chain_link *link)
+static int chains_find_names(struct chains *chains, const struct model_delivery *delivery,
+                             struct chain_link *link)
 {
     struct buf key = {0};
 
@@ -163,8 +163,9 @@ static int chains_add(struct chains *chains, const struct model_delivery *delive
     if (delivery->number == 0 || delivery->chain == 0)
         return 0;
     link = link_of(chains, delivery->number);
-    chain = chain_of(chains, delivery->chain);
-    if (link == NULL || chain == NULL || find_names(chains, delivery, link) != 0 || chains->failed)
+    chain = chains_find(chains, delivery->chain);
+    if (link == NULL || chain == NULL || chains_find_names(chains, delivery, link) != 0 ||
+        chains->failed)
         return error_memory(error, "runs");
     link->cause = delivery->cause;
     link->chain = delivery->chain;
@@ -316,7 +317,8 @@ static void runs_render_text(struct buf *out, const struct chains *chains,
 
 /* ---- JSON ---- */
 
-static void append_link(struct buf *out, const struct chains *chains, const struct chain_link *link)
+static void append_chain_link(struct buf *out, const struct chains *chains,
+                              const struct chain_link *link)
 {
     const char *vat = names_text(&chains->vats, link->vat);
 
@@ -354,7 +356,7 @@ static void runs_render_json(struct buf *out, const struct chains *chains,
     for (size_t i = 0; i < way.count; i++) {
         if (i > 0)
             buf_append_byte(out, ',');
-        append_link(out, chains, way.links[i]);
+        append_chain_link(out, chains, way.links[i]);
     }
     buf_append_string(out, "]}\n");
 }
@@ -377,7 +379,7 @@ static int runs_on_delivery(void *context, const struct model_delivery *delivery
     return chains_add(&runs->chains, delivery, wanted, error);
 }
 
-static void on_inbound(void *context, const struct model_inbound *inbound)
+static void runs_on_inbound(void *context, const struct model_inbound *inbound)
 {
     chains_add_inbound(&((struct runs_report *)context)->chains, inbound);
 }
@@ -443,8 +445,8 @@ int runs_run(const struct options *options, struct error *error)
     int result;
 
     feed.labels = true;
-    feed.sink =
-        (struct model_sink){.delivery = runs_on_delivery, .inbound = on_inbound, .context = &runs};
+    feed.sink = (struct model_sink){
+        .delivery = runs_on_delivery, .inbound = runs_on_inbound, .context = &runs};
     result = feed_run(&feed, &tally, error);
     if (result == 0 && runs.chains.failed)
         result = error_memory(error, "runs");

@@ -66,7 +66,7 @@ static const char *const titles[GROUP_COLUMNS] = {
     [COLUMN_RATIO] = "instr/computron",
 };
 
-static bool is_time(enum group_column column)
+static bool is_time_column(enum group_column column)
 {
     return column != COLUMN_COMPUTE && column != COLUMN_INSTRUCTIONS &&
            column != COLUMN_BLOCK_COST && column != COLUMN_GAS && column != COLUMN_GAS_BURNT &&
@@ -77,7 +77,7 @@ static void append_cell(struct buf *out, enum group_column column, uint64_t valu
 {
     char text[UNITS_SIZE];
 
-    if (is_time(column))
+    if (is_time_column(column))
         units_time(text, value);
     else if (column == COLUMN_RATIO)
         snprintf(text, sizeof text, "%.1f", (double)value / GROUP_RATIO_SCALE);
@@ -221,9 +221,9 @@ static const struct summary_ops summary_text = {.group = text_group, .growth = t
 
 /* ---- JSON and CSV ------------------------------------------------------- */
 
-static void append_value(struct buf *out, enum group_column column, uint64_t value)
+static void append_column_value(struct buf *out, enum group_column column, uint64_t value)
 {
-    if (is_time(column))
+    if (is_time_column(column))
         json_text_nanoseconds(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
     else if (column == COLUMN_RATIO)
         buf_printf(out, "%.3f", (double)value / GROUP_RATIO_SCALE);
@@ -232,13 +232,13 @@ static void append_value(struct buf *out, enum group_column column, uint64_t val
 }
 
 /* As append_whole() of the text: what is not said is null in JSON and empty in CSV. */
-static void append_total(struct buf *out, const struct group *group, enum group_column column,
-                         const char *none)
+static void append_group_total(struct buf *out, const struct group *group, enum group_column column,
+                               const char *none)
 {
     double ratio = group_ratio(group);
 
     if (column != COLUMN_RATIO)
-        append_value(out, column, group->columns[column].total);
+        append_column_value(out, column, group->columns[column].total);
     else if (isnan(ratio))
         buf_append_string(out, none);
     else
@@ -257,7 +257,7 @@ static void append_share(struct buf *out, const struct group *group, enum group_
 static void json_value(struct buf *out, const char *name, enum group_column column, uint64_t value)
 {
     buf_printf(out, ",\"%s\":", name);
-    append_value(out, column, value);
+    append_column_value(out, column, value);
 }
 
 static void json_group(struct buf *out, const struct group *group,
@@ -276,7 +276,7 @@ static void json_group(struct buf *out, const struct group *group,
         json_member_text(out, "column", group_column_name(column));
         buf_printf(out, ",\"count\":%" PRIu64, histogram->count);
         buf_append_string(out, ",\"total\":");
-        append_total(out, group, column, "null");
+        append_group_total(out, group, column, "null");
         buf_append_string(out, ",\"share\":");
         append_share(out, group, column, totals, "null");
         json_value(out, "median", column, histogram_quantile(histogram, 0.5));
@@ -295,7 +295,7 @@ static void json_growth(struct buf *out, const struct growth *growth)
 
 static const struct summary_ops summary_json = {.group = json_group, .growth = json_growth};
 
-static void csv_begin(struct buf *out)
+static void summary_csv_begin(struct buf *out)
 {
     buf_append_string(out, "by,name,label,column,count,total,share,median,p90,p99,max\r\n");
 }
@@ -303,7 +303,7 @@ static void csv_begin(struct buf *out)
 static void csv_value(struct buf *out, enum group_column column, uint64_t value)
 {
     buf_append_byte(out, ',');
-    append_value(out, column, value);
+    append_column_value(out, column, value);
 }
 
 static void csv_group(struct buf *out, const struct group *group,
@@ -322,7 +322,7 @@ static void csv_group(struct buf *out, const struct group *group,
         units_csv_text(out, group->label);
         buf_printf(out, ",%s,%" PRIu64, group_column_name(column), histogram->count);
         buf_append_byte(out, ',');
-        append_total(out, group, column, "");
+        append_group_total(out, group, column, "");
         buf_append_byte(out, ',');
         append_share(out, group, column, totals, "");
         csv_value(out, column, histogram_quantile(histogram, 0.5));
@@ -333,7 +333,7 @@ static void csv_group(struct buf *out, const struct group *group,
     }
 }
 
-static const struct summary_ops summary_csv = {.begin = csv_begin, .group = csv_group};
+static const struct summary_ops summary_csv = {.begin = summary_csv_begin, .group = csv_group};
 
 static struct summary_totals summary_totals(const struct groups *groups)
 {
@@ -393,7 +393,7 @@ static int summary_on_delivery(void *context, const struct model_delivery *deliv
     return groups_add(&summary->groups, delivery, error);
 }
 
-static void on_phase(void *context, const struct phase_span *span)
+static void summary_on_phase(void *context, const struct phase_span *span)
 {
     struct summary *summary = context;
 
@@ -404,13 +404,13 @@ static void on_phase(void *context, const struct phase_span *span)
         growth_add_phase(&summary->growth, span);
 }
 
-static void on_note(void *context, const struct model_note *note)
+static void summary_on_note(void *context, const struct model_note *note)
 {
     ((struct summary *)context)->run += note->kind == MODEL_NOTE_KERNEL;
 }
 
 /* By kind, then the one with the most time first; equals by name and label. */
-static int compare_groups(const void *a, const void *b)
+static int compare_by_time(const void *a, const void *b)
 {
     const struct group *left = *(const struct group *const *)a;
     const struct group *right = *(const struct group *const *)b;
@@ -460,7 +460,7 @@ static int write_summary(const struct summary *summary, struct error *error)
         return error_memory(error, "a summary");
     for (size_t i = 0; i < count; i++)
         sorted[i] = &summary->groups.groups[i];
-    qsort(sorted, count, sizeof(struct group *), compare_groups);
+    qsort(sorted, count, sizeof(struct group *), compare_by_time);
     result = write_sorted(summary, sorted, error);
     free(sorted);
     if (summary->groups.spoiled > 0)
@@ -496,8 +496,10 @@ int summary_run(const struct options *options, struct error *error)
 
     want_groups(&summary);
     feed.labels = options->causes;
-    feed.sink = (struct model_sink){
-        .delivery = summary_on_delivery, .note = on_note, .phase = on_phase, .context = &summary};
+    feed.sink = (struct model_sink){.delivery = summary_on_delivery,
+                                    .note = summary_on_note,
+                                    .phase = summary_on_phase,
+                                    .context = &summary};
     result = feed_run(&feed, &tally, error);
     if (result == 0)
         result = summary_finish(&summary, error);

@@ -59,7 +59,7 @@ static int by_start(const void *a, const void *b)
     return x->delivery_num < y->delivery_num ? -1 : x->delivery_num > y->delivery_num;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_moment(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -78,7 +78,7 @@ static int moments_make(struct wait_moments *moments, const struct wait_sums *su
         if (delivery->waited > 0)
             moments->times[moments->count++] = delivery->start - (ends ? 0 : delivery->waited);
     }
-    qsort(moments->times, moments->count, sizeof *moments->times, by_time);
+    qsort(moments->times, moments->count, sizeof *moments->times, by_moment);
     for (size_t i = 0; i < moments->count; i++)
         moments->sums[i + 1] = moments->sums[i] + moments->times[i];
     return 0;
@@ -121,8 +121,8 @@ static wide waited_by(const struct wait_moments *begins, const struct wait_momen
     return moments_passed(begins, time) - moments_passed(ends, time);
 }
 
-static void add_up(struct wait_sums *sums, const struct wait_moments *begins,
-                   const struct wait_moments *ends)
+static void hand_on_delays(struct wait_sums *sums, const struct wait_moments *begins,
+                           const struct wait_moments *ends)
 {
     for (size_t i = 0; i < sums->count; i++) {
         struct wait_delivery *const delivery = &sums->deliveries[i];
@@ -146,7 +146,7 @@ int wait_sums_compute(struct wait_sums *sums, struct error *error)
     if (moments_make(&begins, sums, false) == 0 && moments_make(&ends, sums, true) == 0) {
         if (sums->count > 0)
             qsort(sums->deliveries, sums->count, sizeof *sums->deliveries, by_start);
-        add_up(sums, &begins, &ends);
+        hand_on_delays(sums, &begins, &ends);
         result = 0;
     }
     moments_free(&begins);
@@ -240,8 +240,8 @@ static struct place *make_places(const struct wait_sums *sums)
 }
 
 /* NULL: the sums do not have it. */
-static const struct place *find_place(const struct wait_profile *profile,
-                                      const struct cost_record *record)
+static const struct place *find_wait_place(const struct wait_profile *profile,
+                                           const struct cost_record *record)
 {
     struct place wanted = {.vat = NAMES_NONE, .delivery_num = record->delivery_num};
 
@@ -253,7 +253,7 @@ static const struct place *find_place(const struct wait_profile *profile,
 
 /* ---- reading ---- */
 
-static uint32_t name_of(struct wait_functions *functions, const struct cost_record *record)
+static uint32_t intern_function(struct wait_functions *functions, const struct cost_record *record)
 {
     struct buf text = {0};
     uint32_t name = NAMES_NONE;
@@ -276,7 +276,7 @@ static int add_part(struct wait_functions *functions, uint32_t delivery,
 {
     struct wait_part *const parts =
         array_reserve(functions->parts, &functions->capacity, functions->count + 1, sizeof *parts);
-    const uint32_t name = name_of(functions, record);
+    const uint32_t name = intern_function(functions, record);
 
     if (parts == NULL || name == NAMES_NONE) {
         functions->parts = parts != NULL ? parts : functions->parts;
@@ -288,7 +288,7 @@ static int add_part(struct wait_functions *functions, uint32_t delivery,
     return 0;
 }
 
-static int on_record(void *context, const struct cost_record *record, struct error *error)
+static int on_wait_record(void *context, const struct cost_record *record, struct error *error)
 {
     struct wait_profile *const profile = context;
     struct wait_functions *const functions = profile->functions;
@@ -304,7 +304,7 @@ static int on_record(void *context, const struct cost_record *record, struct err
                          "some profiles are in %s, others in %s: give one kind at a time",
                          cost_unit_names[functions->unit], cost_unit_names[record->unit]);
     functions->unit = record->unit;
-    place = find_place(profile, record);
+    place = find_wait_place(profile, record);
     if (place != NULL)
         return add_part(functions, place->delivery, record, error);
     functions->strangers++;
@@ -320,14 +320,14 @@ int wait_functions_read(struct wait_functions *functions, const struct wait_sums
 
     if (profile.places == NULL)
         return error_memory(error, "a profile");
-    result = cost_file_read(path, on_record, &profile, error);
+    result = cost_file_read(path, on_wait_record, &profile, error);
     free(profile.places);
     return result;
 }
 
 /* ---- adding up ---- */
 
-static int by_delivery(const void *a, const void *b)
+static int by_wait_delivery(const void *a, const void *b)
 {
     const struct wait_part *const x = a, *const y = b;
 
@@ -372,7 +372,7 @@ int wait_functions_compute(struct wait_functions *functions, const struct wait_s
     if (functions->functions == NULL)
         return error_memory(error, "a profile");
     if (functions->count > 0)
-        qsort(functions->parts, functions->count, sizeof *functions->parts, by_delivery);
+        qsort(functions->parts, functions->count, sizeof *functions->parts, by_wait_delivery);
     make_shares(functions);
     for (size_t i = 0; i < functions->function_count; i++)
         functions->functions[i].name = (uint32_t)i;

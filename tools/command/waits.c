@@ -129,8 +129,8 @@ static void waits_render_text(struct buf *out, const struct waits_report *report
 }
 
 /* `separator`: what stands before it, such as a kind. */
-static void put_who(struct buf *out, const char *separator, const struct wait_sums *sums,
-                    const struct wait_delivery *delivery)
+static void put_wait_delivery(struct buf *out, const char *separator, const struct wait_sums *sums,
+                              const struct wait_delivery *delivery)
 {
     const char *const vat = names_text(&sums->vats, delivery->vat);
 
@@ -140,8 +140,8 @@ static void put_who(struct buf *out, const char *separator, const struct wait_su
     json_member_text(out, "description", names_text(&sums->words, delivery->words));
 }
 
-static void put_parts(struct buf *out, const struct waits_report *report,
-                      const struct wait_delivery *delivery)
+static void put_wait_parts(struct buf *out, const struct waits_report *report,
+                           const struct wait_delivery *delivery)
 {
     size_t count;
     const struct wait_part *const parts =
@@ -165,11 +165,11 @@ static void put_handers(struct buf *out, const struct waits_report *report)
 
         if (delivery->handed == 0)
             return;
-        put_who(out, "{\"kind\":\"handed\",", report->sums, delivery);
+        put_wait_delivery(out, "{\"kind\":\"handed\",", report->sums, delivery);
         json_member_seconds(out, "total", delivery->total);
         json_member_seconds(out, "handed", delivery->handed);
         buf_printf(out, ",\"to\":%" PRIu64, delivery->waiting);
-        put_parts(out, report, delivery);
+        put_wait_parts(out, report, delivery);
         buf_append_string(out, "}\n");
     }
 }
@@ -196,12 +196,12 @@ static void put_waiters(struct buf *out, const struct waits_report *report)
 
         if (waiter->waited == 0)
             return;
-        put_who(out, "{\"kind\":\"wait\",", report->sums, waiter);
+        put_wait_delivery(out, "{\"kind\":\"wait\",", report->sums, waiter);
         json_member_seconds(out, "queued", waiter->waited);
         buf_append_string(out, ",\"behind\":[");
         behind = wait_find_behind(report->sums, waiter);
         for (size_t other = 0; other < behind.count; other++) {
-            put_who(out, other > 0 ? ",{" : "{", report->sums, behind.deliveries[other]);
+            put_wait_delivery(out, other > 0 ? ",{" : "{", report->sums, behind.deliveries[other]);
             json_member_seconds(out, "time", behind.times[other]);
             buf_append_byte(out, '}');
         }
@@ -289,8 +289,8 @@ static int by_waited(const void *a, const void *b)
 }
 
 /* Pointers to all deliveries in an order; to be freed. NULL without memory. */
-static const struct wait_delivery **sort(const struct wait_sums *sums,
-                                         int (*compare)(const void *, const void *))
+static const struct wait_delivery **sort_waits(const struct wait_sums *sums,
+                                               int (*compare)(const void *, const void *))
 {
     const struct wait_delivery **const sorted = calloc(sums->count + 1, sizeof *sorted);
 
@@ -304,8 +304,8 @@ static const struct wait_delivery **sort(const struct wait_sums *sums,
 static int waits_write(const struct options *options, struct waits_report *report,
                        struct error *error)
 {
-    const struct wait_delivery **const handers = sort(report->sums, by_handed);
-    const struct wait_delivery **const waiters = sort(report->sums, by_waited);
+    const struct wait_delivery **const handers = sort_waits(report->sums, by_handed);
+    const struct wait_delivery **const waiters = sort_waits(report->sums, by_waited);
     struct buf out = {0};
     int result;
 

@@ -186,8 +186,8 @@ static void append_buckets(struct buf *json, const struct histogram *histogram)
     buf_append_byte(json, ']');
 }
 
-static void append_column(struct buf *json, enum group_column column,
-                          const struct histogram *histogram)
+static void append_page_column(struct buf *json, enum group_column column,
+                               const struct histogram *histogram)
 {
     buf_printf(json, "\"%s\":[%" PRIu64 ",%" PRIu64, group_column_name(column), histogram->count,
                histogram->total);
@@ -212,7 +212,7 @@ static void append_group(struct buf *json, const struct group *group)
             continue;
         if (any)
             buf_append_byte(json, ',');
-        append_column(json, (enum group_column)column, &group->columns[column]);
+        append_page_column(json, (enum group_column)column, &group->columns[column]);
         any = true;
     }
     buf_append_string(json, "}}");
@@ -393,8 +393,8 @@ struct page *page_open(const char *path, char *const *files, struct page_limits 
 /* ---- deliveries --------------------------------------------------------- */
 
 /* Numbers in the page's tables. */
-static int find_names(struct page *page, const struct model_delivery *delivery, uint32_t *vat,
-                      uint32_t *kind)
+static int page_find_names(struct page *page, const struct model_delivery *delivery, uint32_t *vat,
+                           uint32_t *kind)
 {
     struct buf key = {0};
     int result = 0;
@@ -431,7 +431,8 @@ static int flush_deliveries(struct page *page, struct error *error)
 }
 
 /* Whether it has a place on the timeline, and how far from the zero that is. */
-static bool find_place(struct page *page, const struct model_delivery *delivery, int64_t *start)
+static bool page_find_place(struct page *page, const struct model_delivery *delivery,
+                            int64_t *start)
 {
     if (delivery->start == MODEL_NONE || delivery->total < 0 || delivery->total >= FARTHEST)
         return false;
@@ -441,13 +442,13 @@ static bool find_place(struct page *page, const struct model_delivery *delivery,
            *start < FARTHEST;
 }
 
-static int show(struct page *page, const struct model_delivery *delivery, uint32_t vat,
-                uint32_t kind, struct error *error)
+static int page_show(struct page *page, const struct model_delivery *delivery, uint32_t vat,
+                     uint32_t kind, struct error *error)
 {
     bool detail = page->detail_bytes < page->limits.detail_bytes;
     int64_t start;
 
-    if (!find_place(page, delivery, &start)) {
+    if (!page_find_place(page, delivery, &start)) {
         page->placeless++;
         return 0;
     }
@@ -471,13 +472,13 @@ int page_add(struct page *page, const struct model_delivery *delivery, bool want
         return -1;
     if (!wanted)
         return 0;
-    if (find_names(page, delivery, &vat, &kind) != 0 ||
+    if (page_find_names(page, delivery, &vat, &kind) != 0 ||
         page_tree_add(&page->tree, delivery, vat, kind) != 0)
         return error_memory(error, "the page");
     if (groups_add(&page->groups, delivery, error) != 0 ||
         growth_add(&page->growth, delivery, error) != 0)
         return -1;
-    return show(page, delivery, vat, kind, error);
+    return page_show(page, delivery, vat, kind, error);
 }
 
 void page_add_phase(struct page *page, const struct phase_span *span)
@@ -489,8 +490,8 @@ void page_add_phase(struct page *page, const struct phase_span *span)
 }
 
 /* Puts a tree of a profile on the page as long as there is room. */
-static int put_tree(void *context, const json_t *tree, const struct reader_line *line,
-                    struct error *error)
+static int page_put_tree(void *context, const json_t *tree, const struct reader_line *line,
+                         struct error *error)
 {
     struct page *const page = context;
     struct page_profiles *const profiles = &page->profiles;
@@ -513,7 +514,7 @@ static int put_tree(void *context, const json_t *tree, const struct reader_line 
 
 int page_add_profile(struct page *page, const char *path, struct error *error)
 {
-    return profile_tree_read(path, put_tree, page, error);
+    return profile_tree_read(path, page_put_tree, page, error);
 }
 
 void page_note(struct page *page, const struct model_note *note)

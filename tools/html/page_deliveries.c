@@ -44,7 +44,7 @@ static const char *const column_names[PAGE_COLUMNS] = {
     [PAGE_GAS] = "gas",
 };
 
-static struct buf *next_item(struct page_deliveries *deliveries, enum page_column column)
+static struct buf *next_column_item(struct page_deliveries *deliveries, enum page_column column)
 {
     struct buf *items = &deliveries->columns[column];
 
@@ -55,7 +55,7 @@ static struct buf *next_item(struct page_deliveries *deliveries, enum page_colum
 
 static void add_integer(struct page_deliveries *deliveries, enum page_column column, int64_t number)
 {
-    struct buf *items = next_item(deliveries, column);
+    struct buf *items = next_column_item(deliveries, column);
 
     if (number == MODEL_NONE)
         buf_append_string(items, "null");
@@ -66,7 +66,7 @@ static void add_integer(struct page_deliveries *deliveries, enum page_column col
 static void page_deliveries_add_number(struct page_deliveries *deliveries, enum page_column column,
                                        double number)
 {
-    struct buf *items = next_item(deliveries, column);
+    struct buf *items = next_column_item(deliveries, column);
 
     if (isfinite(number))
         buf_printf(items, "%.17g", number);
@@ -76,10 +76,10 @@ static void page_deliveries_add_number(struct page_deliveries *deliveries, enum 
 
 static void add_text(struct page_deliveries *deliveries, enum page_column column, const char *text)
 {
-    json_text_string(next_item(deliveries, column), text, strlen(text));
+    json_text_string(next_column_item(deliveries, column), text, strlen(text));
 }
 
-static int flags_of(const struct model_delivery *delivery)
+static int page_flags_of(const struct model_delivery *delivery)
 {
     return (delivery->replay ? PAGE_REPLAY : 0) |
            (delivery->status == MODEL_ERROR ? PAGE_ERROR : 0) |
@@ -143,7 +143,7 @@ static bool fits_page(const struct model_delivery *delivery)
 }
 
 /* Most slogfiles have microseconds: then a thousandth is saved on each length. */
-static int64_t unit_of(const struct model_delivery *delivery)
+static int64_t unit_of_spans(const struct model_delivery *delivery)
 {
     for (size_t i = 0; i < delivery->span_count; i++) {
         if ((delivery->spans[i].to - delivery->spans[i].from) % 1000 != 0)
@@ -187,10 +187,11 @@ static void append_unseen(struct page_deliveries *deliveries, const struct model
     }
 }
 
-static size_t add_detail(struct page_deliveries *deliveries, const struct model_delivery *delivery)
+static size_t page_add_detail(struct page_deliveries *deliveries,
+                              const struct model_delivery *delivery)
 {
     size_t before = deliveries->bytes.length;
-    int64_t unit = unit_of(delivery);
+    int64_t unit = unit_of_spans(delivery);
 
     varint_append(&deliveries->bytes, (uint64_t)unit);
     append_unseen(deliveries, delivery, unit);
@@ -225,7 +226,7 @@ static void add_columns(struct page_deliveries *deliveries, const struct model_d
     add_integer(deliveries, PAGE_LINE, (int64_t)delivery->line);
     add_integer(deliveries, PAGE_SYSCALLS, (int64_t)delivery->syscalls);
     add_integer(deliveries, PAGE_CONSOLES, (int64_t)delivery->consoles);
-    add_integer(deliveries, PAGE_FLAGS, flags_of(delivery));
+    add_integer(deliveries, PAGE_FLAGS, page_flags_of(delivery));
     add_integer(deliveries, PAGE_ORDINAL, (int64_t)delivery->number);
     add_integer(deliveries, PAGE_CAUSE, (int64_t)delivery->cause);
     add_integer(deliveries, PAGE_CHAIN, (int64_t)delivery->chain);
@@ -233,7 +234,7 @@ static void add_columns(struct page_deliveries *deliveries, const struct model_d
     page_deliveries_add_number(deliveries, PAGE_GAS, delivery->gas);
 }
 
-static void add_said(struct page_deliveries *deliveries, const struct model_delivery *delivery)
+static void page_add_said(struct page_deliveries *deliveries, const struct model_delivery *delivery)
 {
     struct buf *json = &deliveries->said, text = {0};
 
@@ -267,10 +268,10 @@ size_t page_deliveries_add(struct page_deliveries *deliveries,
     add_columns(deliveries, delivery);
     deliveries->before = start;
     if (detail && delivery->span_count + delivery->event_count > 0 && fits_page(delivery))
-        taken = add_detail(deliveries, delivery);
+        taken = page_add_detail(deliveries, delivery);
     buf_append_string(&deliveries->said, deliveries->count > 0 ? ",[" : "[");
     if (said)
-        add_said(deliveries, delivery);
+        page_add_said(deliveries, delivery);
     buf_append_byte(&deliveries->said, ']');
     buf_printf(&deliveries->lengths, "%s%zu", deliveries->count > 0 ? "," : "", taken);
     deliveries->count++;

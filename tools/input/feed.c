@@ -59,7 +59,7 @@ static bool slog_begin(const char *path, int64_t *time)
     return found;
 }
 
-static int by_time(const void *left, const void *right)
+static int by_first_time(const void *left, const void *right)
 {
     const struct candidate *one = left, *other = right;
 
@@ -90,9 +90,9 @@ static bool look_at_all(struct candidate *candidates, char *const *files, size_t
     return true;
 }
 
-static void sort(char **ordered, struct candidate *candidates, size_t count)
+static void sort_files(char **ordered, struct candidate *candidates, size_t count)
 {
-    qsort(candidates, count, sizeof *candidates, by_time);
+    qsort(candidates, count, sizeof *candidates, by_first_time);
     for (size_t i = 0; i < count; i++)
         ordered[i] = candidates[i].path;
     log_line("the files are read in the order in which they begin, %s first and %s last",
@@ -119,7 +119,7 @@ char **file_order_by(char *const *files, file_begin *begin, struct error *error)
     for (size_t i = 0; i < count; i++)
         ordered[i] = files[i];
     if (count > 1 && look_at_all(candidates, files, count, begin, &in_order) && !in_order)
-        sort(ordered, candidates, count);
+        sort_files(ordered, candidates, count);
 done:
     free(candidates);
     return ordered;
@@ -132,7 +132,7 @@ char **file_order(char *const *files, struct error *error)
 
 enum { INTERVAL_SECONDS = 2, SECOND = 1000 * 1000 * 1000 };
 
-static int64_t now(void)
+static int64_t monotonic_now(void)
 {
     struct timespec time = {0};
 
@@ -144,16 +144,16 @@ static int64_t now(void)
 static void progress_begin(struct progress *progress, bool wanted)
 {
     progress->wanted = wanted && isatty(STDERR_FILENO);
-    progress->next = now() + (int64_t)INTERVAL_SECONDS * SECOND;
+    progress->next = monotonic_now() + (int64_t)INTERVAL_SECONDS * SECOND;
 }
 
 /* Of a file `position` of `size` bytes (0: not known) are read, and in all so many lines. */
 static void progress_show(struct progress *progress, const char *path, uint64_t position,
                           uint64_t size, uint64_t lines)
 {
-    if (!progress->wanted || now() < progress->next)
+    if (!progress->wanted || monotonic_now() < progress->next)
         return;
-    progress->next = now() + (int64_t)INTERVAL_SECONDS * SECOND;
+    progress->next = monotonic_now() + (int64_t)INTERVAL_SECONDS * SECOND;
     if (size > 0)
         log_line("%s: %" PRIu64 " %% read, %" PRIu64 " lines so far", path,
                  position >= size ? 100 : position * 100 / size, lines);
@@ -304,7 +304,7 @@ struct feeding {
     struct progress progress;
 };
 
-static const struct source *source_of(const struct feeding *feeding)
+static const struct source *feed_source(const struct feeding *feeding)
 {
     return reader_source(decoder_reader(feeding->decoder));
 }
@@ -334,7 +334,8 @@ static int bad_beginning(struct feeding *feeding, const char *why, struct error 
     return feeding->first_bad < LINES_TO_RECOGNISE ? 0 : no_slogfile(feeding, error);
 }
 
-static int bad_line(struct feeding *feeding, const struct decoder_line *line, struct error *error)
+static int feed_bad_line(struct feeding *feeding, const struct decoder_line *line,
+                         struct error *error)
 {
     if (feeding->good_lines == 0)
         return bad_beginning(feeding, line->why, error);
@@ -376,7 +377,7 @@ static int feed_take_line(struct feeding *feeding, const struct decoder_line *li
     if (line->blank)
         return 0;
     if (line->why != NULL)
-        return bad_line(feeding, line, error);
+        return feed_bad_line(feeding, line, error);
     if (feeding->good_lines++ == 0 && good_beginning(feeding, error) != 0)
         return -1;
     if (feeding->feed->line != NULL &&
@@ -387,7 +388,7 @@ static int feed_take_line(struct feeding *feeding, const struct decoder_line *li
     return 0;
 }
 
-static int read_lines(struct feeding *feeding, bool follow, struct error *error)
+static int feed_read_lines(struct feeding *feeding, bool follow, struct error *error)
 {
     struct decoder_batch batch;
     int got;
@@ -398,13 +399,13 @@ static int read_lines(struct feeding *feeding, bool follow, struct error *error)
                 if (feed_take_line(feeding, &batch.lines[i], error) != 0)
                     return -1;
         progress_show(&feeding->progress, feeding->path, batch.position,
-                      source_size(source_of(feeding)), feeding->tally->lines);
+                      source_size(feed_source(feeding)), feeding->tally->lines);
     }
     return got;
 }
 
 /* The file was cut back, as log rotation by copying does it, and is another one now. */
-static int begin_again(struct feeding *feeding, struct error *error)
+static int restart_if_truncated(struct feeding *feeding, struct error *error)
 {
     int went_back = reader_go_back(decoder_reader(feeding->decoder), error);
 
@@ -423,13 +424,13 @@ static int follow_lines(struct feeding *feeding, struct follow *follow, struct e
     for (;;) {
         int grown;
 
-        if (read_lines(feeding, true, error) != 0 ||
+        if (feed_read_lines(feeding, true, error) != 0 ||
             (feed->idle != NULL && feed->idle(feed->sink.context, error) != 0))
             return -1;
         grown = follow_wait(follow, feeding->path, error);
         if (grown <= 0)
             return grown;
-        if (begin_again(feeding, error) != 0)
+        if (restart_if_truncated(feeding, error) != 0)
             return -1;
     }
 }
@@ -447,13 +448,13 @@ static int follow_file(struct feeding *feeding, struct error *error)
 }
 
 /* `growing`: its writer may still be at work. */
-static int read_file(struct feeding *feeding, bool growing, struct error *error)
+static int feed_read_file(struct feeding *feeding, bool growing, struct error *error)
 {
-    if (read_lines(feeding, false, error) != 0)
+    if (feed_read_lines(feeding, false, error) != 0)
         return -1;
     if (feeding->good_lines == 0)
         return no_slogfile(feeding, error);
-    if (source_is_cut(source_of(feeding)) && !growing)
+    if (source_is_cut(feed_source(feeding)) && !growing)
         log_line("%s: the compressed data is incomplete; the report covers what is there",
                  feeding->path);
     return 0;
@@ -474,8 +475,8 @@ static int open_and_read(struct feeding *feeding, bool follow, struct error *err
     if (follow && strcmp(feeding->path, "-") != 0)
         result = follow_file(feeding, error);
     if (result == 0)
-        result = read_file(feeding, follow, error);
-    if (source_losses(source_of(feeding)) > 0)
+        result = feed_read_file(feeding, follow, error);
+    if (source_losses(feed_source(feeding)) > 0)
         log_line("%s: records are missing, since the node wrote faster than they were read, or "
                  "stopped within one",
                  feeding->path);

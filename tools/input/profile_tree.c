@@ -9,7 +9,7 @@
 /* A node of a profile of time has one number more, and one of block cost two. */
 enum { NODE_MEMBERS = 5, NODE_MEMBERS_MOST = 7, FUNCTION_MEMBERS = 3, SPAN_MEMBERS = 3 };
 
-static bool is_function(const json_t *function)
+static bool is_function_entry(const json_t *function)
 {
     return json_array_size(function) == FUNCTION_MEMBERS &&
            json_is_string(json_array_get(function, 0));
@@ -64,7 +64,7 @@ static bool is_tree(const json_t *tree)
         !json_is_array(nodes))
         return false;
     for (size_t i = 0; i < json_array_size(functions); i++)
-        if (!is_function(json_array_get(functions, i)))
+        if (!is_function_entry(json_array_get(functions, i)))
             return false;
     for (size_t i = 0; i < json_array_size(nodes); i++)
         if (!is_node(json_array_get(nodes, i), i, json_array_size(functions)))
@@ -78,8 +78,8 @@ struct tree_reading {
     void *context;
 };
 
-static int read_line(const struct tree_reading *reading, const struct reader_line *line,
-                     struct error *error)
+static int read_tree_line(const struct tree_reading *reading, const struct reader_line *line,
+                          struct error *error)
 {
     json_t *parsed;
     const char *kind;
@@ -111,7 +111,7 @@ int profile_tree_read(const char *path, profile_tree_sink *on_tree, void *contex
     if (reader == NULL)
         return -1;
     while ((result = reader_next(reader, false, &line, error)) == 1 &&
-           read_line(&reading, &line, error) == 0)
+           read_tree_line(&reading, &line, error) == 0)
         continue;
     reader_close(reader);
     return result == 0 ? 0 : -1;

@@ -67,8 +67,8 @@ static bool take_date(const char *text, double *seconds)
     return *seconds >= 0;
 }
 
-static int take_time(int64_t *nanoseconds, const char *option, const char *value,
-                     struct error *error)
+static int take_moment(int64_t *nanoseconds, const char *option, const char *value,
+                       struct error *error)
 {
     double seconds;
     char *rest;
@@ -94,7 +94,7 @@ int selection_take_since(void *place, const char *option, char *value, struct er
     struct range *range = place;
 
     set_range(range);
-    return take_time(&range->first, option, value, error);
+    return take_moment(&range->first, option, value, error);
 }
 
 int selection_take_until(void *place, const char *option, char *value, struct error *error)
@@ -102,7 +102,7 @@ int selection_take_until(void *place, const char *option, char *value, struct er
     struct range *range = place;
 
     set_range(range);
-    return take_time(&range->last, option, value, error);
+    return take_moment(&range->last, option, value, error);
 }
 
 int selection_take_duration(void *place, const char *option, char *value, struct error *error)

@@ -48,8 +48,8 @@ struct metrics_server {
 
 /* ---- answering ---- */
 
-static enum MHD_Result answer_with(struct MHD_Connection *connection, unsigned status,
-                                   const char *type, const void *text, size_t length)
+static enum MHD_Result respond(struct MHD_Connection *connection, unsigned status, const char *type,
+                               const void *text, size_t length)
 {
     struct MHD_Response *response =
         MHD_create_response_from_buffer(length, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
@@ -73,10 +73,10 @@ static enum MHD_Result answer_metrics(struct metrics_server *server,
     enum MHD_Result result;
 
     pthread_mutex_lock(&server->lock);
-    result = answer_with(connection, MHD_HTTP_OK,
-                         open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-                              : "text/plain; version=0.0.4; charset=utf-8",
-                         text->length > 0 ? text->data : "", text->length);
+    result = respond(connection, MHD_HTTP_OK,
+                     open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                          : "text/plain; version=0.0.4; charset=utf-8",
+                     text->length > 0 ? text->data : "", text->length);
     pthread_mutex_unlock(&server->lock);
     return result;
 }
@@ -114,13 +114,12 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     (void)state;
     *upload_size = 0;
     if (!is_addressed(context, connection, version))
-        return answer_with(connection, MISDIRECTED, "text/plain", other_host, strlen(other_host));
+        return respond(connection, MISDIRECTED, "text/plain", other_host, strlen(other_host));
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return answer_with(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", only_get,
-                           strlen(only_get));
+        return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", only_get,
+                       strlen(only_get));
     if (strcmp(url, "/metrics") != 0)
-        return answer_with(connection, MHD_HTTP_NOT_FOUND, "text/plain", elsewhere,
-                           strlen(elsewhere));
+        return respond(connection, MHD_HTTP_NOT_FOUND, "text/plain", elsewhere, strlen(elsewhere));
     return answer_metrics(context, connection);
 }
 
@@ -318,7 +317,7 @@ struct metrics {
 
 /* ---- gathering ---- */
 
-static void add_time(struct times *times, int64_t nanoseconds)
+static void times_add(struct times *times, int64_t nanoseconds)
 {
     const double seconds = (double)nanoseconds / 1e9;
     size_t bucket = 0;
@@ -365,7 +364,7 @@ static struct vat *metrics_find_vat(struct metrics *metrics, const char *id, con
     return vat;
 }
 
-static enum kind kind_of(const char *name)
+static enum kind find_delivery_kind(const char *name)
 {
     int kind = 0;
 
@@ -396,13 +395,13 @@ int metrics_add(struct metrics *metrics, const struct model_delivery *delivery, 
     vat = metrics_find_vat(metrics, delivery->vat_id, delivery->vat_name);
     if (vat == NULL || metrics->failed)
         return error_memory(error, "the metrics");
-    vat->deliveries[kind_of(delivery->kind)][delivery->status == MODEL_ERROR]++;
+    vat->deliveries[find_delivery_kind(delivery->kind)][delivery->status == MODEL_ERROR]++;
     if (!delivery->clock_changed) {
-        add_time(&vat->parts[PART_TOTAL], delivery->total);
-        add_time(&vat->parts[PART_PIPE], delivery->pipe);
-        add_time(&vat->parts[PART_WORKER], delivery->worker);
-        add_time(&vat->parts[PART_KERNEL], delivery->kernel);
-        add_time(&vat->parts[PART_UNATTRIBUTED], delivery->unattributed);
+        times_add(&vat->parts[PART_TOTAL], delivery->total);
+        times_add(&vat->parts[PART_PIPE], delivery->pipe);
+        times_add(&vat->parts[PART_WORKER], delivery->worker);
+        times_add(&vat->parts[PART_KERNEL], delivery->kernel);
+        times_add(&vat->parts[PART_UNATTRIBUTED], delivery->unattributed);
     }
     set_number(vat, &vat->heap_slots, delivery->heap_slots);
     set_number(vat, &vat->heap_bytes, delivery->allocated);
@@ -430,10 +429,10 @@ void metrics_add_phase(struct metrics *metrics, const struct phase_span *span)
 void metrics_add_block(struct metrics *metrics, const struct phase_block *block)
 {
     metrics->height = block->height;
-    add_time(&metrics->blocks, block->total);
+    times_add(&metrics->blocks, block->total);
     for (int phase = 0; phase < PHASES; phase++)
         if (block->own[phase] > 0)
-            add_time(&metrics->block_phases[phase], block->own[phase]);
+            times_add(&metrics->block_phases[phase], block->own[phase]);
 }
 
 void metrics_note(struct metrics *metrics, const struct model_note *note)
@@ -469,7 +468,7 @@ static void put_label(struct buf *out, const char *name, const char *value)
     buf_append_byte(out, '"');
 }
 
-static void put_vat(struct buf *out, const struct vat *vat)
+static void put_vat_labels(struct buf *out, const struct vat *vat)
 {
     put_label(out, "vat", vat->id);
     buf_append_byte(out, ',');
@@ -477,8 +476,8 @@ static void put_vat(struct buf *out, const struct vat *vat)
 }
 
 /* labels: "" or what stands between the braces. */
-static void put_times(struct buf *out, const char *name, const char *labels,
-                      const struct times *times)
+static void put_seconds_histogram(struct buf *out, const char *name, const char *labels,
+                                  const struct times *times)
 {
     const char *comma = labels[0] != '\0' ? "," : "";
     uint64_t below = 0;
@@ -493,7 +492,7 @@ static void put_times(struct buf *out, const char *name, const char *labels,
                labels, times->count);
 }
 
-static void put_deliveries(const struct output *output, const struct metrics *metrics)
+static void put_delivery_counts(const struct output *output, const struct metrics *metrics)
 {
     struct buf *out = output->out;
 
@@ -505,14 +504,14 @@ static void put_deliveries(const struct output *output, const struct metrics *me
             if (number == 0)
                 continue;
             buf_append_string(out, "slog_deliveries_total{");
-            put_vat(out, &metrics->vats[i]);
+            put_vat_labels(out, &metrics->vats[i]);
             buf_printf(out, ",kind=\"%s\",status=\"%s\"} %" PRIu64 "\n", kind_names[each / 2],
                        each % 2 == 1 ? "error" : "ok", number);
         }
     }
 }
 
-static void put_parts(const struct output *output, const struct metrics *metrics)
+static void put_part_times(const struct output *output, const struct metrics *metrics)
 {
     struct buf labels = {0};
 
@@ -525,12 +524,12 @@ static void put_parts(const struct output *output, const struct metrics *metrics
             if (times->count == 0)
                 continue;
             buf_clear(&labels);
-            put_vat(&labels, &metrics->vats[i]);
+            put_vat_labels(&labels, &metrics->vats[i]);
             buf_printf(&labels, ",part=\"%s\"", part_names[part]);
             if (buf_string(&labels) == NULL)
                 output->out->failed = true;
             else
-                put_times(output->out, "slog_delivery_seconds", labels.data, times);
+                put_seconds_histogram(output->out, "slog_delivery_seconds", labels.data, times);
         }
     }
     buf_free(&labels);
@@ -550,7 +549,7 @@ static void put_vats(const struct output *output, const struct metrics *metrics,
         if (isnan(number) || number == 0)
             continue;
         buf_printf(out, "%s%s{", name, strcmp(type, "counter") == 0 ? "_total" : "");
-        put_vat(out, &metrics->vats[i]);
+        put_vat_labels(out, &metrics->vats[i]);
         buf_printf(out, "} %.0f\n", number);
     }
 }
@@ -576,14 +575,15 @@ static void put_blocks(const struct output *output, const struct metrics *metric
     put_family(output, "slog_block_height", "gauge", "Height of the latest block that has ended.");
     buf_printf(out, "slog_block_height %" PRId64 "\n", metrics->height);
     put_family(output, "slog_block_seconds", "histogram", "Time from a block to the next one.");
-    put_times(out, "slog_block_seconds", "", &metrics->blocks);
+    put_seconds_histogram(out, "slog_block_seconds", "", &metrics->blocks);
     put_family(output, "slog_block_phase_seconds", "histogram",
                "Time of each phase in a block, without the phases within it.");
     for (int phase = 0; phase < PHASES; phase++) {
         if (metrics->block_phases[phase].count == 0)
             continue;
         snprintf(label, sizeof label, "phase=\"%s\"", phase_name((enum phase)phase));
-        put_times(out, "slog_block_phase_seconds", label, &metrics->block_phases[phase]);
+        put_seconds_histogram(out, "slog_block_phase_seconds", label,
+                              &metrics->block_phases[phase]);
     }
 }
 
@@ -623,8 +623,8 @@ static int metrics_put(struct metrics *metrics, enum metrics_format format, stru
 {
     const struct output output = {out, format};
 
-    put_deliveries(&output, metrics);
-    put_parts(&output, metrics);
+    put_delivery_counts(&output, metrics);
+    put_part_times(&output, metrics);
     put_vats(&output, metrics, "slog_computrons", "counter", "Computrons of deliveries.",
              offsetof(struct vat, computrons));
     put_vats(&output, metrics, "slog_instructions", "counter",

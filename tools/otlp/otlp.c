@@ -68,7 +68,7 @@ static struct otlp_context request_context(const struct adding *adding, size_t r
  * A moment on the delivery's clock as one since the epoch, between the
  * delivery's own ends: what is noted twice, on both clocks, may differ.
  */
-static int64_t moment_of(const struct adding *adding, int64_t moment)
+static int64_t otlp_moment(const struct adding *adding, int64_t moment)
 {
     int64_t since, found;
 
@@ -87,8 +87,8 @@ static struct buf *begin_span(const struct adding *adding, struct otlp_span *spa
 {
     struct buf *out = otlp_batch_span(adding->otlp->batch);
 
-    span->from = moment_of(adding, from);
-    span->to = moment_of(adding, to);
+    span->from = otlp_moment(adding, from);
+    span->to = otlp_moment(adding, to);
     if (span->to < span->from)
         span->to = span->from;
     otlp_span_begin(out, span);
@@ -124,8 +124,8 @@ static size_t spans_of_request(const struct model_delivery *delivery, size_t fir
 }
 
 /* From its sending to its answer, or where that is not known, as the kernel saw it. */
-static void add_request(const struct adding *adding, size_t request, const struct model_span *spans,
-                        size_t count)
+static void otlp_add_request(const struct adding *adding, size_t request,
+                             const struct model_span *spans, size_t count)
 {
     const struct model_event *event = &adding->delivery->events[request];
     struct otlp_span span = {.context = request_context(adding, request),
@@ -147,7 +147,7 @@ static void add_request(const struct adding *adding, size_t request, const struc
     }
 }
 
-static int add_detail(const struct adding *adding, struct error *error)
+static int otlp_add_detail(const struct adding *adding, struct error *error)
 {
     const struct model_delivery *delivery = adding->delivery;
     size_t request = 0;
@@ -162,13 +162,13 @@ static int add_detail(const struct adding *adding, struct error *error)
         }
         request = span->event;
         count = spans_of_request(delivery, i, request);
-        add_request(adding, request++, span, count);
+        otlp_add_request(adding, request++, span, count);
         i += count - 1;
         if (otlp_batch_give(adding->otlp->batch, error) != 0)
             return -1;
     }
     for (; request < delivery->event_count; request++) {
-        add_request(adding, request, NULL, 0);
+        otlp_add_request(adding, request, NULL, 0);
         if (otlp_batch_give(adding->otlp->batch, error) != 0)
             return -1;
     }
@@ -177,13 +177,13 @@ static int add_detail(const struct adding *adding, struct error *error)
 
 /* ---- deliveries --------------------------------------------------------- */
 
-static void append_integer(struct buf *out, const char *key, int64_t number)
+static void otlp_put_integer(struct buf *out, const char *key, int64_t number)
 {
     if (number != MODEL_NONE)
         otlp_attribute_integer(out, key, number);
 }
 
-static void append_number(struct buf *out, const char *key, double number)
+static void otlp_put_number(struct buf *out, const char *key, double number)
 {
     if (isnan(number))
         return;
@@ -198,27 +198,27 @@ static void append_attributes(struct buf *out, const struct model_delivery *deli
     otlp_attribute_text(out, "swingset.vat_id", delivery->vat_id);
     if (delivery->vat_name[0] != '\0')
         otlp_attribute_text(out, "swingset.vat_name", delivery->vat_name);
-    append_integer(out, "swingset.crank_num", delivery->crank_num);
-    append_integer(out, "swingset.delivery_num", delivery->delivery_num);
-    append_integer(out, "swingset.block_height", delivery->block_height);
+    otlp_put_integer(out, "swingset.crank_num", delivery->crank_num);
+    otlp_put_integer(out, "swingset.delivery_num", delivery->delivery_num);
+    otlp_put_integer(out, "swingset.block_height", delivery->block_height);
     otlp_attribute_bool(out, "swingset.replay", delivery->replay);
     otlp_attribute_text(out, "swingset.description", delivery->description);
-    append_integer(out, "swingset.pipe_ns", delivery->pipe);
-    append_integer(out, "swingset.worker_ns", delivery->worker);
-    append_integer(out, "swingset.kernel_ns", delivery->kernel);
-    append_integer(out, "swingset.unattributed_ns", delivery->unattributed);
-    append_number(out, "swingset.computrons", delivery->compute);
-    append_number(out, "swingset.instructions", delivery->instructions);
-    append_number(out, "swingset.blockCost", delivery->block_cost);
-    append_number(out, "swingset.gasBurnt", delivery->gas_burnt);
+    otlp_put_integer(out, "swingset.pipe_ns", delivery->pipe);
+    otlp_put_integer(out, "swingset.worker_ns", delivery->worker);
+    otlp_put_integer(out, "swingset.kernel_ns", delivery->kernel);
+    otlp_put_integer(out, "swingset.unattributed_ns", delivery->unattributed);
+    otlp_put_number(out, "swingset.computrons", delivery->compute);
+    otlp_put_number(out, "swingset.instructions", delivery->instructions);
+    otlp_put_number(out, "swingset.blockCost", delivery->block_cost);
+    otlp_put_number(out, "swingset.gasBurnt", delivery->gas_burnt);
     if (delivery->overrun > 0)
         otlp_attribute_bool(out, "swingset.overrun", true);
     if (delivery->clock_changed)
         otlp_attribute_bool(out, "swingset.clock_changed", true);
 }
 
-static int add_spans(const struct adding *adding, const struct otlp_frame *frame,
-                     struct error *error)
+static int otlp_add_spans(const struct adding *adding, const struct otlp_frame *frame,
+                          struct error *error)
 {
     const struct model_delivery *delivery = adding->delivery;
     bool named = delivery->method[0] != '\0';
@@ -241,7 +241,7 @@ static int add_spans(const struct adding *adding, const struct otlp_frame *frame
     buf_free(&name);
     append_attributes(out, delivery);
     otlp_span_end(out);
-    if (adding->detailed && add_detail(adding, error) != 0)
+    if (adding->detailed && otlp_add_detail(adding, error) != 0)
         return -1;
     return otlp_batch_give(adding->otlp->batch, error);
 }
@@ -263,8 +263,8 @@ static int add_cause(struct otlp *otlp, const struct link *link, struct error *e
     return 0;
 }
 
-static int find_causes(struct otlp *otlp, const struct model_delivery *delivery,
-                       struct error *error)
+static int otlp_find_causes(struct otlp *otlp, const struct model_delivery *delivery,
+                            struct error *error)
 {
     struct link link;
 
@@ -304,7 +304,7 @@ int otlp_add(struct otlp *otlp, const struct model_delivery *delivery, bool chos
     const struct otlp_frame *frame;
     int index;
 
-    if (find_causes(otlp, delivery, error) != 0)
+    if (otlp_find_causes(otlp, delivery, error) != 0)
         return -1;
     if (delivery->total == MODEL_NONE)
         return 0;
@@ -323,7 +323,7 @@ int otlp_add(struct otlp *otlp, const struct model_delivery *delivery, bool chos
     if (!chosen)
         return 0;
     otlp_frames_use(&otlp->frames, index, delivery->start, adding.to);
-    return add_spans(&adding, frame, error);
+    return otlp_add_spans(&adding, frame, error);
 }
 
 /* ---- phases -------------------------------------------------------------- */
@@ -377,10 +377,10 @@ void otlp_add_phase(struct otlp *otlp, const struct phase_span *phase)
     buf_free(&name);
     if (phase->vat_id[0] != '\0')
         otlp_attribute_text(out, "swingset.vat_id", phase->vat_id);
-    append_integer(out, "swingset.block_height", phase->block_height);
+    otlp_put_integer(out, "swingset.block_height", phase->block_height);
     otlp_attribute_integer(out, "swingset.own_ns", phase->own);
-    append_number(out, "swingset.beans", phase->beans);
-    append_number(out, "swingset.snapshot_bytes", phase->bytes);
+    otlp_put_number(out, "swingset.beans", phase->beans);
+    otlp_put_number(out, "swingset.snapshot_bytes", phase->bytes);
     otlp_span_end(out);
 }
 

@@ -61,12 +61,12 @@ enum { HTTP_TOO_LARGE = 413 };
 
 /* ---- time --------------------------------------------------------------- */
 
-static int64_t now(void)
+static int64_t post_now(void)
 {
     return stamp_now().mono;
 }
 
-static void wait_until(int64_t moment)
+static void post_wait_until(int64_t moment)
 {
     struct timespec until = {.tv_sec = moment / 1000000000, .tv_nsec = moment % 1000000000};
 
@@ -141,7 +141,8 @@ static bool is_printable(const char *text, int length)
 }
 
 /* NAME=VALUE, of `length` bytes. The value may be a secret, so no message shows it. */
-static int add_pair(struct otlp_post *post, const char *pair, size_t length, struct error *error)
+static int add_header_pair(struct otlp_post *post, const char *pair, size_t length,
+                           struct error *error)
 {
     const char *equals = memchr(pair, '=', length);
     size_t name = equals == NULL ? 0 : (size_t)(equals - pair);
@@ -185,7 +186,7 @@ static int take_headers(struct otlp_post *post, struct error *error)
 
         text += strspn(text, " ");
         length = strcspn(text, ",");
-        if (length > 0 && add_pair(post, text, length, error) != 0)
+        if (length > 0 && add_header_pair(post, text, length, error) != 0)
             return -1;
         text += length + (text[length] == ',');
     }
@@ -350,19 +351,19 @@ static int64_t delay_of(struct otlp_post *post, int attempts)
  */
 static bool otlp_post_send(struct otlp_post *post, const struct buf *request, uint64_t spans)
 {
-    int64_t deadline = now() + post->patience, next = 0;
+    int64_t deadline = post_now() + post->patience, next = 0;
     char words[CURL_ERROR_SIZE];
     enum outcome outcome = NOT_NOW;
 
-    if (now() < post->silent_until) {
+    if (post_now() < post->silent_until) {
         post->spans += spans;
         post->refused += spans;
         return true;
     }
     for (int attempts = 0; outcome == NOT_NOW && next < deadline; attempts++) {
-        wait_until(next);
-        outcome = attempt(post, request, deadline - now(), words);
-        next = now() + delay_of(post, attempts);
+        post_wait_until(next);
+        outcome = attempt(post, request, deadline - post_now(), words);
+        next = post_now() + delay_of(post, attempts);
     }
     if (outcome == TOO_LARGE && spans > 1)
         return false;
@@ -372,7 +373,7 @@ static bool otlp_post_send(struct otlp_post *post, const struct buf *request, ui
         return true;
     }
     if (outcome == NOT_NOW)
-        post->silent_until = now() + post->patience;
+        post->silent_until = post_now() + post->patience;
     refuse_spans(post, spans, words, scan_get(answer_of(post), "message"));
     return true;
 }

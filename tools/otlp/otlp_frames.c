@@ -26,7 +26,7 @@ uint64_t otlp_child_id(uint64_t parent, const char *role, uint64_t number)
     return otlp_id(fnv1a_add(digest, (const char *)&number, sizeof number));
 }
 
-static void append_context(struct buf *out, const struct otlp_context *context)
+static void append_span_context(struct buf *out, const struct otlp_context *context)
 {
     buf_printf(out, "{\"traceId\":\"%016" PRIx64 "%016" PRIx64 "\",\"spanId\":\"%016" PRIx64 "\"",
                context->trace[0], context->trace[1], context->span);
@@ -36,7 +36,7 @@ static void append_links(struct buf *out, const struct otlp_span *span)
 {
     for (size_t i = 0; i < span->link_count; i++) {
         buf_append_string(out, i == 0 ? ",\"links\":[" : ",");
-        append_context(out, &span->links[i]);
+        append_span_context(out, &span->links[i]);
         buf_append_byte(out, '}');
     }
     if (span->link_count > 0)
@@ -45,7 +45,7 @@ static void append_links(struct buf *out, const struct otlp_span *span)
 
 void otlp_span_begin(struct buf *out, const struct otlp_span *span)
 {
-    append_context(out, &span->context);
+    append_span_context(out, &span->context);
     if (span->parent != 0)
         buf_printf(out, ",\"parentSpanId\":\"%016" PRIx64 "\"", span->parent);
     buf_append_string(out, ",\"name\":");
@@ -137,8 +137,8 @@ static uint64_t digest_of(const char *role, const struct model_frame *line,
 }
 
 /* Within another frame it is a span of that one's trace, else the root of its own. */
-static void identify(const struct otlp_frames *frames, struct otlp_frame *frame,
-                     const struct model_frame *line, const struct model_delivery *delivery)
+static void frame_identify(const struct otlp_frames *frames, struct otlp_frame *frame,
+                           const struct model_frame *line, const struct model_delivery *delivery)
 {
     frame->context.span = digest_of("span", line, delivery);
     if (frame->parent >= 0) {
@@ -152,8 +152,8 @@ static void identify(const struct otlp_frames *frames, struct otlp_frame *frame,
 
 /* ---- ending ------------------------------------------------------------- */
 
-static void give_span(struct otlp_frames *frames, const struct otlp_frame *frame,
-                      struct otlp_batch *batch)
+static void frames_give_span(struct otlp_frames *frames, const struct otlp_frame *frame,
+                             struct otlp_batch *batch)
 {
     struct otlp_span span = {.context = frame->context,
                              .kind = OTLP_INTERNAL,
@@ -184,7 +184,7 @@ static void end_frame(struct otlp_frames *frames, int index, struct otlp_batch *
             end_frame(frames, inner, batch);
     }
     if (frame->used)
-        give_span(frames, frame, batch);
+        frames_give_span(frames, frame, batch);
     free(frame->vat_id);
     *frame = (struct otlp_frame){0};
 }
@@ -199,8 +199,8 @@ void otlp_frames_end_all(struct otlp_frames *frames, struct otlp_batch *batch)
 
 /* ---- finding ------------------------------------------------------------ */
 
-static bool is_frame(const struct otlp_frame *frame, enum model_frame_kind kind, int64_t number,
-                     const char *vat_id)
+static bool matches_frame(const struct otlp_frame *frame, enum model_frame_kind kind,
+                          int64_t number, const char *vat_id)
 {
     return frame->open && frame->kind == kind && frame->number == number &&
            (kind != MODEL_FRAME_REPLAY || strcmp(frame->vat_id, vat_id) == 0);
@@ -210,7 +210,7 @@ static int find_frame(const struct otlp_frames *frames, enum model_frame_kind ki
                       const char *vat_id)
 {
     for (int i = 0; i < OTLP_FRAMES_MOST; i++) {
-        if (is_frame(&frames->at[i], kind, number, vat_id))
+        if (matches_frame(&frames->at[i], kind, number, vat_id))
             return i;
     }
     return -1;
@@ -277,7 +277,7 @@ static int open_frame(struct otlp_frames *frames, const struct model_frame *line
     frame->number = line->number;
     frame->from = frame->to = line->time;
     frame->implied = delivery != NULL;
-    identify(frames, frame, line, delivery);
+    frame_identify(frames, frame, line, delivery);
     return index;
 }
 

@@ -41,14 +41,14 @@ PUT put_bool(char *at, const char *name, int truth)
     return truth < 0 ? put(at, "null") : truth ? put(at, "true") : put(at, "false");
 }
 
-PUT put_integer(char *at, const char *name, int64_t number)
+PUT put_json_integer(char *at, const char *name, int64_t number)
 {
     at = put(at, name);
     return number == MODEL_NONE ? put(at, "null") : json_text_put_integer(at, number);
 }
 
 /* Seconds, with as many decimals as the clock had. */
-PUT put_time(char *at, const char *name, int64_t nanoseconds, bool precise)
+PUT put_json_time(char *at, const char *name, int64_t nanoseconds, bool precise)
 {
     at = put(at, name);
     if (nanoseconds == MODEL_NONE)
@@ -73,14 +73,14 @@ static void append_string(struct buf *out, const char *name, const char *text)
     json_text_string(out, text, strlen(text));
 }
 
-static void append_numbers(struct buf *out, const struct model_delivery *delivery)
+static void json_append_numbers(struct buf *out, const struct model_delivery *delivery)
 {
     char *at = begin_fields(out, 3);
 
     if (at == NULL)
         return;
-    at = put_integer(at, ",\"crankNum\":", delivery->crank_num);
-    at = put_integer(at, ",\"deliveryNum\":", delivery->delivery_num);
+    at = put_json_integer(at, ",\"crankNum\":", delivery->crank_num);
+    at = put_json_integer(at, ",\"deliveryNum\":", delivery->delivery_num);
     end_fields(out, put_bool(at, ",\"replay\":", delivery->replay));
 }
 
@@ -89,8 +89,8 @@ static char *put_requests(char *at, const struct model_delivery *delivery)
 {
     bool counted = delivery->total != MODEL_NONE;
 
-    at = put_integer(at, ",\"syscalls\":", counted ? (int64_t)delivery->syscalls : MODEL_NONE);
-    at = put_integer(at, ",\"consoles\":", counted ? (int64_t)delivery->consoles : MODEL_NONE);
+    at = put_json_integer(at, ",\"syscalls\":", counted ? (int64_t)delivery->syscalls : MODEL_NONE);
+    at = put_json_integer(at, ",\"consoles\":", counted ? (int64_t)delivery->consoles : MODEL_NONE);
     return put_bool(at, ",\"overrun\":", counted ? delivery->overrun : -1);
 }
 
@@ -103,12 +103,12 @@ static void append_times(struct buf *out, const struct model_delivery *delivery)
         return;
     at = put(at, ",\"status\":");
     at = delivery->status == MODEL_OK ? put(at, "\"ok\"") : put(at, "\"error\"");
-    at = put_time(at, ",\"start\":", delivery->start, false);
-    at = put_time(at, ",\"total\":", delivery->total, precise);
-    at = put_time(at, ",\"pipe\":", delivery->pipe, precise);
-    at = put_time(at, ",\"worker\":", delivery->worker, precise);
-    at = put_time(at, ",\"kernel\":", delivery->kernel, precise);
-    at = put_time(at, ",\"unattributed\":", delivery->unattributed, precise);
+    at = put_json_time(at, ",\"start\":", delivery->start, false);
+    at = put_json_time(at, ",\"total\":", delivery->total, precise);
+    at = put_json_time(at, ",\"pipe\":", delivery->pipe, precise);
+    at = put_json_time(at, ",\"worker\":", delivery->worker, precise);
+    at = put_json_time(at, ",\"kernel\":", delivery->kernel, precise);
+    at = put_json_time(at, ",\"unattributed\":", delivery->unattributed, precise);
     at = put_requests(at, delivery);
     at = put_double(put(at, ",\"compute\":"), delivery->compute);
     at = put_double(put(at, ",\"instructions\":"), delivery->instructions);
@@ -122,7 +122,7 @@ static void append_times(struct buf *out, const struct model_delivery *delivery)
 }
 
 /* "" is what the file does not say. */
-static void append_words(struct buf *out, const char *name, const char *text)
+static void json_append_words(struct buf *out, const char *name, const char *text)
 {
     if (text[0] != '\0') {
         append_string(out, name, text);
@@ -133,20 +133,20 @@ static void append_words(struct buf *out, const char *name, const char *text)
 }
 
 /* The rest of what a delivery is, as it can be chosen and grouped by. */
-static void append_context(struct buf *out, const struct model_delivery *delivery)
+static void json_append_context(struct buf *out, const struct model_delivery *delivery)
 {
     char *at;
 
-    append_words(out, ",\"vat\":", delivery->vat_name);
-    append_words(out, ",\"deliveryKind\":", delivery->kind);
-    append_words(out, ",\"method\":", delivery->method);
-    append_words(out, ",\"error\":", delivery->problem);
+    json_append_words(out, ",\"vat\":", delivery->vat_name);
+    json_append_words(out, ",\"deliveryKind\":", delivery->kind);
+    json_append_words(out, ",\"method\":", delivery->method);
+    json_append_words(out, ",\"error\":", delivery->problem);
     at = begin_fields(out, 4);
     if (at == NULL)
         return;
-    at = put_integer(at, ",\"run\":", (int64_t)delivery->run);
-    at = put_integer(at, ",\"blockHeight\":", delivery->block_height);
-    at = put_time(at, ",\"between\":", delivery->between, delivery->precise);
+    at = put_json_integer(at, ",\"run\":", (int64_t)delivery->run);
+    at = put_json_integer(at, ",\"blockHeight\":", delivery->block_height);
+    at = put_json_time(at, ",\"between\":", delivery->between, delivery->precise);
     end_fields(out, put(at, "}\n"));
 }
 
@@ -161,22 +161,22 @@ static void append_causes(struct buf *out, const struct model_delivery *delivery
     at = begin_fields(out, 5);
     if (at == NULL)
         return;
-    at = put_integer(at, ",\"number\":", (int64_t)delivery->number);
-    at = put_integer(at,
-                     ",\"cause\":", delivery->cause == 0 ? MODEL_NONE : (int64_t)delivery->cause);
-    at = put_integer(at,
-                     ",\"chain\":", delivery->chain == 0 ? MODEL_NONE : (int64_t)delivery->chain);
-    at = put_time(at, ",\"queued\":", delivery->queued, delivery->precise);
+    at = put_json_integer(at, ",\"number\":", (int64_t)delivery->number);
+    at = put_json_integer(
+        at, ",\"cause\":", delivery->cause == 0 ? MODEL_NONE : (int64_t)delivery->cause);
+    at = put_json_integer(
+        at, ",\"chain\":", delivery->chain == 0 ? MODEL_NONE : (int64_t)delivery->chain);
+    at = put_json_time(at, ",\"queued\":", delivery->queued, delivery->precise);
     end_fields(out, put(at, "}\n"));
 }
 
 static void json_delivery(struct buf *out, const struct model_delivery *delivery)
 {
     append_string(out, "{\"kind\":\"delivery\",\"vatID\":", delivery->vat_id);
-    append_numbers(out, delivery);
+    json_append_numbers(out, delivery);
     append_string(out, ",\"description\":", delivery->description);
     append_times(out, delivery);
-    append_context(out, delivery);
+    json_append_context(out, delivery);
 }
 
 static void json_delivery_with_causes(struct buf *out, const struct model_delivery *delivery)
@@ -191,12 +191,12 @@ static const char *const note_names[] = {
     [MODEL_NOTE_TOO_BIG] = "record-too-big",
 };
 
-static void append_integer(struct buf *out, const char *name, int64_t number)
+static void json_append_integer(struct buf *out, const char *name, int64_t number)
 {
     char *at = begin_fields(out, 1);
 
     if (at != NULL)
-        end_fields(out, put_integer(at, name, number));
+        end_fields(out, put_json_integer(at, name, number));
 }
 
 static void json_note(struct buf *out, const struct model_note *note)
@@ -204,14 +204,14 @@ static void json_note(struct buf *out, const struct model_note *note)
     append_string(out, "{\"kind\":\"note\",\"note\":", note_names[note->kind]);
     if (note->file != NULL)
         append_string(out, ",\"file\":", note->file);
-    append_integer(out, ",\"line\":", (int64_t)note->line);
+    json_append_integer(out, ",\"line\":", (int64_t)note->line);
     if (note->kind == MODEL_NOTE_CLOCK) {
         buf_append_string(out, ",\"seconds\":");
         json_text_seconds(out, note->amount / 1000);
     }
     if (note->kind == MODEL_NOTE_UNENDED || note->kind == MODEL_NOTE_UNSTARTED) {
         append_string(out, ",\"vatID\":", note->vat_id);
-        append_integer(out, ",\"deliveryNum\":", note->delivery_num);
+        json_append_integer(out, ",\"deliveryNum\":", note->delivery_num);
     }
     if (note->kind == MODEL_NOTE_TOO_BIG)
         append_string(out, ",\"snippet\":", note->text);
@@ -223,10 +223,10 @@ static void json_append_time(struct buf *out, const char *name, int64_t nanoseco
     char *at = begin_fields(out, 1);
 
     if (at != NULL)
-        end_fields(out, put_time(at, name, nanoseconds, true));
+        end_fields(out, put_json_time(at, name, nanoseconds, true));
 }
 
-static void append_number(struct buf *out, const char *name, double number)
+static void json_append_number(struct buf *out, const char *name, double number)
 {
     char *at = isnan(number) ? NULL : begin_fields(out, 1);
 
@@ -240,26 +240,26 @@ static void json_phase(struct buf *out, const struct phase_span *span)
     if (span->phase == PHASE_OTHER || span->phase == PHASE_CRANK || span->phase == PHASE_DELIVERY)
         return;
     append_string(out, "{\"kind\":\"phase\",\"phase\":", phase_name(span->phase));
-    append_words(out, ",\"name\":", span->name);
-    append_words(out, ",\"vatID\":", span->vat_id);
-    append_integer(out, ",\"blockHeight\":", span->block_height);
+    json_append_words(out, ",\"name\":", span->name);
+    json_append_words(out, ",\"vatID\":", span->vat_id);
+    json_append_integer(out, ",\"blockHeight\":", span->block_height);
     json_append_time(out, ",\"start\":", span->start);
     json_append_time(out, ",\"total\":", span->total);
     json_append_time(out, ",\"own\":", span->own);
-    append_number(out, ",\"beans\":", span->beans);
-    append_number(out, ",\"bytes\":", span->bytes);
-    append_number(out, ",\"storedBytes\":", span->stored);
+    json_append_number(out, ",\"beans\":", span->beans);
+    json_append_number(out, ",\"bytes\":", span->bytes);
+    json_append_number(out, ",\"storedBytes\":", span->stored);
     buf_append_string(out, "}\n");
 }
 
 static void json_inbound(struct buf *out, const struct model_inbound *inbound)
 {
     append_string(out, "{\"kind\":\"inbound\",\"inbound\":", inbound->type);
-    append_words(out, ",\"inboundNum\":", inbound->number);
-    append_words(out, ",\"source\":", inbound->source);
-    append_integer(out, ",\"blockHeight\":", inbound->block_height);
+    json_append_words(out, ",\"inboundNum\":", inbound->number);
+    json_append_words(out, ",\"source\":", inbound->source);
+    json_append_integer(out, ",\"blockHeight\":", inbound->block_height);
     json_append_time(out, ",\"time\":", inbound->time);
-    append_integer(out, ",\"run\":", (int64_t)inbound->run);
+    json_append_integer(out, ",\"run\":", (int64_t)inbound->run);
     buf_append_string(out, "}\n");
 }
 
@@ -281,10 +281,10 @@ static void append_phases(struct buf *out, const int64_t own[PHASES])
 static void json_block(struct buf *out, const struct phase_block *block)
 {
     buf_append_string(out, "{\"kind\":\"block\"");
-    append_integer(out, ",\"blockHeight\":", block->height);
+    json_append_integer(out, ",\"blockHeight\":", block->height);
     json_append_time(out, ",\"start\":", block->start);
     json_append_time(out, ",\"total\":", block->total);
-    append_integer(out, ",\"deliveries\":", (int64_t)block->deliveries);
+    json_append_integer(out, ",\"deliveries\":", (int64_t)block->deliveries);
     append_phases(out, block->own);
     buf_append_string(out, "}\n");
 }
@@ -303,15 +303,18 @@ static void append_entries(struct buf *out, const struct entries *entries)
 static void json_end(struct buf *out, const struct tally *tally, uint64_t deliveries)
 {
     buf_append_string(out, "{\"kind\":\"summary\"");
-    append_integer(out, ",\"lines\":", (int64_t)tally->lines);
-    append_integer(out, ",\"badLines\":", (int64_t)tally->bad_lines);
-    append_integer(out, ",\"tornLines\":", (int64_t)tally->torn_lines);
-    append_integer(out, ",\"deliveries\":", (int64_t)deliveries);
-    append_integer(out, ",\"kernelStarts\":", (int64_t)tally->totals.notes[MODEL_NOTE_KERNEL]);
-    append_integer(out, ",\"clockChanges\":", (int64_t)tally->totals.notes[MODEL_NOTE_CLOCK]);
-    append_integer(out, ",\"withoutResult\":", (int64_t)tally->totals.notes[MODEL_NOTE_UNENDED]);
-    append_integer(out, ",\"withoutDeliver\":", (int64_t)tally->totals.notes[MODEL_NOTE_UNSTARTED]);
-    append_integer(out, ",\"tooBigRecords\":", (int64_t)tally->totals.notes[MODEL_NOTE_TOO_BIG]);
+    json_append_integer(out, ",\"lines\":", (int64_t)tally->lines);
+    json_append_integer(out, ",\"badLines\":", (int64_t)tally->bad_lines);
+    json_append_integer(out, ",\"tornLines\":", (int64_t)tally->torn_lines);
+    json_append_integer(out, ",\"deliveries\":", (int64_t)deliveries);
+    json_append_integer(out, ",\"kernelStarts\":", (int64_t)tally->totals.notes[MODEL_NOTE_KERNEL]);
+    json_append_integer(out, ",\"clockChanges\":", (int64_t)tally->totals.notes[MODEL_NOTE_CLOCK]);
+    json_append_integer(out,
+                        ",\"withoutResult\":", (int64_t)tally->totals.notes[MODEL_NOTE_UNENDED]);
+    json_append_integer(out,
+                        ",\"withoutDeliver\":", (int64_t)tally->totals.notes[MODEL_NOTE_UNSTARTED]);
+    json_append_integer(out,
+                        ",\"tooBigRecords\":", (int64_t)tally->totals.notes[MODEL_NOTE_TOO_BIG]);
     append_phases(out, tally->totals.phases);
     append_entries(out, &tally->totals.entries);
     buf_append_string(out, "}\n");
@@ -333,7 +336,7 @@ const struct render_ops render_json_causes = {.delivery = json_delivery_with_cau
                                               .labels = true};
 
 /* The fields of --json, whose deliveryKind is the kind here. */
-static void csv_begin(struct buf *out)
+static void report_csv_begin(struct buf *out)
 {
     buf_append_string(out, "vatID,vat,blockHeight,crankNum,deliveryNum,replay,kind,method,"
                            "description,status,start,total,pipe,worker,kernel,unattributed,"
@@ -403,7 +406,7 @@ static void csv_delivery(struct buf *out, const struct model_delivery *delivery)
     buf_append(out, "\r\n", 2);
 }
 
-const struct render_ops render_csv = {.begin = csv_begin, .delivery = csv_delivery};
+const struct render_ops render_csv = {.begin = report_csv_begin, .delivery = csv_delivery};
 
 /* Opens the row that was ended last again. */
 static void reopen(struct buf *out)
@@ -414,7 +417,7 @@ static void reopen(struct buf *out)
 
 static void priced_begin(struct buf *out)
 {
-    csv_begin(out);
+    report_csv_begin(out);
     reopen(out);
     buf_append_string(out, ",gas\r\n");
 }

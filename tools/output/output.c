@@ -49,7 +49,7 @@ void units_count(char text[UNITS_SIZE], uint64_t count)
 }
 
 /* How many columns UTF-8 text takes, of characters one column wide. */
-static size_t columns_of(const char *text)
+static size_t text_columns(const char *text)
 {
     size_t columns = 0;
 
@@ -60,7 +60,7 @@ static size_t columns_of(const char *text)
 
 void units_pad(struct buf *out, const char *text, size_t width)
 {
-    for (size_t columns = columns_of(text); columns < width; columns++)
+    for (size_t columns = text_columns(text); columns < width; columns++)
         buf_append_byte(out, ' ');
     buf_append_string(out, text);
 }
@@ -176,7 +176,7 @@ static void pad_to(struct buf *out, size_t line_start, size_t column)
 }
 
 /* To the nearest microsecond. */
-static int64_t microseconds(int64_t nanoseconds)
+static int64_t to_microseconds(int64_t nanoseconds)
 {
     int64_t half = nanoseconds < 0 ? -500 : 500;
 
@@ -185,7 +185,7 @@ static int64_t microseconds(int64_t nanoseconds)
 
 static void append_seconds(struct buf *out, int64_t nanoseconds)
 {
-    json_text_seconds(out, microseconds(nanoseconds));
+    json_text_seconds(out, to_microseconds(nanoseconds));
 }
 
 /* "a -> SECONDS -> b" */
@@ -199,7 +199,7 @@ static void append_hop(struct buf *out, const char *from, const struct model_spa
     buf_append_string(out, to);
 }
 
-static void end_line(struct buf *out, bool spoiled)
+static void end_span_line(struct buf *out, bool spoiled)
 {
     buf_append_string(out, spoiled ? "  (clock was set)\n" : "\n");
 }
@@ -209,7 +209,7 @@ static void append_send(struct buf *out, const struct model_span *span)
     pad_to(out, out->length, DOWN_COLUMN);
     append_hop(out, "k", span, "w");
     buf_append_string(out, "   (send delivery)");
-    end_line(out, span->spoiled);
+    end_span_line(out, span->spoiled);
 }
 
 static void append_return(struct buf *out, const struct model_span *span)
@@ -220,22 +220,22 @@ static void append_return(struct buf *out, const struct model_span *span)
     append_hop(out, "w", span, "k");
     pad_to(out, start, RETURN_COLUMN);
     buf_append_string(out, "(return result)");
-    end_line(out, span->spoiled);
+    end_span_line(out, span->spoiled);
 }
 
-static void append_column(struct buf *out, size_t column, const struct model_span *span,
-                          const char *what)
+static void append_span_column(struct buf *out, size_t column, const struct model_span *span,
+                               const char *what)
 {
     pad_to(out, out->length, column);
     append_seconds(out, span->to - span->from);
     buf_append_byte(out, ' ');
     buf_append_string(out, what);
-    end_line(out, span->spoiled);
+    end_span_line(out, span->spoiled);
 }
 
 /* The three spans of a request on one line; `spans` begins at its UP. */
-static void append_request(struct buf *out, const struct model_delivery *delivery,
-                           const struct model_span *spans)
+static void append_request_line(struct buf *out, const struct model_delivery *delivery,
+                                const struct model_span *spans)
 {
     const struct model_span *up = &spans[0], *kernel = &spans[1], *down = &spans[2];
     size_t start = out->length;
@@ -250,7 +250,7 @@ static void append_request(struct buf *out, const struct model_delivery *deliver
     append_hop(out, "k", down, "w");
     buf_append_string(out, " : ");
     buf_append_string(out, delivery->events[up->event].label);
-    end_line(out, up->spoiled || kernel->spoiled || down->spoiled);
+    end_span_line(out, up->spoiled || kernel->spoiled || down->spoiled);
 }
 
 /* A request whose syscall-result is missing: what came after it nobody noted. */
@@ -267,7 +267,7 @@ static void append_unanswered(struct buf *out, const struct model_delivery *deli
     append_seconds(out, unknown->to - unknown->from);
     buf_append_string(out, " unattributed : ");
     buf_append_string(out, delivery->events[up->event].label);
-    end_line(out, up->spoiled || unknown->spoiled);
+    end_span_line(out, up->spoiled || unknown->spoiled);
 }
 
 /*
@@ -305,7 +305,7 @@ static size_t append_spans(struct buf *out, const struct model_delivery *deliver
         return 1;
     case MODEL_UP:
         if (span[1].kind == MODEL_KERNEL) {
-            append_request(out, delivery, span);
+            append_request_line(out, delivery, span);
             return 3;
         }
         append_unanswered(out, delivery, span);
@@ -314,13 +314,13 @@ static size_t append_spans(struct buf *out, const struct model_delivery *deliver
         append_return(out, span);
         return 1;
     case MODEL_WORKER:
-        append_column(out, WORKER_COLUMN, span, "worker");
+        append_span_column(out, WORKER_COLUMN, span, "worker");
         return 1;
     case MODEL_WAIT:
-        append_column(out, KERNEL_COLUMN, span, "wait (pipe and kernel)");
+        append_span_column(out, KERNEL_COLUMN, span, "wait (pipe and kernel)");
         return 1;
     default:
-        append_column(out, KERNEL_COLUMN, span, "unattributed");
+        append_span_column(out, KERNEL_COLUMN, span, "unattributed");
         return 1;
     }
 }
@@ -331,7 +331,7 @@ static size_t append_spans(struct buf *out, const struct model_delivery *deliver
  */
 static void append_part(struct buf *out, const char *name, int64_t part, int64_t *sum)
 {
-    int64_t before = microseconds(*sum);
+    int64_t before = to_microseconds(*sum);
 
     buf_append_string(out, name);
     if (part == MODEL_NONE) {
@@ -340,10 +340,10 @@ static void append_part(struct buf *out, const char *name, int64_t part, int64_t
     }
     *sum = (int64_t)((uint64_t)*sum + (uint64_t)part);
     buf_append_byte(out, ' ');
-    json_text_seconds(out, microseconds(*sum) - before);
+    json_text_seconds(out, to_microseconds(*sum) - before);
 }
 
-static void append_total(struct buf *out, const struct model_delivery *delivery)
+static void append_total_line(struct buf *out, const struct model_delivery *delivery)
 {
     int64_t sum = 0;
 
@@ -357,7 +357,7 @@ static void append_total(struct buf *out, const struct model_delivery *delivery)
     buf_append_byte(out, ')');
     if (!isnan(delivery->gas))
         buf_printf(out, "  gas %.0f", delivery->gas);
-    end_line(out, delivery->clock_changed);
+    end_span_line(out, delivery->clock_changed);
 }
 
 /* Why a delivery is not split in full. */
@@ -425,7 +425,7 @@ static void text_delivery(struct buf *out, const struct model_delivery *delivery
     }
     append_story(out, delivery);
     if (delivery->total != MODEL_NONE)
-        append_total(out, delivery);
+        append_total_line(out, delivery);
     append_remarks(out, delivery);
 }
 

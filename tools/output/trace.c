@@ -202,7 +202,7 @@ static int compare_deliveries(const struct kept_tree *a, const struct kept_tree 
     return (a->delivery_num > b->delivery_num) - (a->delivery_num < b->delivery_num);
 }
 
-static int by_delivery(const void *a, const void *b)
+static int by_tree_delivery(const void *a, const void *b)
 {
     const struct kept_tree *const x = a, *const y = b;
     const int deliveries = compare_deliveries(x, y);
@@ -221,7 +221,7 @@ static json_t *trace_functions_find(struct trace_functions *functions, const cha
     if (functions->count == 0)
         return NULL;
     if (!functions->sorted)
-        qsort(functions->trees, functions->count, sizeof *functions->trees, by_delivery);
+        qsort(functions->trees, functions->count, sizeof *functions->trees, by_tree_delivery);
     functions->sorted = 1;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -300,7 +300,7 @@ static void trace_add_span(struct trace *trace, uint32_t track, const char *cate
     close_span(trace, track, name, from + length);
 }
 
-static void append_number(struct buf *out, const char *name, double number)
+static void append_argument(struct buf *out, const char *name, double number)
 {
     if (!isnan(number))
         buf_printf(out, ",\"%s\":%.17g", name, number);
@@ -319,10 +319,10 @@ static void append_arguments(struct buf *out, const struct model_delivery *deliv
         buf_printf(out, ",\"deliveryNum\":%" PRId64, delivery->delivery_num);
     if (delivery->block_height != MODEL_NONE)
         buf_printf(out, ",\"blockHeight\":%" PRId64, delivery->block_height);
-    append_number(out, "computrons", delivery->compute);
-    append_number(out, "instructions", delivery->instructions);
-    append_number(out, "blockCost", delivery->block_cost);
-    append_number(out, "gasBurnt", delivery->gas_burnt);
+    append_argument(out, "computrons", delivery->compute);
+    append_argument(out, "instructions", delivery->instructions);
+    append_argument(out, "blockCost", delivery->block_cost);
+    append_argument(out, "gasBurnt", delivery->gas_burnt);
     buf_append_byte(out, '}');
 }
 
@@ -348,7 +348,7 @@ static void close_delivery(struct trace *trace, uint32_t track,
 
 /* ---- tracks ------------------------------------------------------------- */
 
-static void begin_kernel(struct trace *trace)
+static void trace_begin_kernel(struct trace *trace)
 {
     struct buf name = {0};
 
@@ -385,7 +385,7 @@ static void name_track(struct trace *trace, uint32_t track, uint32_t shown, uint
 }
 
 /* The vat's track; NAMES_NONE when memory ran out. */
-static uint32_t track_of(struct trace *trace, const struct model_delivery *delivery)
+static uint32_t trace_track_of(struct trace *trace, const struct model_delivery *delivery)
 {
     uint32_t number = names_intern(&trace->vats, delivery->vat_id, strlen(delivery->vat_id));
 
@@ -423,7 +423,7 @@ struct placed {
     int64_t from;   /* in the trace; its first span begins there */
 };
 
-static int64_t moment_of(const struct placed *placed, int64_t moment)
+static int64_t moment_in_trace(const struct placed *placed, int64_t moment)
 {
     return placed->from + (moment - placed->delivery->spans[0].from);
 }
@@ -431,7 +431,7 @@ static int64_t moment_of(const struct placed *placed, int64_t moment)
 static void add_kernel_span(struct trace *trace, const struct placed *placed,
                             const struct model_span *span)
 {
-    int64_t from = moment_of(placed, span->from), length = span->to - span->from;
+    int64_t from = moment_in_trace(placed, span->from), length = span->to - span->from;
     uint32_t shown;
 
     if (length <= 0)
@@ -456,13 +456,13 @@ static void add_inner_span(struct trace *trace, const struct placed *placed,
 
     if (kinds[span->kind].name != NULL)
         trace_add_span(trace, placed->track, kinds[span->kind].category, kinds[span->kind].name,
-                       moment_of(placed, span->from), span->to - span->from);
+                       moment_in_trace(placed, span->from), span->to - span->from);
     if (span->kind == MODEL_KERNEL)
         add_kernel_span(trace, placed, span);
 }
 
 /* A request from its sending to the answer: those spans from an UP on that are of its event. */
-static size_t add_request(struct trace *trace, const struct placed *placed, size_t first)
+static size_t trace_add_request(struct trace *trace, const struct placed *placed, size_t first)
 {
     const struct model_delivery *delivery = placed->delivery;
     const struct model_span *spans = delivery->spans + first;
@@ -475,11 +475,12 @@ static size_t add_request(struct trace *trace, const struct placed *placed, size
     length = spans[count - 1].to - spans[0].from;
     if (length > 0)
         open_span(trace, placed->track, event->console ? "console" : "syscall", event->label,
-                  moment_of(placed, spans[0].from), length);
+                  moment_in_trace(placed, spans[0].from), length);
     for (size_t i = 0; i < count; i++)
         add_inner_span(trace, placed, &spans[i]);
     if (length > 0)
-        close_span(trace, placed->track, event->label, moment_of(placed, spans[count - 1].to));
+        close_span(trace, placed->track, event->label,
+                   moment_in_trace(placed, spans[count - 1].to));
     return count;
 }
 
@@ -490,7 +491,7 @@ static void add_inner_spans(struct trace *trace, const struct placed *placed)
 
     while (at < delivery->span_count) {
         if (delivery->spans[at].kind == MODEL_UP) {
-            at += add_request(trace, placed, at);
+            at += trace_add_request(trace, placed, at);
         } else {
             add_inner_span(trace, placed, &delivery->spans[at]);
             at++;
@@ -499,7 +500,8 @@ static void add_inner_spans(struct trace *trace, const struct placed *placed)
 }
 
 /* Where in the trace a delivery begins; whether that can be said. A file can invent any time. */
-static bool find_start(struct trace *trace, const struct model_delivery *delivery, int64_t *from)
+static bool trace_find_start(struct trace *trace, const struct model_delivery *delivery,
+                             int64_t *from)
 {
     int64_t end;
 
@@ -586,7 +588,7 @@ static void close_calls(struct trace *trace, uint32_t track, struct open_calls *
     }
 }
 
-static const char *function_of(const json_t *tree, const json_t *span)
+static const char *name_of_call(const json_t *tree, const json_t *span)
 {
     const json_t *const node = json_array_get(json_object_get(tree, "nodes"),
                                               (size_t)json_integer_value(json_array_get(span, 0)));
@@ -597,8 +599,8 @@ static const char *function_of(const json_t *tree, const json_t *span)
 }
 
 /* Their times were rounded: what ought to nest is made to. */
-static void add_call(struct trace *trace, uint32_t track, struct open_calls *open, const char *name,
-                     int64_t from, int64_t to)
+static void trace_add_call(struct trace *trace, uint32_t track, struct open_calls *open,
+                           const char *name, int64_t from, int64_t to)
 {
     close_calls(trace, track, open, from);
     if (open->count > 0 && to > open->calls[open->count - 1].to)
@@ -619,8 +621,8 @@ static int64_t arrival_of(const struct model_delivery *delivery)
     return 0;
 }
 
-static void add_calls(struct trace *trace, uint32_t track, const json_t *tree, int64_t from,
-                      int64_t length)
+static void trace_add_calls(struct trace *trace, uint32_t track, const json_t *tree, int64_t from,
+                            int64_t length)
 {
     struct open_calls open = {.count = 0};
     const json_t *span;
@@ -630,17 +632,17 @@ static void add_calls(struct trace *trace, uint32_t track, const json_t *tree, i
     {
         const int64_t begin = json_integer_value(json_array_get(span, 1));
         const int64_t took = json_integer_value(json_array_get(span, 2));
-        const char *const name = function_of(tree, span);
+        const char *const name = name_of_call(tree, span);
 
         if (begin < length && name != NULL)
-            add_call(trace, track, &open, name, from + begin,
-                     from + (took < length - begin ? begin + took : length));
+            trace_add_call(trace, track, &open, name, from + begin,
+                           from + (took < length - begin ? begin + took : length));
     }
     close_calls(trace, track, &open, INT64_MAX);
 }
 
 /* On a track of their own: a syscall's span there would begin in the middle of functions. */
-static void add_functions(struct trace *trace, const struct placed *placed)
+static void trace_add_functions(struct trace *trace, const struct placed *placed)
 {
     const struct model_delivery *const delivery = placed->delivery;
     json_t *const tree =
@@ -660,8 +662,8 @@ static void add_functions(struct trace *trace, const struct placed *placed)
     if (functions.vat_id == NULL) {
         trace->chrome.out.failed = true;
     } else if (length > 0) {
-        track = place_span(trace, track_of(trace, &functions), &functions, &from, length);
-        add_calls(trace, track, tree, from, length);
+        track = place_span(trace, trace_track_of(trace, &functions), &functions, &from, length);
+        trace_add_calls(trace, track, tree, from, length);
     }
     buf_free(&name);
     json_decref(tree);
@@ -678,10 +680,10 @@ void trace_add_phase(struct trace *trace, const struct phase_span *span)
     int64_t from;
 
     if (span->phase == PHASE_CRANK || span->phase == PHASE_DELIVERY || span->phase == PHASE_OTHER ||
-        span->total == 0 || !find_start(trace, &moment, &from))
+        span->total == 0 || !trace_find_start(trace, &moment, &from))
         return;
     if (trace->process == 0)
-        begin_kernel(trace);
+        trace_begin_kernel(trace);
     buf_printf(&name, "%s%s%s", phase_name(span->phase),
                span->name[0] != '\0' || span->vat_id[0] != '\0' ? " " : "",
                span->name[0] != '\0' ? span->name : span->vat_id);
@@ -689,7 +691,7 @@ void trace_add_phase(struct trace *trace, const struct phase_span *span)
         trace->chrome.out.failed = true;
         return;
     }
-    track = place_span(trace, track_of(trace, &phases), &phases, &from, span->total);
+    track = place_span(trace, trace_track_of(trace, &phases), &phases, &from, span->total);
     trace_add_span(trace, track, "phase", name.data, from, span->total);
     buf_free(&name);
 }
@@ -698,25 +700,25 @@ int trace_add(struct trace *trace, const struct model_delivery *delivery, struct
 {
     struct placed placed = {.delivery = delivery};
 
-    if (!find_start(trace, delivery, &placed.from))
+    if (!trace_find_start(trace, delivery, &placed.from))
         return 0;
     if (trace->process == 0)
-        begin_kernel(trace);
+        trace_begin_kernel(trace);
     placed.track =
-        place_span(trace, track_of(trace, delivery), delivery, &placed.from, delivery->total);
+        place_span(trace, trace_track_of(trace, delivery), delivery, &placed.from, delivery->total);
     keep_origin(trace, &placed);
     add_arrow(trace, &placed);
     open_delivery(trace, placed.track, delivery, placed.from);
     if (!delivery->clock_changed)
         add_inner_spans(trace, &placed);
     close_delivery(trace, placed.track, delivery, placed.from);
-    add_functions(trace, &placed);
+    trace_add_functions(trace, &placed);
     return chrome_trace_write(&trace->chrome, error);
 }
 
 void trace_new_kernel(struct trace *trace)
 {
-    begin_kernel(trace);
+    trace_begin_kernel(trace);
 }
 
 int trace_close(struct trace *trace, struct error *error)

@@ -198,7 +198,7 @@ static struct values values_of(const struct model_delivery *delivery)
     return values;
 }
 
-static int add_values(struct group *group, const struct values *values)
+static int group_add_values(struct group *group, const struct values *values)
 {
     for (size_t i = 0; i < GROUP_COLUMNS; i++) {
         if (values->of[i] >= 0 && histogram_add(&group->columns[i], (uint64_t)values->of[i]) != 0)
@@ -207,19 +207,19 @@ static int add_values(struct group *group, const struct values *values)
     return 0;
 }
 
-static int add_to(struct groups *groups, enum group_kind kind, const char *name, const char *label,
-                  const struct values *values)
+static int groups_add_to(struct groups *groups, enum group_kind kind, const char *name,
+                         const char *label, const struct values *values)
 {
     struct group *group;
 
     if (!groups->wanted[kind])
         return 0;
     group = groups_find(groups, kind, name, label);
-    return group == NULL ? -1 : add_values(group, values);
+    return group == NULL ? -1 : group_add_values(group, values);
 }
 
 /* One or two words as a name, until the next one is made; NULL when memory ran out. */
-static const char *name_of(struct groups *groups, const char *first, const char *second)
+static const char *groups_make_name(struct groups *groups, const char *first, const char *second)
 {
     struct buf *name = &groups->name;
 
@@ -235,9 +235,9 @@ static const char *name_of(struct groups *groups, const char *first, const char 
 static int add_to_kind(struct groups *groups, const struct model_delivery *delivery,
                        const struct values *values)
 {
-    const char *name = name_of(groups, delivery->kind, delivery->method);
+    const char *name = groups_make_name(groups, delivery->kind, delivery->method);
 
-    return name == NULL ? -1 : add_to(groups, GROUP_KIND, name, "", values);
+    return name == NULL ? -1 : groups_add_to(groups, GROUP_KIND, name, "", values);
 }
 
 static int add_to_method(struct groups *groups, const struct model_delivery *delivery,
@@ -247,8 +247,9 @@ static int add_to_method(struct groups *groups, const struct model_delivery *del
 
     if (delivery->method[0] == '\0')
         return 0;
-    name = name_of(groups, delivery->vat_id, delivery->method);
-    return name == NULL ? -1 : add_to(groups, GROUP_METHOD, name, delivery->vat_name, values);
+    name = groups_make_name(groups, delivery->vat_id, delivery->method);
+    return name == NULL ? -1
+                        : groups_add_to(groups, GROUP_METHOD, name, delivery->vat_name, values);
 }
 
 static int add_to_number(struct groups *groups, enum group_kind kind, int64_t number,
@@ -259,7 +260,7 @@ static int add_to_number(struct groups *groups, enum group_kind kind, int64_t nu
     if (!groups->wanted[kind] || number == MODEL_NONE)
         return 0;
     snprintf(name, sizeof name, "%" PRId64, number);
-    return add_to(groups, kind, name, "", values);
+    return groups_add_to(groups, kind, name, "", values);
 }
 
 /* One span of a syscall's into its kind's group. */
@@ -290,8 +291,8 @@ static int add_syscalls(struct groups *groups, const struct model_delivery *deli
 static int add_live(struct groups *groups, const struct model_delivery *delivery,
                     const struct values *values)
 {
-    if (add_to(groups, GROUP_ALL, "", "", values) != 0 ||
-        add_to(groups, GROUP_VAT, delivery->vat_id, delivery->vat_name, values) != 0 ||
+    if (groups_add_to(groups, GROUP_ALL, "", "", values) != 0 ||
+        groups_add_to(groups, GROUP_VAT, delivery->vat_id, delivery->vat_name, values) != 0 ||
         add_to_kind(groups, delivery, values) != 0 ||
         add_to_method(groups, delivery, values) != 0 ||
         add_to_number(groups, GROUP_RUN, (int64_t)delivery->run, values) != 0 ||
@@ -310,7 +311,7 @@ int groups_add(struct groups *groups, const struct model_delivery *delivery, str
         return 0;
     }
     if (delivery->replay)
-        result = add_to(groups, GROUP_REPLAY, "", "", &values);
+        result = groups_add_to(groups, GROUP_REPLAY, "", "", &values);
     else
         result = add_live(groups, delivery, &values);
     return result == 0 && !groups->failed ? 0 : error_memory(error, "a summary");
@@ -319,7 +320,7 @@ int groups_add(struct groups *groups, const struct model_delivery *delivery, str
 /* "run leftover": what it ran tells runs apart. */
 static int add_phase(struct groups *groups, const struct phase_span *span)
 {
-    const char *name = name_of(groups, phase_name(span->phase), span->name);
+    const char *name = groups_make_name(groups, phase_name(span->phase), span->name);
     struct group *group = name == NULL ? NULL : groups_find(groups, GROUP_PHASE, name, "");
 
     return group == NULL ? -1 : histogram_add(&group->columns[COLUMN_TOTAL], (uint64_t)span->own);
@@ -356,12 +357,12 @@ enum { VERSION_GROUPS = 1, VERSION = 2 };
 
 /* ---- writing ------------------------------------------------------------ */
 
-static void field(struct buf *out, const char *name, uint64_t number)
+static void append_count_member(struct buf *out, const char *name, uint64_t number)
 {
     buf_printf(out, ",\"%s\":%" PRIu64, name, number);
 }
 
-static void append_column(struct buf *out, const struct group *group, enum group_column column)
+static void append_histogram(struct buf *out, const struct group *group, enum group_column column)
 {
     const struct histogram *histogram = &group->columns[column];
 
@@ -370,10 +371,10 @@ static void append_column(struct buf *out, const struct group *group, enum group
     json_member_text(out, "name", group->name);
     json_member_text(out, "label", group->label);
     json_member_text(out, "column", group_column_name(column));
-    field(out, "count", histogram->count);
-    field(out, "total", histogram->total);
-    field(out, "min", histogram->minimum);
-    field(out, "max", histogram->maximum);
+    append_count_member(out, "count", histogram->count);
+    append_count_member(out, "total", histogram->total);
+    append_count_member(out, "min", histogram->minimum);
+    append_count_member(out, "max", histogram->maximum);
     buf_append_string(out, ",\"buckets\":[");
     for (size_t i = 0; i < histogram->bucket_count; i++)
         buf_printf(out, "%s[%" PRIu32 ",%" PRIu64 "]", i == 0 ? "" : ",",
@@ -399,7 +400,7 @@ static void append_groups(struct buf *out, const struct groups *groups)
     for (size_t i = 0; i < groups->count; i++) {
         for (int column = 0; column < GROUP_COLUMNS; column++) {
             if (groups->groups[i].columns[column].count > 0)
-                append_column(out, &groups->groups[i], (enum group_column)column);
+                append_histogram(out, &groups->groups[i], (enum group_column)column);
         }
     }
 }
@@ -497,7 +498,7 @@ static bool read_histogram(struct scan_span line, struct histogram *histogram)
     return in_buckets == histogram->count && histogram->count > 0;
 }
 
-static int bad_line(const char *path, const struct reader_line *line, struct error *error)
+static int bad_histogram_line(const char *path, const struct reader_line *line, struct error *error)
 {
     return error_set(error, ERROR_INPUT, "%s:%" PRIu64 ": %s", path, line->number,
                      scan_has_bom(line->bytes, line->length)
@@ -518,7 +519,7 @@ static int join_line(const char *path, const struct reader_line *line, struct gr
 
     if (growth == NULL || growth_file_take(growth, json) == 0)
         return 0;
-    return bad_line(path, line, error);
+    return bad_histogram_line(path, line, error);
 }
 
 static int merge_line(const char *path, const struct reader_line *line, const struct sums *sums,
@@ -537,7 +538,7 @@ static int merge_line(const char *path, const struct reader_line *line, const st
         return join_line(path, line, sums->growth, error);
     if (kind < 0 || column < 0 || get_text(json, "name", &name) == NULL ||
         get_text(json, "label", &label) == NULL || !read_histogram(json, &histogram)) {
-        result = bad_line(path, line, error);
+        result = bad_histogram_line(path, line, error);
     } else if (groups->wanted[kind]) {
         group = groups_find(groups, (enum group_kind)kind, name.data, label.data);
         if (group == NULL || histogram_merge(&group->columns[column], &histogram) != 0)
@@ -570,15 +571,15 @@ static int check_first_line(const char *path, const struct reader_line *line, st
     return 0;
 }
 
-static int read_lines(struct reader *reader, const char *path, const struct sums *sums,
-                      struct error *error)
+static int read_histogram_lines(struct reader *reader, const char *path, const struct sums *sums,
+                                struct error *error)
 {
     struct reader_line line = {0};
     int got;
 
     while ((got = reader_next(reader, false, &line, error)) > 0) {
         if (line.torn || line.too_long)
-            return bad_line(path, &line, error);
+            return bad_histogram_line(path, &line, error);
         got = line.number == 1 ? check_first_line(path, &line, sums->groups, error)
                                : merge_line(path, &line, sums, error);
         if (got < 0)
@@ -598,7 +599,7 @@ int histogram_file_read(const char *path, struct groups *groups, struct growth *
 
     if (reader == NULL)
         return -1;
-    result = read_lines(reader, path, &sums, error);
+    result = read_histogram_lines(reader, path, &sums, error);
     reader_close(reader);
     return result;
 }

@@ -91,7 +91,7 @@ static int keep_point(struct growth_vat *vat)
 
 /* ---- taking in ---- */
 
-static struct growth_vat *vat_of_key(struct growth *growth, uint32_t number)
+static struct growth_vat *growth_vat_of_key(struct growth *growth, uint32_t number)
 {
     struct growth_vat *vats;
 
@@ -115,7 +115,7 @@ static struct growth_vat *growth_find_vat(struct growth *growth, const char *id,
     buf_append(key, id, strlen(id) + 1);
     buf_append_string(key, name);
     number = buf_failed(key) ? NAMES_NONE : names_intern(&growth->keys, key->data, key->length);
-    return number == NAMES_NONE ? NULL : vat_of_key(growth, number);
+    return number == NAMES_NONE ? NULL : growth_vat_of_key(growth, number);
 }
 
 static bool releases(const char *syscall)
@@ -238,7 +238,7 @@ static const bool is_counted[GROWTH_MEASURES] = {
     [GROWTH_CLIST] = true, [GROWTH_COLLECTIONS] = true, [GROWTH_RELEASED] = true};
 
 /* What was counted before; 0 of other measures. */
-static double offset_of(const struct growth_vat *vat, int measure)
+static double counted_before(const struct growth_vat *vat, int measure)
 {
     const double before = vat->latest.values[measure];
 
@@ -261,12 +261,13 @@ static void join_range(struct growth_range *range, const struct growth_range *ne
 }
 
 /* A point that does not say a measure, since it was not said before it in its file. */
-static struct growth_point moved(const struct growth_point *point, const struct growth_vat *before)
+static struct growth_point move_point(const struct growth_point *point,
+                                      const struct growth_vat *before)
 {
     struct growth_point after = *point;
 
     for (int i = 0; i < GROWTH_MEASURES; i++) {
-        after.values[i] += offset_of(before, i);
+        after.values[i] += counted_before(before, i);
         if (isnan(after.values[i]))
             after.values[i] = before->latest.values[i];
     }
@@ -309,7 +310,7 @@ static int join_points(struct growth_vat *vat, const struct growth_vat *next)
         return -1;
     vat->points = points;
     for (size_t i = 0; i < next->point_count; i++)
-        points[vat->point_count++] = moved(&next->points[i], vat);
+        points[vat->point_count++] = move_point(&next->points[i], vat);
     return 0;
 }
 
@@ -325,8 +326,8 @@ static int growth_join(struct growth_vat *vat, const struct growth_vat *next)
     if (join_points(vat, next) != 0)
         return -1;
     for (int i = 0; i < GROWTH_MEASURES; i++)
-        join_range(&vat->ranges[i], &next->ranges[i], offset_of(vat, i));
-    vat->latest = moved(&next->latest, vat);
+        join_range(&vat->ranges[i], &next->ranges[i], counted_before(vat, i));
+    vat->latest = move_point(&next->latest, vat);
     vat->collecting += next->collecting;
     /* The latest one is shown behind the others, unless it is among them. */
     vat->seen = 1;
@@ -383,7 +384,7 @@ static bool take_range(struct growth_range *range, struct scan_span value)
 }
 
 /* Seconds with nine decimals, more digits than a double has. */
-static bool take_time(int64_t *nanoseconds, struct scan_span text)
+static bool take_point_time(int64_t *nanoseconds, struct scan_span text)
 {
     const char *point = text.at != NULL ? memchr(text.at, '.', text.length) : NULL;
     struct scan_span seconds = text, rest = {0};
@@ -405,7 +406,7 @@ static bool take_point(struct growth_point *point, struct scan_span text)
     struct scan_span value;
 
     if (!scan_open(text, '[', &cursor) || scan_element(&cursor, &value) != SCAN_FOUND ||
-        !take_time(&point->time, value))
+        !take_point_time(&point->time, value))
         return false;
     for (int i = 0; i < GROWTH_MEASURES; i++) {
         if (scan_element(&cursor, &value) != SCAN_FOUND)
@@ -452,7 +453,7 @@ static bool take_vat(struct growth_vat *vat, struct scan_span line)
 }
 
 /* Appends a string; false: it is none. */
-static bool take_text(struct buf *text, struct scan_span value)
+static bool take_growth_text(struct buf *text, struct scan_span value)
 {
     const struct scan_span string = scan_string(value);
 
@@ -477,8 +478,8 @@ int growth_file_take(struct growth *growth, struct scan_span line)
     struct buf id = {0}, name = {0};
     int result = -1;
 
-    if (next.points != NULL && take_text(&id, scan_get(line, "vatID")) &&
-        take_text(&name, scan_get(line, "label")) && take_vat(&next, line))
+    if (next.points != NULL && take_growth_text(&id, scan_get(line, "vatID")) &&
+        take_growth_text(&name, scan_get(line, "label")) && take_vat(&next, line))
         vat = of_line(growth, id.data, name.data);
     if (vat != NULL)
         result = growth_join(vat, &next);

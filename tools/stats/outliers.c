@@ -90,7 +90,7 @@ static int find_classes(struct outliers *outliers, const struct candidate *candi
 
 /* ---- the longest -------------------------------------------------------- */
 
-static void swap(struct outlier *a, struct outlier *b)
+static void swap_outliers(struct outlier *a, struct outlier *b)
 {
     struct outlier kept = *a;
 
@@ -111,7 +111,7 @@ static void sift_down(struct outliers_class *class)
         }
         if (shortest == at)
             return;
-        swap(&class->longest[at], &class->longest[shortest]);
+        swap_outliers(&class->longest[at], &class->longest[shortest]);
         at = shortest;
     }
 }
@@ -121,7 +121,7 @@ static void sift_up(struct outliers_class *class)
     size_t at = class->count - 1;
 
     while (at > 0 && class->longest[at].took < class->longest[(at - 1) / 2].took) {
-        swap(&class->longest[at], &class->longest[(at - 1) / 2]);
+        swap_outliers(&class->longest[at], &class->longest[(at - 1) / 2]);
         at = (at - 1) / 2;
     }
 }
@@ -223,8 +223,8 @@ static int add_candidate(struct outliers *outliers, const struct candidate *cand
 }
 
 /* The size of what a span carried; of results nobody noted it. */
-static double size_of(const struct model_delivery *delivery, const struct model_span *span,
-                      const struct model_event *event)
+static double carried_bytes(const struct model_delivery *delivery, const struct model_span *span,
+                            const struct model_event *event)
 {
     if (span->kind == MODEL_SEND)
         return (double)delivery->bytes;
@@ -289,7 +289,7 @@ static int outliers_add_span(struct outliers *outliers, const struct model_deliv
         return 0;
     if (span->event != UINT32_MAX)
         candidate.event = &delivery->events[span->event];
-    candidate.size = size_of(delivery, span, candidate.event);
+    candidate.size = carried_bytes(delivery, span, candidate.event);
     return add_candidate(outliers, &candidate);
 }
 
@@ -310,7 +310,7 @@ int outliers_add(struct outliers *outliers, const struct model_delivery *deliver
 /* ---- judging ------------------------------------------------------------ */
 
 /* The median distance from the median, as a factor. */
-static double spread_of(const struct histogram *histogram, double usual)
+static double spread_around(const struct histogram *histogram, double usual)
 {
     uint64_t within = 0, half = histogram->count / 2;
     size_t low, high;
@@ -357,8 +357,8 @@ static bool outliers_judge(const struct outliers *outliers, const struct outlier
     verdict->like = class->histogram.count;
     verdict->usual = (int64_t)histogram_quantile(&class->histogram, 0.5);
     usual = fmax((double)verdict->usual, 1);
-    bound =
-        fmax(usual * OUTSTANDING, usual * pow(spread_of(&class->histogram, usual), OUTSTANDING));
+    bound = fmax(usual * OUTSTANDING,
+                 usual * pow(spread_around(&class->histogram, usual), OUTSTANDING));
     bound = ceil(fmax(bound, (double)verdict->usual + (double)least));
     if (bound >= 0x1p62)
         return false;

@@ -72,7 +72,7 @@ static struct pair_head pair_unpack_head(const char *at)
 }
 
 /* A meter is a whole number but for what a slogfile invents: then one more bit is set. */
-static void append_meter(struct buf *bytes, double meter)
+static void pack_meter(struct buf *bytes, double meter)
 {
     bool whole = meter >= 0 && meter < MOST_EXACT && meter == trunc(meter);
 
@@ -83,7 +83,7 @@ static void append_meter(struct buf *bytes, double meter)
         buf_append(bytes, &meter, sizeof meter);
 }
 
-static double read_meter(const char **at)
+static double unpack_meter(const char **at)
 {
     uint64_t number = varint_read(at);
     double meter;
@@ -95,7 +95,7 @@ static double read_meter(const char **at)
     return meter;
 }
 
-static unsigned flags_of(const struct pair_side *side)
+static unsigned pair_flags_of(const struct pair_side *side)
 {
     unsigned flags = (side->ok ? IS_OK : 0) | (side->timed ? IS_TIMED : 0) | IN_MICROSECONDS;
 
@@ -112,9 +112,9 @@ static unsigned flags_of(const struct pair_side *side)
     return flags;
 }
 
-static void append_side(struct buf *bytes, const struct pair_side *side)
+static void pack_side(struct buf *bytes, const struct pair_side *side)
 {
-    unsigned flags = flags_of(side);
+    unsigned flags = pair_flags_of(side);
     int64_t unit = (flags & IN_MICROSECONDS) != 0 ? 1000 : 1;
 
     varint_append(bytes, flags);
@@ -122,13 +122,13 @@ static void append_side(struct buf *bytes, const struct pair_side *side)
         if (side->parts[part] != MODEL_NONE)
             varint_append_signed(bytes, side->parts[part] / unit);
     }
-    append_meter(bytes, side->compute);
-    append_meter(bytes, side->instructions);
-    append_meter(bytes, side->block_cost);
+    pack_meter(bytes, side->compute);
+    pack_meter(bytes, side->instructions);
+    pack_meter(bytes, side->block_cost);
     varint_append(bytes, side->syscalls);
 }
 
-static struct pair_side read_side(const char **at)
+static struct pair_side unpack_side(const char **at)
 {
     unsigned flags = (unsigned)varint_read(at);
     int64_t unit = (flags & IN_MICROSECONDS) != 0 ? 1000 : 1;
@@ -143,11 +143,11 @@ static struct pair_side read_side(const char **at)
         side.parts[part] =
             (flags & (unsigned)HAS_PART << part) != 0 ? varint_read_signed(at) * unit : MODEL_NONE;
     if ((flags & HAS_COMPUTE) != 0)
-        side.compute = read_meter(at);
+        side.compute = unpack_meter(at);
     if ((flags & HAS_INSTRUCTIONS) != 0)
-        side.instructions = read_meter(at);
+        side.instructions = unpack_meter(at);
     if ((flags & HAS_BLOCK_COST) != 0)
-        side.block_cost = read_meter(at);
+        side.block_cost = unpack_meter(at);
     side.syscalls = varint_read(at);
     return side;
 }
@@ -170,7 +170,7 @@ static uint64_t read_digest(const char **at)
 /* With its digests, to which those of the other side will be compared; they are masked. */
 static void pair_pack_first(struct buf *bytes, const struct pair_side *side)
 {
-    append_side(bytes, side);
+    pack_side(bytes, side);
     append_digest(bytes, side->result_digest);
     append_digest(bytes, side->syscall_digest);
     append_digest(bytes, side->description_digest);
@@ -178,7 +178,7 @@ static void pair_pack_first(struct buf *bytes, const struct pair_side *side)
 
 static struct pair_side pair_unpack_first(const char *at)
 {
-    struct pair_side side = read_side(&at);
+    struct pair_side side = unpack_side(&at);
 
     side.result_digest = read_digest(&at);
     side.syscall_digest = read_digest(&at);
@@ -190,13 +190,13 @@ static struct pair_side pair_unpack_first(const char *at)
 static void pair_pack_second(struct buf *bytes, const struct pair_side *side, unsigned differences)
 {
     varint_append(bytes, differences);
-    append_side(bytes, side);
+    pack_side(bytes, side);
 }
 
 static struct pair_side pair_unpack_second(const char *at, unsigned *differences)
 {
     *differences = (unsigned)varint_read(&at);
-    return read_side(&at);
+    return unpack_side(&at);
 }
 
 /*
@@ -225,13 +225,13 @@ const char *pair_part_name(enum pair_part part)
 
 /* ---- finding ------------------------------------------------------------ */
 
-static struct pair_head head_of(const struct pairs *pairs, size_t number)
+static struct pair_head pairs_head_of(const struct pairs *pairs, size_t number)
 {
     return pair_unpack_head(pairs->bytes.data + pairs->entries[number].head - 1);
 }
 
 /* The factor is 2^64 divided by the golden ratio (Knuth, TAOCP 3, 6.4). */
-static size_t hash_of(uint32_t vat, int64_t delivery_num)
+static size_t hash_delivery(uint32_t vat, int64_t delivery_num)
 {
     uint64_t hash = ((uint64_t)delivery_num ^ (uint64_t)vat << 40) * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -241,10 +241,10 @@ static size_t hash_of(uint32_t vat, int64_t delivery_num)
 /* The slot of this delivery, or the empty one where it belongs. */
 static uint32_t *slot_of(const struct pairs *pairs, uint32_t vat, int64_t delivery_num)
 {
-    size_t mask = pairs->slot_count - 1, slot = hash_of(vat, delivery_num) & mask;
+    size_t mask = pairs->slot_count - 1, slot = hash_delivery(vat, delivery_num) & mask;
 
     for (; pairs->slots[slot] != 0; slot = (slot + 1) & mask) {
-        struct pair_head head = head_of(pairs, pairs->slots[slot] - 1);
+        struct pair_head head = pairs_head_of(pairs, pairs->slots[slot] - 1);
 
         if (head.vat == vat && head.delivery_num == delivery_num)
             break;
@@ -267,7 +267,7 @@ static bool reserve_slot(struct pairs *pairs)
     pairs->slots = slots;
     pairs->slot_count = slot_count;
     for (size_t i = 0; i < pairs->count; i++) {
-        struct pair_head head = head_of(pairs, i);
+        struct pair_head head = pairs_head_of(pairs, i);
 
         *slot_of(pairs, head.vat, head.delivery_num) = (uint32_t)i + 1;
     }
@@ -277,13 +277,13 @@ static bool reserve_slot(struct pairs *pairs)
 /* ---- taking in ---------------------------------------------------------- */
 
 /* Where the next bytes will be, + 1. */
-static uint32_t next_place(const struct pairs *pairs)
+static uint32_t next_packed_place(const struct pairs *pairs)
 {
     return (uint32_t)pairs->bytes.length + 1;
 }
 
-static struct pair_entry *add_entry(struct pairs *pairs, uint32_t vat,
-                                    const struct model_delivery *delivery)
+static struct pair_entry *pairs_add_entry(struct pairs *pairs, uint32_t vat,
+                                          const struct model_delivery *delivery)
 {
     struct pair_head head = {vat, delivery->delivery_num, delivery->description};
     struct pair_entry *entries =
@@ -292,12 +292,12 @@ static struct pair_entry *add_entry(struct pairs *pairs, uint32_t vat,
     if (entries == NULL)
         return NULL;
     pairs->entries = entries;
-    entries[pairs->count] = (struct pair_entry){.head = next_place(pairs)};
+    entries[pairs->count] = (struct pair_entry){.head = next_packed_place(pairs)};
     pair_pack_head(&pairs->bytes, &head);
     return buf_failed(&pairs->bytes) ? NULL : &entries[pairs->count++];
 }
 
-static struct pair_entry *entry_of(struct pairs *pairs, const struct model_delivery *delivery)
+static struct pair_entry *pairs_entry_of(struct pairs *pairs, const struct model_delivery *delivery)
 {
     uint32_t vat = names_intern(&pairs->vats, delivery->vat_id, strlen(delivery->vat_id));
     struct pair_entry *entry;
@@ -308,13 +308,13 @@ static struct pair_entry *entry_of(struct pairs *pairs, const struct model_deliv
     slot = slot_of(pairs, vat, delivery->delivery_num);
     if (*slot != 0)
         return &pairs->entries[*slot - 1];
-    entry = add_entry(pairs, vat, delivery);
+    entry = pairs_add_entry(pairs, vat, delivery);
     if (entry != NULL)
         *slot = (uint32_t)pairs->count;
     return entry;
 }
 
-static struct pair_side side_of(const struct model_delivery *delivery)
+static struct pair_side pair_side_of(const struct model_delivery *delivery)
 {
     const char *description = delivery->description;
 
@@ -342,7 +342,7 @@ static bool both_said_and_differ(double a, double b)
     return !isnan(a) && !isnan(b) && a != b;
 }
 
-static unsigned differences_of(const struct pair_side *a, const struct pair_side *b)
+static unsigned pair_differences(const struct pair_side *a, const struct pair_side *b)
 {
     unsigned differences = 0;
 
@@ -364,14 +364,14 @@ static struct pair_side first_side(const struct pairs *pairs, const struct pair_
 static void add_side(struct pairs *pairs, struct pair_entry *entry, int side,
                      const struct model_delivery *delivery)
 {
-    struct pair_side packed = side_of(delivery), first;
+    struct pair_side packed = pair_side_of(delivery), first;
     unsigned differences = 0;
 
     if (side == 1 && entry->sides[0] != 0) {
         first = first_side(pairs, entry);
-        differences = differences_of(&first, &packed);
+        differences = pair_differences(&first, &packed);
     }
-    entry->sides[side] = next_place(pairs);
+    entry->sides[side] = next_packed_place(pairs);
     if (side == 0)
         pair_pack_first(&pairs->bytes, &packed);
     else
@@ -386,7 +386,7 @@ int pairs_add(struct pairs *pairs, int side, const struct model_delivery *delive
     /* A replayed delivery, or one that is not whole, is not the one that was done. */
     if (delivery->replay || delivery->total == MODEL_NONE || delivery->delivery_num == MODEL_NONE)
         return 0;
-    entry = entry_of(pairs, delivery);
+    entry = pairs_entry_of(pairs, delivery);
     if (entry != NULL)
         add_side(pairs, entry, side, delivery);
     if (entry == NULL || buf_failed(&pairs->bytes))
@@ -399,7 +399,7 @@ int pairs_add(struct pairs *pairs, int side, const struct model_delivery *delive
 struct pair pairs_get(const struct pairs *pairs, size_t number)
 {
     const struct pair_entry *entry = &pairs->entries[number];
-    struct pair_head head = head_of(pairs, number);
+    struct pair_head head = pairs_head_of(pairs, number);
     struct pair pair = {.vat_id = names_text(&pairs->vats, head.vat),
                         .description = head.description,
                         .delivery_num = head.delivery_num};
@@ -420,8 +420,8 @@ static bool is_timed(const struct pair *pair)
 }
 
 /* The logarithms of one part's ratios, where both are more than nought; how many. */
-static size_t collect(const struct pairs *pairs, enum pair_part part, double *logs,
-                      struct pair_usual *usual)
+static size_t collect_ratios(const struct pairs *pairs, enum pair_part part, double *logs,
+                             struct pair_usual *usual)
 {
     size_t count = 0;
 
@@ -444,7 +444,7 @@ static size_t collect(const struct pairs *pairs, enum pair_part part, double *lo
 static struct pair_usual usual_of(const struct pairs *pairs, enum pair_part part, double *logs)
 {
     struct pair_usual usual = {.ratio = 1, .spread = SMALLEST_SPREAD};
-    size_t count = collect(pairs, part, logs, &usual);
+    size_t count = collect_ratios(pairs, part, logs, &usual);
     double middle;
 
     if (count == 0)

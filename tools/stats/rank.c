@@ -43,7 +43,7 @@ COLUMN_OF_COUNT(syscalls)
 COLUMN_OF_COUNT(consoles)
 COLUMN_OF_COUNT(replay)
 
-static double overrun_of(const struct model_delivery *delivery)
+static double overrun_value(const struct model_delivery *delivery)
 {
     return delivery->overrun < 0 ? NAN : delivery->overrun;
 }
@@ -84,7 +84,7 @@ static const struct rank_column columns[] = {
     {"delivery", delivery_num_of, NULL},
     {"block", block_height_of, NULL},
     {"replay", replay_of, NULL},
-    {"overrun", overrun_of, NULL},
+    {"overrun", overrun_value, NULL},
     {"queued", queued_of, NULL},
     {"vat", NULL, vat_id_of},
     {"name", NULL, vat_name_of},
@@ -123,8 +123,8 @@ static bool before(const struct rank_entry *a, const struct rank_entry *b)
     return a->key == b->key ? a->number < b->number : a->key > b->key;
 }
 
-static int make_entry(struct rank *rank, const struct model_delivery *delivery,
-                      struct rank_entry *entry, struct error *error)
+static int make_rank_entry(struct rank *rank, const struct model_delivery *delivery,
+                           struct rank_entry *entry, struct error *error)
 {
     const struct rank_column *column = rank->column;
 
@@ -165,7 +165,7 @@ int rank_add(struct rank *rank, const struct model_delivery *delivery, struct bu
 {
     struct rank_entry entry, *entries;
 
-    if (make_entry(rank, delivery, &entry, error) != 0)
+    if (make_rank_entry(rank, delivery, &entry, error) != 0)
         return -1;
     if (is_out(rank, &entry)) {
         free(entry.words);

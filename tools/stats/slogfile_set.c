@@ -28,7 +28,7 @@ static uint32_t slogfile_set_number_of(struct slogfile_set *set,
                                  : names_intern(&set->keys, (const char *)&key, sizeof key);
 }
 
-static int reserve(struct slogfile_set *set)
+static int set_reserve(struct slogfile_set *set)
 {
     struct slogfile_set_delivery *deliveries =
         array_reserve(set->deliveries, &set->capacity, set->count + 1, sizeof *deliveries);
@@ -45,9 +45,9 @@ static int reserve(struct slogfile_set *set)
     return 0;
 }
 
-static int add_entry(struct slogfile_set *set, const struct model_delivery *delivery)
+static int set_add_entry(struct slogfile_set *set, const struct model_delivery *delivery)
 {
-    if (reserve(set) != 0)
+    if (set_reserve(set) != 0)
         return -1;
     memset(&set->sides[set->count * set->file_count], 0, set->file_count * sizeof *set->sides);
     set->deliveries[set->count] = (struct slogfile_set_delivery){
@@ -64,12 +64,12 @@ static uint32_t fold(uint64_t digest)
     return (uint32_t)(digest ^ digest >> 32);
 }
 
-static float part_of(int64_t nanoseconds)
+static float part_as_float(int64_t nanoseconds)
 {
     return nanoseconds == MODEL_NONE ? 0 : (float)nanoseconds;
 }
 
-static struct slogfile_set_side side_of(const struct model_delivery *delivery)
+static struct slogfile_set_side set_side_of(const struct model_delivery *delivery)
 {
     const char *description = delivery->description;
     uint64_t compute;
@@ -82,10 +82,10 @@ static struct slogfile_set_side side_of(const struct model_delivery *delivery)
         .result = fold(delivery->result_digest) ^ (delivery->status == MODEL_OK),
         .syscalls = fold(delivery->syscall_digest),
         .compute = isnan(delivery->compute) ? 0 : fold(compute) | 1,
-        .parts = {[PAIR_TOTAL] = part_of(delivery->total),
-                  [PAIR_PIPE] = part_of(delivery->pipe),
-                  [PAIR_WORKER] = part_of(delivery->worker),
-                  [PAIR_KERNEL] = part_of(delivery->kernel)},
+        .parts = {[PAIR_TOTAL] = part_as_float(delivery->total),
+                  [PAIR_PIPE] = part_as_float(delivery->pipe),
+                  [PAIR_WORKER] = part_as_float(delivery->worker),
+                  [PAIR_KERNEL] = part_as_float(delivery->kernel)},
         .start = delivery->start};
 }
 
@@ -98,9 +98,9 @@ int slogfile_set_add(struct slogfile_set *set, size_t file, const struct model_d
     if (delivery->replay || delivery->total == MODEL_NONE || delivery->delivery_num == MODEL_NONE)
         return 0;
     number = slogfile_set_number_of(set, delivery);
-    if (number == NAMES_NONE || (number == set->count && add_entry(set, delivery) != 0))
+    if (number == NAMES_NONE || (number == set->count && set_add_entry(set, delivery) != 0))
         return error_memory(error, "the deliveries to compare");
-    set->sides[number * set->file_count + file] = side_of(delivery);
+    set->sides[number * set->file_count + file] = set_side_of(delivery);
     return 0;
 }
 
@@ -122,7 +122,8 @@ const char *slogfile_set_description(const struct slogfile_set *set, size_t deli
 }
 
 /* Computrons that one of them does not say are no difference. */
-static unsigned differences_of(const struct slogfile_set_side *a, const struct slogfile_set_side *b)
+static unsigned set_differences(const struct slogfile_set_side *a,
+                                const struct slogfile_set_side *b)
 {
     unsigned differences = 0;
 
@@ -140,7 +141,7 @@ static size_t count_alike(const struct slogfile_set *set, const struct slogfile_
     size_t alike = 0;
 
     for (size_t i = 0; i < set->file_count; i++)
-        alike += sides[i].present && differences_of(&sides[i], &sides[file]) == 0;
+        alike += sides[i].present && set_differences(&sides[i], &sides[file]) == 0;
     return alike;
 }
 
@@ -169,7 +170,7 @@ unsigned slogfile_set_differences(const struct slogfile_set *set, size_t deliver
 
     if (!sides[file].present)
         return 0;
-    return differences_of(&sides[file], &sides[model_file(set, sides)]);
+    return set_differences(&sides[file], &sides[model_file(set, sides)]);
 }
 
 static bool timed_in_all(const struct slogfile_set *set, const struct slogfile_set_side *sides)
