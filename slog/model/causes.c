@@ -25,7 +25,7 @@ static size_t slot_after(const struct links_waiting *waiting, size_t slot)
     return (slot + 1) & (waiting->slot_count - 1);
 }
 
-/* The first of this message, or the free slot behind all that could be. */
+/* The first entry of this message, or a free slot. */
 static struct links_send *links_find(const struct links_waiting *waiting,
                                      struct model_message message)
 {
@@ -37,7 +37,7 @@ static struct links_send *links_find(const struct links_waiting *waiting,
     return &waiting->slots[slot];
 }
 
-/* Behind all of the same message, so that these stay in their order. */
+/* After all entries of the same message, which keeps their order. */
 static void links_append(struct links_waiting *waiting, const struct links_send *send)
 {
     size_t slot = home_of(waiting, send->message);
@@ -48,7 +48,7 @@ static void links_append(struct links_waiting *waiting, const struct links_send 
     waiting->count++;
 }
 
-/* Moves what stood behind the slot up, so that nobody's search ends at it; keeps the order. */
+/* Moves the entries after the slot up, so that no search ends at a gap; keeps their order. */
 static void links_remove(struct links_waiting *waiting, struct links_send *send)
 {
     size_t hole = (size_t)(send - waiting->slots), slot = slot_after(waiting, hole);
@@ -67,7 +67,7 @@ static void links_remove(struct links_waiting *waiting, struct links_send *send)
     waiting->count--;
 }
 
-/* From a free slot on, since those of one message may go round the end. */
+/* Starts at a free slot, since entries of one message may wrap around the end. */
 static void copy_all(struct links_waiting *to, const struct links_waiting *from)
 {
     size_t slot = 0;
@@ -80,7 +80,7 @@ static void copy_all(struct links_waiting *to, const struct links_waiting *from)
     }
 }
 
-/* At least half of the slots are free. */
+/* Keeps at least half of the slots free. */
 static int reserve_links(struct links_waiting *waiting, struct error *error)
 {
     struct links_waiting larger = {.slot_count = waiting->slot_count * 2};
@@ -150,7 +150,7 @@ bool links_take(struct links *links, struct model_message message, struct link *
     return true;
 }
 
-/* No message has the digest of a promise that is settled: it is one of other words. */
+/* The digests of settled promises and of messages differ. */
 static int links_resolve(struct links *links, uint64_t promise, const struct link *resolve,
                          struct error *error)
 {
@@ -186,7 +186,7 @@ void links_free(struct links *links)
     *links = (struct links){0};
 }
 
-/* What a link's words are. */
+/* The words of a link. */
 enum { LINK_DELIVERY, LINK_MOMENT, LINK_CHAIN };
 
 uint64_t causes_inbound(struct causes *causes)
@@ -200,7 +200,7 @@ void causes_block(struct causes *causes)
     causes->trigger = 0;
 }
 
-/* The latest of them is what the delivery waited for. */
+/* A delivery waited for the latest of its causes. */
 static void take_link(struct model_delivery *delivery, const struct link *link, int64_t sent)
 {
     int64_t moment = (int64_t)link->words[LINK_MOMENT], queued;

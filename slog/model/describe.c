@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "slog/model/describe.h"
 
-/* A method's name stands at the beginning of a body, which can be megabytes long. */
+/* The method's name is at the beginning of a body, which can be megabytes long. */
 enum { METHOD_WITHIN = 4096 };
 
 /* ---- strings ------------------------------------------------------------ */
 
-/* How many bytes a UTF-8 sequence that begins with `lead` has; 0 when none begins so. */
+/* Length of the UTF-8 sequence that begins with `lead`; 0 if none does. */
 static size_t utf8_sequence_length(unsigned char lead)
 {
     if (lead < 0x80)
@@ -19,8 +19,8 @@ static size_t utf8_sequence_length(unsigned char lead)
 }
 
 /*
- * The length of the character at `at` when it can be shown: well-formed UTF-8
- * (RFC 3629), no surrogate, no C0 or C1 control. Else 0.
+ * The length of the character at `at` if it can be shown: well-formed UTF-8 (RFC 3629), no
+ * surrogate, no C0 or C1 control. Else 0.
  */
 static size_t showable(const char *at, const char *end)
 {
@@ -79,7 +79,7 @@ void describe_string(struct scan_span string, struct buf *text)
     buf_free(&plain);
 }
 
-/* A string in full; `null` and the like as they are; `?` when it is missing. */
+/* A string in full; other values as they are; `?` if absent. */
 static void append_words_of_value(struct scan_span value, struct buf *text)
 {
     struct scan_span string = scan_string(value);
@@ -95,8 +95,8 @@ static void append_words_of_value(struct scan_span value, struct buf *text)
 /* ---- methods ------------------------------------------------------------ */
 
 /*
- * A method as the old encoding (@qclass objects) and smallcaps (a leading
- * character between ! and -) write it: a name, a symbol, or undefined.
+ * A method in the old encoding (@qclass objects) or in smallcaps (a leading character between !
+ * and -): a name, a symbol, or undefined.
  */
 static void append_method(struct scan_span value, struct buf *text)
 {
@@ -115,7 +115,7 @@ static void append_method(struct scan_span value, struct buf *text)
     append_words_of_value(scan_get(value, "name"), text);
 }
 
-/* The first element of the array that the body's JSON is; `#` before it marks smallcaps. */
+/* The body is an array that begins with the method; a leading `#` marks smallcaps. */
 static void append_method_of_json(struct buf *json, struct buf *text)
 {
     struct scan_cursor cursor;
@@ -164,14 +164,14 @@ void describe_method(struct scan_span message, struct buf *text)
         append_method_of_body(body, text);
         return;
     }
-    /* Before methargs a message had its method as a member of its own. */
+    /* Older messages have a member `method` instead of methargs. */
     method = scan_get(message, "method");
     append_words_of_value(method, text);
 }
 
 /* ---- deliveries and syscalls -------------------------------------------- */
 
-/* A VatDeliveryObject or VatSyscallObject: its kind and up to two values more. */
+/* A VatDeliveryObject or VatSyscallObject: its kind and the next two values. */
 struct object {
     struct scan_span kind, first, second;
 };
@@ -218,7 +218,7 @@ static void append_message(struct scan_span target, struct scan_span message, st
     append_words_of_value(scan_get(message, "result"), text);
 }
 
-/* Of [[promise, rejected, data], …]: `promise,!promise`. */
+/* Appends [[promise, rejected, data], …] as `promise,!promise`. */
 static void append_resolutions(struct scan_span resolutions, struct buf *text)
 {
     struct scan_cursor cursor, inner;
@@ -263,7 +263,7 @@ void describe_delivered_method(struct scan_span vd, struct buf *text)
         describe_method(object.second, text);
 }
 
-/* What an array says behind its first element. */
+/* The text of an array after its first element. */
 static struct scan_span after_first_element(struct scan_span array)
 {
     struct scan_span element, rest = {0};

@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 /*
- * FNV-1a of 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): distinguishes
- * texts that were not chosen to collide.
+ * 64-bit FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/). Distinguishes texts that were not
+ * chosen to collide.
  */
 #define FNV1A_START UINT64_C(14695981039346656037)
 
-/* The digest of what came before and these bytes; texts are kept apart by their lengths. */
+/* Adds bytes to a digest, and their length, so that texts cannot run together. */
 static inline uint64_t fnv1a_add(uint64_t digest, const char *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++)

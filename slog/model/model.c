@@ -14,15 +14,17 @@
 #include "slog/read/names.h"
 
 enum {
-    /* Nanoseconds by which a line's two clocks may drift apart, as they are read one after the
-     * other. A step of NTP is 128 ms and more. */
+    /*
+     * Nanoseconds by which a line's two clocks may differ, as they are read one after the other. A
+     * step of NTP is 128 ms or more.
+     */
     CLOCK_STEP = 10 * 1000 * 1000,
     SLOG_VERSION = 1, /* of slog-start lines */
 };
 
 struct vat {
-    struct pending_delivery *pending; /* NULL: none; owned */
-    char *name;                       /* owned; NULL: not said */
+    struct pending_delivery *pending; /* owned; NULL: none */
+    char *name;                       /* owned; NULL if not known */
     int64_t clist_entries;            /* as of a delivery */
 };
 
@@ -37,21 +39,21 @@ struct model {
     struct causes causes;
     struct vat *vats; /* by number in vat_ids */
     size_t vat_count, vat_capacity;
-    struct pending_delivery *spare; /* one that is not in use, with its memory */
+    struct pending_delivery *spare; /* one to reuse */
     size_t pending_count;
 
     bool any_line;           /* false until the first line */
-    bool at_work;            /* deliveries or cranks since the kernel's process began */
-    uint32_t session;        /* of ours; NAMES_NONE: the kernel is not ours */
-    int64_t mono_base;       /* of our session */
+    bool at_work;            /* the kernel process has run a delivery */
+    uint32_t session;        /* of gaspipe; NAMES_NONE: another kernel */
+    int64_t mono_base;       /* of that session */
     struct moment last_line; /* mono is the line's monotime */
     struct moment last_return;
     bool changed_since_return;
     int64_t block_height;
     uint64_t run;      /* as of a delivery */
-    int64_t line_time; /* of the line that is read */
+    int64_t line_time; /* of the current line */
 
-    /* Used again for each delivery. */
+    /* Reused for each delivery. */
     struct outcome outcome;
     struct spans spans;
     struct model_event *events;
@@ -117,7 +119,7 @@ void model_begin_file(struct model *model, const char *file)
     model->file = file;
 }
 
-/* Members that are absent have the value of the line being read. */
+/* Absent members get the current line's value. */
 static void give_note(struct model *model, struct model_note note)
 {
     if (note.file == NULL)
@@ -136,7 +138,7 @@ static void give_note(struct model *model, struct model_note note)
 
 /* ---- vats and their pending deliveries ---- */
 
-/* Most names are plain letters and need no cleaning. */
+/* True if the name can be shown as it is, as nearly all. */
 static bool is_plain(struct scan_span string)
 {
     for (size_t i = 0; i < string.length; i++) {
@@ -158,7 +160,7 @@ static uint32_t intern_clean(struct names *names, struct scan_span string)
     return number;
 }
 
-/* Twice for each line or so, so that what came lately is not cleaned and looked up again. */
+/* Called about twice for each line, so recent names are not decoded again. */
 static uint32_t intern(struct names *names, struct scan_span string)
 {
     uint32_t number = names_recall(names, string.at, string.length);
@@ -188,7 +190,7 @@ static int reserve_vats(struct model *model, struct error *error)
     return 0;
 }
 
-/* The number of the line's vat; a line without one belongs to none (*vat == NAMES_NONE). */
+/* Finds the number of the line's vat; NAMES_NONE if it has none. */
 static int model_find_vat(struct model *model, const struct record *record, uint32_t *vat,
                           struct error *error)
 {
@@ -201,7 +203,7 @@ static int model_find_vat(struct model *model, const struct record *record, uint
     return reserve_vats(model, error);
 }
 
-/* Keeps one pending delivery's memory for the next. */
+/* Keeps the memory of one pending delivery for the next. */
 static void end_pending(struct model *model, uint32_t vat)
 {
     struct pending_delivery *pending = model->vats[vat].pending;
@@ -277,7 +279,7 @@ static void model_begin_kernel(struct model *model, uint64_t line)
     model->mono_base = MODEL_NONE;
 }
 
-/* A file of a session that is cut into several may begin with the same session again. */
+/* The parts of a split slogfile begin with the same session. */
 static int begin_session(struct model *model, const struct record *record, uint64_t line,
                          struct error *error)
 {
@@ -302,8 +304,8 @@ static int begin_session(struct model *model, const struct record *record, uint6
 }
 
 /*
- * SwingSet says nothing when its process begins anew, but monotime counts from
- * that. In our sessions a line may be stamped before the line above it.
+ * SwingSet logs nothing when its process begins, but its monotime restarts. In gaspipe's sessions
+ * a line may have an earlier stamp than the line above it.
  */
 static bool is_new_kernel(const struct model *model, const struct record *record)
 {
@@ -341,7 +343,7 @@ static void watch_clock(struct model *model, const struct record *record, uint64
 
 /* ---- deliveries ---- */
 
-/* The kernel's time since the delivery before; MODEL_NONE while another is pending. */
+/* The kernel's time since the previous delivery; MODEL_NONE while another is pending. */
 static int64_t between_of(const struct model *model, struct moment sent)
 {
     struct moment last = model->last_return;
@@ -423,7 +425,7 @@ static int reserve_events(struct model *model, size_t count, struct error *error
     return 0;
 }
 
-/* The times of a delivery whose lines are all there. */
+/* The times of a delivery that has both its lines. */
 static int fill_times(struct model *model, const struct pending_delivery *pending,
                       struct moment returned, struct model_delivery *delivery, struct error *error)
 {
@@ -458,7 +460,7 @@ static int fill_times(struct model *model, const struct pending_delivery *pendin
     return spans_build(&model->spans, &moments, delivery, error);
 }
 
-/* What the deliver-result line alone says. */
+/* Fills what the deliver-result line says. */
 static int fill_result(struct model *model, const struct record *record, uint32_t vat,
                        struct model_delivery *delivery, struct error *error)
 {
@@ -490,7 +492,7 @@ static int give_delivery(struct model *model, const struct model_delivery *deliv
                                         : 0;
 }
 
-/* A delivery whose deliver line is not there, as where a file was cut. */
+/* A delivery without a deliver line, as where a file was cut. */
 static int give_unstarted(struct model *model, const struct record *record,
                           struct model_delivery *delivery, struct error *error)
 {
@@ -528,7 +530,7 @@ static void fill_gas(const struct model *model, struct model_delivery *delivery)
         delivery->gas = gas_model_price_delivery(model->gas, &usage);
 }
 
-/* A crank whose delivery failed is undone, with its sends and resolves. */
+/* A failed delivery is rolled back, with its sends and resolves. */
 static int model_find_causes(struct model *model, const struct pending_delivery *pending,
                              struct model_delivery *delivery, struct error *error)
 {
@@ -582,7 +584,7 @@ static int end_delivery(struct model *model, const struct record *record, uint64
     return result;
 }
 
-/* A vat is made again after a restart, then perhaps without its name: the old one stays. */
+/* After a restart a vat may be created again without its name: the old one stays. */
 static int model_name_vat(struct model *model, const struct record *record, uint32_t vat,
                           struct error *error)
 {
@@ -657,7 +659,7 @@ static int feed_replay_line(struct model *model, const struct record *record, st
     return 0;
 }
 
-/* A member as words; what is no string as its JSON. */
+/* A member as text; if it is no string, its JSON. */
 static void append_member(const struct record *record, const char *name, struct buf *text)
 {
     struct scan_span value = record_member(record, name), string = scan_string(value);
@@ -752,7 +754,7 @@ static int feed_phases(struct model *model, const struct record *record, struct 
     return 0;
 }
 
-/* Such a record has no time and stands for a line that the reader cannot know. */
+/* Such a record has no time and replaces a line that is not known. */
 static int note_too_big(struct model *model, const struct record *record, uint64_t line,
                         struct error *error)
 {

@@ -8,10 +8,10 @@
 #include "slog/model/describe.h"
 #include "slog/model/fnv1a.h"
 
-/* Where no word is. */
+/* No word is stored. */
 #define NO_WORD SIZE_MAX
 
-/* The last element of an array that begins with the string `kind`; none of another array. */
+/* The last element of an array whose first is the string `kind`; empty for other arrays. */
 static struct scan_span message_in(struct scan_span object, const char *kind)
 {
     struct scan_span element, last = {0};
@@ -41,10 +41,7 @@ static struct model_message identify_message(struct scan_span message)
     return identity;
 }
 
-/*
- * The message of a `send` (the kernel's syscall object, ksc) or of a `message`
- * (its delivery object, kd). None when the object is of another kind or no object.
- */
+/* The message of a `send` (ksc) or of a `message` (kd); none of another object. */
 static struct model_message message_sent(struct scan_span ksc)
 {
     return identify_message(message_in(ksc, "send"));
@@ -55,7 +52,7 @@ static struct model_message message_delivered(struct scan_span kd)
     return identify_message(message_in(kd, "message"));
 }
 
-/* Unlike the digest of a result promise, which tells a message apart. */
+/* Differs from the digest of the same promise as a result, which identifies a message. */
 static uint64_t digest_of_promise(struct scan_span promise)
 {
     uint64_t digest = fnv1a_add(FNV1A_START, "settled", strlen("settled"));
@@ -81,7 +78,7 @@ static int pending_add_promise(struct scan_span entry, struct promises *promises
     return 0;
 }
 
-/* Both have a list of arrays, a promise the first element of each, as their last element. */
+/* The last element of both is a list of arrays that begin with a promise. */
 static int add_promises(struct scan_span object, const char *kind, struct promises *promises,
                         struct error *error)
 {
@@ -98,8 +95,8 @@ static int add_promises(struct scan_span object, const char *kind, struct promis
 }
 
 /*
- * Appends the promises that a `resolve` settles (ksc), or that a `notify` tells of
- * (kd); none of another object. -1 when memory ran out.
+ * Appends the promises that a `resolve` settles (ksc) or a `notify` reports (kd). -1 when out of
+ * memory.
  */
 static int message_resolved(struct scan_span ksc, struct promises *promises, struct error *error)
 {
@@ -141,13 +138,13 @@ void pending_reset(struct pending_delivery *pending)
     pending->changed = false;
 }
 
-/* What the vat sees, or where that is missing what the kernel does. */
+/* The vat's side, or if absent the kernel's. */
 static struct scan_span vat_side(struct scan_span vat, struct scan_span kernel)
 {
     return vat.at != NULL ? vat : kernel;
 }
 
-/* Ends the word that was being appended since `start`, and returns where it is. */
+/* Ends the word that begins at `start`, which is returned. */
 static size_t end_word(struct buf *words, size_t start)
 {
     buf_append_byte(words, '\0');
@@ -159,7 +156,7 @@ const char *pending_word(const struct pending_delivery *pending, size_t place)
     return place == NO_WORD ? "" : pending->words.data + place;
 }
 
-/* The beginning of a text; that a character or an escape is cut at its end does no harm. */
+/* Appends the beginning of a text. Cutting a character or an escape does no harm. */
 static size_t add_clipped(struct pending_delivery *pending, struct scan_span text)
 {
     size_t start = pending->words.length;
@@ -249,7 +246,7 @@ static size_t request_add_said(struct pending_delivery *pending, const struct re
     return add_clipped(pending, describe_words(vat_side(record->vsc, record->ksc)));
 }
 
-/* What only some reports want to know of a request. */
+/* Stores what only some reports need of a request. */
 static int request_add_words(struct pending_delivery *pending, struct request *request,
                              const struct record *record, struct error *error)
 {
@@ -291,7 +288,7 @@ int pending_add_request(struct pending_delivery *pending, const struct record *r
     return buf_failed(&pending->words) ? error_memory(error, "a syscall's description") : 0;
 }
 
-/* Most say that all went well, and nothing else. */
+/* Most answers only report success. */
 static size_t add_answer(struct pending_delivery *pending, struct scan_span answer)
 {
     return scan_is(answer, "[\"ok\",null]") ? NO_WORD

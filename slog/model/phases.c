@@ -38,7 +38,7 @@ static struct phase_frame *innermost(struct phases *phases)
     return &phases->frames[phases->depth - 1];
 }
 
-/* Not negative, so that no sum of what passes between lines overflows. */
+/* Not negative, so that sums of differences cannot overflow. */
 static int64_t clock_of(int64_t time, int64_t monotime)
 {
     int64_t now = monotime != RECORD_NONE ? monotime : time;
@@ -54,8 +54,8 @@ static void give_own(struct phases *phases, struct phase_frame *frame, int64_t t
 }
 
 /*
- * Moves on to a line, whose time is the innermost phase's. Lines of deliveries in progress at
- * the same time may go back a little: they count as of the latest line.
+ * Advances to a line's time, which is the innermost phase's own. Lines of concurrent deliveries
+ * may go back a little and then count as of the latest line.
  */
 static void phases_advance(struct phases *phases, int64_t time, int64_t monotime)
 {
@@ -107,7 +107,7 @@ static void phases_give_span(struct phases *phases, const struct phase_frame *fr
         .stored = NAN,
     };
 
-    /* Nothing was waited for where the file ends with the block's last line. */
+    /* The file ends with the block's last line: there was no wait. */
     if (frame->phase == PHASE_IDLE && span.total == 0)
         return;
     if (record != NULL && frame->phase == PHASE_RUN)
@@ -121,11 +121,11 @@ static void phases_give_span(struct phases *phases, const struct phase_frame *fr
         phases->sink->phase(phases->sink->context, &span);
 }
 
-/* Ends the frame at `index` and, unless it is a delivery, all within it. */
+/* Ends the frame at `index` and, unless it is a delivery, the frames within it. */
 static void end_at(struct phases *phases, size_t index, const struct record *record)
 {
     if (phases->frames[index].phase == PHASE_DELIVERY) {
-        /* Others in progress at the same time go on. */
+        /* Concurrent deliveries continue. */
         phases_give_span(phases, &phases->frames[index], record);
         phases->depth--;
         memmove(&phases->frames[index], &phases->frames[index + 1],
@@ -138,7 +138,7 @@ static void end_at(struct phases *phases, size_t index, const struct record *rec
     }
 }
 
-/* The innermost frame of this phase, and of this vat where one is given; 0: none. */
+/* The innermost frame of this phase, and of this vat if one is given; 0 if none. */
 static size_t phases_find(const struct phases *phases, enum phase phase, const char *vat_id)
 {
     size_t index = phases->depth - 1;
@@ -175,7 +175,7 @@ static void phases_end_block(struct phases *phases)
 
 /* ---- lines ------------------------------------------------------------------------ */
 
-/* After the commit without a line of what came after it, the process was idle from there on. */
+/* Without an after-commit line the process was idle since the commit. */
 static void phases_begin_block(struct phases *phases, const struct record *record)
 {
     size_t after = phases_find(phases, PHASE_AFTER_COMMIT, "");
@@ -214,7 +214,7 @@ static void name_kernel_start(struct phases *phases, const struct record *record
         set_word(innermost(phases)->name, "import", strlen("import"));
 }
 
-/* What ends with this line and began with the line before it. */
+/* A phase that began with the previous line and ends with this one. */
 static void add_past(struct phases *phases, enum phase phase, const struct record *record,
                      const char *vat_id, int64_t passed)
 {
@@ -230,14 +230,14 @@ static void add_past(struct phases *phases, enum phase phase, const struct recor
     phases_give_span(phases, &frame, record);
 }
 
-/* A worker that goes on from the snapshot it just made loads nothing: both were one work. */
+/* A load after a save is part of it: the same worker continues. */
 static void begin_load(struct phases *phases, const char *vat_id)
 {
     if (phases->last_type != RECORD_SNAPSHOT_SAVE)
         phases->until_next = phases_begin(phases, PHASE_SNAPSHOT_LOAD, vat_id) != NULL;
 }
 
-/* Lines that begin or end a phase by themselves: which phase, and whether it begins. */
+/* Lines that begin or end a phase. */
 struct edge {
     enum phase phase;
     enum { EDGE_NONE, EDGE_BEGIN, EDGE_END } kind;
@@ -278,7 +278,7 @@ static void take_edge(struct phases *phases, const struct record *record, const 
 
     if (edge.kind == EDGE_NONE || (edge.phase == PHASE_DELIVERY && record->replay))
         return;
-    /* Cranks do not overlap: what one left unended ends with it. */
+    /* Cranks do not overlap: the next one ends an unended one. */
     if (edge.kind == EDGE_BEGIN && edge.phase == PHASE_CRANK)
         phases_end_phase(phases, PHASE_CRANK, "", NULL);
     if (edge.kind == EDGE_BEGIN)
@@ -288,7 +288,7 @@ static void take_edge(struct phases *phases, const struct record *record, const 
     phases->block.deliveries += edge.kind == EDGE_END && edge.phase == PHASE_DELIVERY;
 }
 
-/* What a line means besides being an edge. */
+/* Handles what a line means besides beginning or ending a phase. */
 static void phases_take_line(struct phases *phases, const struct record *record, const char *vat_id,
                              int64_t passed)
 {
@@ -312,7 +312,7 @@ static void phases_take_line(struct phases *phases, const struct record *record,
         begin_load(phases, vat_id);
         break;
     case RECORD_START_REPLAY:
-        /* A vat that is brought back has no lines of its worker's start. */
+        /* The worker of a restored vat logs no start. */
         if (phases->last_type != RECORD_VAT_STARTED && phases->last_type != RECORD_SNAPSHOT_LOAD)
             add_past(phases, PHASE_VAT_START, record, vat_id, passed);
         break;

@@ -9,21 +9,20 @@
 #include "slog/read/record.h"
 
 /*
- * Divides the whole time of a kernel's process among phases: at every moment exactly one
- * phase is innermost, and gets that time as its own. So the own times of all phases add up
- * to the time from the process's first line to its last.
+ * Divides the time of a kernel process among phases. At each moment exactly one phase is
+ * innermost, and that time is its own. So the own times of all phases add up to the time from the
+ * process's first line to its last.
  *
- * Phases are nested as the lines that begin and end them are. A snapshot being saved and a
- * terminated vat being cleaned up have a line at their end only: they took the time since
- * the line before. A snapshot being loaded has a line at its beginning only: it takes the
- * time up to the next line.
+ * Phases nest as the lines that begin and end them do. Saving a snapshot and cleaning up a
+ * terminated vat only have a line at their end: they took the time since the previous line.
+ * Loading a snapshot only has a line at its beginning: it takes the time up to the next line.
  */
 enum phase {
-    PHASE_OTHER, /* in none of the others */
+    PHASE_OTHER, /* outside of all others */
     PHASE_KERNEL_START,
     PHASE_BOOTSTRAP,
     PHASE_UPGRADE,
-    PHASE_BEGIN_BLOCK, /* from begin-block to the start of end-block: consensus, the chain */
+    PHASE_BEGIN_BLOCK, /* from begin-block to the start of end-block: the chain's consensus */
     PHASE_END_BLOCK,   /* own: outside of its runs */
     PHASE_RUN,         /* a run of the kernel's queue; own: outside of its cranks */
     PHASE_CRANK,       /* own: the kernel's work before and after the delivery */
@@ -39,7 +38,7 @@ enum phase {
     PHASES,
 };
 
-/* As reports call it: "begin-block", "snapshot-save", … */
+/* The name in reports: "begin-block", "snapshot-save", … */
 const char *phase_name(enum phase phase);
 
 /* A phase that has ended. Times are nanoseconds. */
@@ -47,16 +46,16 @@ struct phase_span {
     enum phase phase;
     int64_t start;      /* since the epoch */
     int64_t total;      /* from its beginning to its end */
-    int64_t own;        /* without the phases within it */
+    int64_t own;        /* without inner phases */
     const char *vat_id; /* of VAT_START, REPLAY, SNAPSHOT_*, VAT_CLEANUP; else "" */
-    const char *name; /* of RUN: "leftover", "timer", …; of KERNEL_START: "bundle", …; or "" */
+    const char *name; /* of RUN: "leftover", "timer", …; of KERNEL_START: "bundle", …; else "" */
     int64_t block_height; /* RECORD_NONE: outside of blocks */
-    double beans;         /* of RUN: that its policy counted; NAN: not said */
-    double bytes;         /* of SNAPSHOT_SAVE: its size, not compressed; NAN: not said */
-    double stored;        /* of SNAPSHOT_SAVE: compressed; NAN: not said */
+    double beans;         /* of RUN, counted by its policy; NAN if absent */
+    double bytes;         /* of SNAPSHOT_SAVE: uncompressed size; NAN if absent */
+    double stored;        /* of SNAPSHOT_SAVE: compressed size; NAN if absent */
 };
 
-/* A block that has ended, which is where the next one begins. */
+/* A block, which ends where the next one begins. */
 struct phase_block {
     int64_t height;
     int64_t start;       /* since the epoch */
@@ -65,12 +64,12 @@ struct phase_block {
     uint64_t deliveries;
 };
 
-/* Phases within each other; lines that nobody ends do not pile up beyond that. */
+/* The deepest nesting, which also bounds phases without an end. */
 enum { PHASES_DEEPEST = 16, PHASE_NAME_SIZE = 24 };
 
 struct phase_frame {
     enum phase phase;
-    int64_t from;  /* on the clock of `now` */
+    int64_t from;  /* as `now` */
     int64_t start; /* since the epoch */
     int64_t own;
     char name[PHASE_NAME_SIZE], vat_id[PHASE_NAME_SIZE];
@@ -78,14 +77,14 @@ struct phase_frame {
 
 struct model_sink;
 
-/* All zeros but the sink is where no line has come. */
+/* All zeros but the sink is the state before the first line. */
 struct phases {
     const struct model_sink *sink; /* borrowed; its functions `phase` and `block` are called */
     int64_t own[PHASES];           /* nanoseconds of all that ended */
     struct phase_frame frames[PHASES_DEEPEST]; /* [0] is OTHER */
-    size_t depth;                              /* 0: no line has come */
-    /* Of the latest line, which is never before an earlier one: */
-    int64_t now;  /* on CLOCK_MONOTONIC where the file has it */
+    size_t depth;                              /* 0 before the first line */
+    /* The latest time of any line: */
+    int64_t now;  /* CLOCK_MONOTONIC if the file has it */
     int64_t real; /* since the epoch */
     enum record_type last_type;
     bool until_next; /* the innermost phase ends at the next line */
@@ -93,7 +92,7 @@ struct phases {
     struct phase_block block;
 };
 
-/* Whether the next line is to be given to phases_line(), if it is of this type. */
+/* True if phases_line() needs the next line, which is of this type. */
 static inline bool phases_want(const struct phases *phases, enum record_type type)
 {
     return phases->until_next ||
@@ -102,14 +101,14 @@ static inline bool phases_want(const struct phases *phases, enum record_type typ
 }
 
 /*
- * Takes a line of the kernel's process. `vat_id` is the line's, fit for a terminal; "" where it has
- * none. `before`: both clocks of the line before (monotime or RECORD_NONE), which may have been
+ * Takes a line of the kernel process. `vat_id` is the line's, safe for a terminal, or "".
+ * `before`: both clocks of the previous line (monotime may be RECORD_NONE), which may have been
  * left out.
  */
 void phases_line(struct phases *phases, const struct record *record, const char *vat_id,
                  int64_t time_before, int64_t monotime_before);
 
-/* The process has ended, with the line of these two clocks: ends all phases and the block. */
+/* The process ended at the line with these two clocks: ends all phases and the block. */
 void phases_end(struct phases *phases, int64_t time, int64_t monotime);
 
 #endif

@@ -28,7 +28,7 @@ static inline int stamps_append(struct stamps *stamps, int64_t stamp, struct err
     return 0;
 }
 
-/* A number of an array as it mostly comes: no blank around it, no exponent. */
+/* The usual form of a number in an array: no blanks, no exponent. */
 DECIMAL_INLINE bool next_plain(struct scan_cursor *cursor, int scale, int64_t *number)
 {
     const char *after;
@@ -54,8 +54,8 @@ DECIMAL_INLINE enum scan_step next_stamp(struct scan_cursor *cursor, int scale, 
 }
 
 /*
- * Numbers of an array times 10^scale times unit. One that is no moment empties the list.
- * In place, so that scale and unit are constants where each stamp is read.
+ * Reads numbers times 10^scale times unit. An invalid one empties the list. Inlined, so that scale
+ * and unit are constants in the loop.
  */
 DECIMAL_INLINE int read_stamps(struct scan_span array, int scale, int64_t unit,
                                struct stamps *stamps, struct error *error)
@@ -210,7 +210,7 @@ void outcome_free(struct outcome *outcome)
     *outcome = (struct outcome){0};
 }
 
-/* Room for all that a delivery can need, so that adding cannot fail. */
+/* Reserves all that a delivery can need, so that adding cannot fail. */
 static int reserve_spans(struct spans *spans, size_t count, struct error *error)
 {
     struct model_span *at = array_reserve(spans->at, &spans->capacity, count, sizeof *at);
@@ -221,7 +221,7 @@ static int reserve_spans(struct spans *spans, size_t count, struct error *error)
     return 0;
 }
 
-/* A span that ends before it begins shows that the clock was set, seen or not. */
+/* A span that ends before it begins shows that the clock was set. */
 static void add_span_of_kind(struct spans *spans, enum model_span_kind kind, int64_t from,
                              int64_t to, bool spoiled)
 {
@@ -248,7 +248,10 @@ static enum model_coverage coverage_of(const struct moments *moments)
 
     if (moments->stamp_count == 0)
         return MODEL_BARE;
-    /* In a replay consoles have stamps but no lines, so a full tally can be a coincidence. */
+    /*
+     * In a replay, console calls have stamps but no lines, so the full number may be a
+     * coincidence.
+     */
     if (moments->stamp_count == expected && !(moments->replay && maybe_capped))
         return MODEL_FULL;
     return moments->stamp_count < expected && !moments->replay ? MODEL_CUT : MODEL_LOOSE;
@@ -267,7 +270,7 @@ static int find_overrun(const struct moments *moments, enum model_coverage cover
     return maybe_capped ? -1 : 0;
 }
 
-/* The three spans of request `i`, whose answer the worker got at `received`. */
+/* The spans of request `i`, whose answer the worker received at `received`. */
 static void spans_add_request(struct spans *spans, const struct moments *moments, size_t i,
                               int64_t sent, int64_t received, bool changed)
 {
@@ -284,10 +287,9 @@ static void spans_add_request(struct spans *spans, const struct moments *moments
 }
 
 /*
- * Stamps and requests go side by side: stamp 2i is when the worker got the
- * delivery or the answer before request i, 2i+1 when it sent the request.
- * A change of the clock between two moments of the kernel spoils the worker's
- * span in between and the pipe's on both sides of it.
+ * Stamp 2i is when the worker received the delivery or the answer before request i, stamp 2i+1
+ * when it sent request i. A clock change between two moments of the kernel spoils the worker's
+ * span between them and the pipe's on both sides.
  */
 static void add_matched(struct spans *spans, const struct moments *moments)
 {
@@ -315,7 +317,7 @@ static void add_matched(struct spans *spans, const struct moments *moments)
     add_span_of_kind(spans, MODEL_RETURN, stamps[at + 1], moments->frame_returned, changed);
 }
 
-/* Whatever the requests were: work and wait take turns, and work is last. */
+/* Without knowing the requests: work and waits alternate, and work is last. */
 static void add_unmatched(struct spans *spans, const struct moments *moments, bool complete)
 {
     const int64_t *stamps = moments->stamps;
@@ -328,7 +330,7 @@ static void add_unmatched(struct spans *spans, const struct moments *moments, bo
                      moments->returned, false);
 }
 
-/* Unsigned, since moments that a hostile file invents may add up to more than fits. */
+/* Unsigned, since invented moments of a hostile file may overflow. */
 static int64_t sum_spans(const struct spans *spans, unsigned kinds)
 {
     uint64_t sum = 0;
@@ -354,10 +356,7 @@ static bool any_spoiled(const struct spans *spans)
     return false;
 }
 
-/*
- * Of unmatched stamps the worker's time is sure; pipe and kernel share the
- * rest in a way that nobody noted.
- */
+/* Without matching stamps only the worker's time is exact. */
 static void fill_sums(const struct spans *spans, const struct moments *moments,
                       struct model_delivery *delivery)
 {
@@ -373,7 +372,7 @@ static void fill_sums(const struct spans *spans, const struct moments *moments,
         return;
     delivery->pipe = sum_spans(spans, PIPE);
     delivery->kernel = sum_spans(spans, 1u << MODEL_KERNEL);
-    /* From its lines to its frames, which no span shows. */
+    /* Between its lines and its frames, which no span shows. */
     delivery->kernel =
         (int64_t)((uint64_t)delivery->kernel + (uint64_t)less(moments->frame_sent, moments->sent) +
                   (uint64_t)less(moments->returned, moments->frame_returned));
@@ -408,12 +407,14 @@ void spans_free(struct spans *spans)
     *spans = (struct spans){0};
 }
 
-/* Nanoseconds by which the clocks of lines and frames may differ: a process's clock is not set
- * again when the system's is corrected. */
+/*
+ * Nanoseconds by which the clocks of lines and frames may differ: a process's own clock does not
+ * follow corrections of the system's.
+ */
 enum { DRIFT = 5000000 };
 
 /*
- * The moments of both in their order: the client sends, the worker receives, sends, the client
+ * True if the moments are in order: the client sends, the worker receives and sends, the client
  * receives, and so on; the last frame goes to the client.
  */
 static bool in_order(const int64_t *client, const int64_t *worker, size_t count)

@@ -10,9 +10,12 @@
 #include "base/json/scan.h"
 #include "slog/model/model.h"
 
-/* What a deliver-result line's `dr` says: how it went, and the worker's meter. */
+/*
+ * The `dr` of a deliver-result line: the outcome and the worker's meter. Numbers are NAN if
+ * absent.
+ */
 
-/* A growing list of moments in nanoseconds. */
+/* A growing list of moments, nanoseconds. */
 struct stamps {
     int64_t *at; /* owned */
     size_t count;
@@ -21,53 +24,52 @@ struct stamps {
 
 struct outcome {
     bool ok;
-    struct scan_span problem; /* the error's words, escapes as they are; borrowed from the line */
-    uint64_t result_digest;   /* of status and result, as text */
-    bool metered;             /* false: no worker, or it died */
-    double compute;           /* computrons; NAN: not said */
-    double instructions;      /* NAN: not said */
-    double block_cost;        /* units of the compiled-in meter; NAN: not said */
-    double gas_burnt;         /* by NEAR's costs; NAN: not said */
-    double bytes_read, bytes_written; /* in the counted region; NAN: not said */
-    double heap_slots;                /* in use in the engine's heap; NAN: not said */
-    double allocated;         /* bytes that the engine took for heap and chunks; NAN: not said */
-    double cpu_user, cpu_sys; /* microseconds of the worker's CPU; NAN: not said */
-    double switched_out;      /* involuntary context switches; NAN: not said */
-    struct stamps timestamps; /* nanoseconds since the epoch, to the microsecond */
-    struct stamps monotimes;  /* nanoseconds of CLOCK_MONOTONIC; empty: not said */
-    struct stamps client_timestamps, client_monotimes; /* the same of the worker's client */
+    struct scan_span problem;         /* the error's text, not unescaped; borrowed from the line */
+    uint64_t result_digest;           /* of the text of status and result */
+    bool metered;                     /* false: there was no worker, or it died */
+    double compute;                   /* computrons */
+    double instructions;              /* NAN: not said */
+    double block_cost;                /* units of the compiled-in meter */
+    double gas_burnt;                 /* by NEAR's costs */
+    double bytes_read, bytes_written; /* in the counted region */
+    double heap_slots;                /* in use in the engine's heap */
+    double allocated;                 /* bytes that the engine allocated for slots and chunks */
+    double cpu_user, cpu_sys;         /* microseconds of the worker's CPU */
+    double switched_out;              /* involuntary context switches */
+    struct stamps timestamps;         /* nanoseconds since the epoch, to the microsecond */
+    struct stamps monotimes;          /* nanoseconds of CLOCK_MONOTONIC; empty if absent */
+    struct stamps client_timestamps, client_monotimes; /* of the worker's client */
 };
 
 /*
- * Reads a `dr` into *outcome, whose lists are used again and again (all zeros
- * before the first use). Timestamps that are not numbers count as not there,
- * all of them. -1 only when memory ran out.
+ * Parses a `dr` into *outcome, whose lists are reused (all zeros before the first use). If one
+ * timestamp is not a number, all count as absent. -1 only when out of memory.
  */
 int outcome_read(struct scan_span dr, struct outcome *outcome, struct error *error);
 
-/* Copies status, digest and meter. */
+/* Copies status, digest and meter to the delivery. */
 void outcome_fill(const struct outcome *outcome, struct model_delivery *delivery);
 
 void outcome_free(struct outcome *outcome);
 
-/* Cuts a delivery's time into its spans: the part of the model that computes. */
+/* Cuts a delivery's time into spans. */
 
 /* All moments of a delivery, on one clock. */
 struct moments {
-    int64_t sent, returned; /* the kernel's: deliver, deliver-result */
-    /* When the frames of both left and came: the same, unless that was noted. */
+    int64_t sent, returned; /* the kernel's lines */
+    /* When their frames left and came; the same as the lines, unless the client noted it. */
     int64_t frame_sent, frame_returned;
     const int64_t *stamps; /* the worker's */
     size_t stamp_count;
-    const struct model_event *events; /* requests in the order of their lines */
+    const struct model_event *events; /* in the order of their lines */
     size_t event_count;
     bool replay;
-    bool capped;             /* the worker keeps SPANS_CAP stamps and no more */
+    bool capped;             /* the worker keeps at most SPANS_CAP stamps */
     bool changed_before_end; /* the clock was set after the last request's line */
-    bool steady;             /* this clock cannot be set: the lines' changes do not count */
+    bool steady;             /* this clock cannot be set */
 };
 
-/* How many timestamps xsnap keeps of a delivery. */
+/* Timestamps that xsnap keeps of a delivery. */
 enum { SPANS_CAP = 502 };
 
 /* A growing list; all zeros is an empty one. */
@@ -78,8 +80,8 @@ struct spans {
 };
 
 /*
- * Fills *spans, and of *delivery: total, pipe, worker, kernel, unattributed,
- * coverage, overrun, clock_changed, spans. -1 only when memory ran out.
+ * Fills *spans, and of *delivery: total, pipe, worker, kernel, unattributed, coverage, overrun,
+ * clock_changed, spans. -1 only when out of memory.
  */
 int spans_build(struct spans *spans, const struct moments *moments, struct model_delivery *delivery,
                 struct error *error);
@@ -87,13 +89,13 @@ int spans_build(struct spans *spans, const struct moments *moments, struct model
 void spans_free(struct spans *spans);
 
 /*
- * A client of the worker may note when each frame left it and came to it (docs/swingset.md).
- * With these the pipe's time ends where the client's, and not its kernel's line, begins; what
- * the kernel does between its lines and the frames is the kernel's.
+ * The worker's client may note when each frame left and came (docs/swingset.md). The pipe's time
+ * then ends where the client's begins, not where the kernel's line is; time between the kernel's
+ * lines and the frames is the kernel's.
  *
- * Where they fit together with the worker's, one for one and in order: changes *outcome's
- * monotimes and the events' moments to those of the client, on the clock of the lines, and
- * *moments accordingly. Else changes nothing and returns false.
+ * If the client's moments match the worker's one by one, in order: replaces the events' moments by
+ * the client's, moves *outcome's monotimes to the clock of the lines, and sets *moments
+ * accordingly. Else changes nothing and returns false.
  */
 bool client_times_use(struct outcome *outcome, struct model_event *events, struct moments *moments);
 

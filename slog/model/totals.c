@@ -38,7 +38,7 @@ static int entries_reserve(struct entries *entries, uint32_t number)
     return 0;
 }
 
-/* The types of nearly all lines, which have one name each. */
+/* Types with one name; nearly all lines are of these. */
 static const bool has_one_name[RECORD_TYPES] = {
     [RECORD_SYSCALL] = true,     [RECORD_SYSCALL_RESULT] = true, [RECORD_CLIST] = true,
     [RECORD_DELIVER] = true,     [RECORD_DELIVER_RESULT] = true, [RECORD_CONSOLE] = true,

@@ -7,11 +7,11 @@
 #include "base/array.h"
 #include "slog/read/reader.h"
 
-/* What becomes of a slot, in this order and then from the first again. */
+/* The states of a slot, in this order and then from the first again. */
 enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_FILLED, SLOT_SCANNING, SLOT_DONE };
 
 /*
- * A block with its records, on its way to the caller. The lock guards `state`, which says who owns
+ * A block with its records. The lock guards `state`, which says who owns
  * the rest: one thread while it is SLOT_FILLING or SLOT_SCANNING, the caller once it is SLOT_DONE.
  */
 struct slot {
@@ -24,9 +24,8 @@ struct slot {
 };
 
 /*
- * How many slots there are for each job. The more there are, the further one that
- * reads can be ahead of those that scan, and the seldomer one waits for the other; with
- * more they would no longer stay in the processor's cache.
+ * Slots per job. More slots let reading run further ahead of parsing, so that neither waits for
+ * the other; with still more, they would no longer fit the CPU's cache.
  */
 enum { SLOTS_PER_JOB = 4 };
 
@@ -36,15 +35,15 @@ struct decoder {
     size_t slot_count;
 
     /* The caller's. */
-    size_t next_to_give; /* counted on and on, like the two below */
+    size_t next_to_give; /* never reset, like the two below; taken modulo slot_count */
     unsigned jobs, started;
     pthread_t threads[DECODER_MOST_JOBS - 1];
 
     pthread_mutex_t lock; /* guards all that follows, and the slots' states */
     pthread_cond_t changed;
     size_t next_to_fill, next_to_scan;
-    bool reading; /* a thread has the reader */
-    bool stop;    /* nothing more is to be read */
+    bool reading; /* a thread uses the reader */
+    bool stop;    /* nothing more to read */
 };
 
 /* ---- scanning ----------------------------------------------------------- */
@@ -77,7 +76,10 @@ static void scan_line(const struct slot *slot, struct scan_span text, struct dec
         record_read(text.at, text.length, &line->record, &line->why);
 }
 
-/* Without records, lines may be a byte each: they would take hundreds of times the file's bytes. */
+/*
+ * Runs of blank or bad lines become one entry: lines of one byte each would otherwise take
+ * hundreds of times the file's size.
+ */
 static bool joins_last(const struct slot *slot)
 {
     const struct decoder_line *line = &slot->lines[slot->count];
@@ -119,9 +121,8 @@ static void scan_slot(struct slot *slot)
 /* ---- sharing the work ----------------------------------------------------- */
 
 /*
- * There is a thread less than jobs: the caller, who has work of his own between two
- * batches, takes a hand in reading and scanning when he would have to wait. So as many
- * cores are busy as there are jobs, whichever of the three takes longest.
+ * The caller, which has work of its own between two batches, reads or parses when it would have to
+ * wait. So `jobs` cores are busy, whichever of the three takes longest.
  */
 
 static struct slot *slot_at(struct decoder *decoder, size_t number)
@@ -129,7 +130,7 @@ static struct slot *slot_at(struct decoder *decoder, size_t number)
     return &decoder->slots[number % decoder->slot_count];
 }
 
-/* The next slot to read into, with the reader; NULL when one of them is not to be had. */
+/* Takes the next slot to read into, and the reader; NULL if either is in use. */
 static struct slot *take_to_fill(struct decoder *decoder)
 {
     struct slot *slot = slot_at(decoder, decoder->next_to_fill);
@@ -142,7 +143,7 @@ static struct slot *take_to_fill(struct decoder *decoder)
     return slot;
 }
 
-/* The next slot to scan; NULL when nothing that was read waits for it. */
+/* Takes the next slot to parse; NULL if none is filled. */
 static struct slot *take_to_scan(struct decoder *decoder)
 {
     struct slot *slot = slot_at(decoder, decoder->next_to_scan);
@@ -154,7 +155,7 @@ static struct slot *take_to_scan(struct decoder *decoder)
     return slot;
 }
 
-/* What is read at the end of the file, or in vain, needs no scanning. */
+/* A slot without lines, at the end of the file or after a failure, needs no parsing. */
 static void fill_taken(struct decoder *decoder, struct slot *slot)
 {
     bool more;
@@ -179,9 +180,8 @@ static void scan_taken(struct decoder *decoder, struct slot *slot)
 }
 
 /*
- * Does one piece of what is to be done, or waits until there may be some. Reading goes
- * first, since only one can read at a time and all others wait for that. With the lock
- * held, before and behind.
+ * Reads or parses one slot, or waits for one. Reading goes first: only one thread can read, and
+ * all others wait for it. The lock is held on entry and on return.
  */
 static void work_or_wait(struct decoder *decoder)
 {
@@ -266,7 +266,7 @@ struct decoder *decoder_open(const char *path, unsigned jobs, struct error *erro
     return decoder;
 }
 
-/* The slot that the caller had can be read into again. */
+/* Frees the slot that the caller was given last. */
 static void free_last_slot(struct decoder *decoder)
 {
     if (decoder->next_to_give == 0)
@@ -302,7 +302,7 @@ int decoder_next(struct decoder *decoder, bool follow, struct decoder_batch *bat
     }
     if (result < 0 && slot->result < 0)
         *error = slot->error;
-    /* The end and a failure stay where they are, to be met again. */
+    /* Neither the end nor a failure advances, so the next call meets it again. */
     if (result <= 0)
         return result;
     decoder->next_to_give++;

@@ -38,7 +38,7 @@ static void names_place(struct names *names, uint32_t number)
     names->slots[slot] = number + 1;
 }
 
-/* Doubles the room for names; the hash table is kept at most half full. */
+/* Doubles the capacity; the hash table stays at most half full. */
 static bool grow_names(struct names *names)
 {
     size_t capacity = names->capacity == 0 ? FIRST_CAPACITY : names->capacity * 2;

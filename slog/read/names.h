@@ -8,21 +8,21 @@
 
 enum { NAMES_RECENT = 16 };
 
-/* All that a string of up to 16 bytes says, in words that are compared at once. */
+/* A string of up to 16 bytes, as words that are compared at once. */
 struct names_key {
     uint64_t first, last;
     size_t length; /* 0: none */
 };
 
-/* A string that names_remember() was told of. */
+/* A string passed to names_remember(). */
 struct names_recent {
     struct names_key key;
     uint32_t number;
 };
 
 /*
- * Gives each distinct string a number from 0 on, in the order of their first
- * coming: vats, methods, kinds of syscall. All zeros is an empty table.
+ * Numbers distinct strings from 0, in the order in which they first come: vats, methods, kinds of
+ * syscall. All zeros is an empty table.
  */
 struct names {
     struct names_recent recent[NAMES_RECENT];
@@ -39,10 +39,10 @@ struct name {
     uint32_t hash;
 };
 
-/* What names_intern() returns when memory ran out. */
+/* names_intern() returns this when out of memory. */
 #define NAMES_NONE UINT32_MAX
 
-/* The number of a string, a new one when it is new. Of an empty one, text may be NULL. */
+/* Returns the number of a string and adds it if it is new. `text` may be NULL if `length` is 0. */
 uint32_t names_intern(struct names *names, const char *text, size_t length);
 
 /* Up to 8 bytes, as a number. */
@@ -54,7 +54,7 @@ static inline uint64_t names_word(const char *at, size_t size)
     return word;
 }
 
-/* In pieces that may overlap, so that short ones need no loop. No key of what is too long. */
+/* Reads overlapping words instead of a loop over bytes. A longer string has no key. */
 static inline struct names_key names_key_of(const char *text, size_t length)
 {
     if (length > 16 || length == 0)
@@ -77,9 +77,8 @@ static inline size_t names_place_of(struct names_key key)
 _Static_assert(NAMES_RECENT == 1 << (64 - 60), "a place is the highest bits of a product");
 
 /*
- * What was remembered of a string as it is written in a slogfile, which mostly comes
- * again and again: its number without another look at what it means; NAMES_NONE when
- * it is not remembered (any more).
+ * Returns the number remembered for a string as it is spelled in a slogfile, without decoding it
+ * again; NAMES_NONE if it is not remembered.
  */
 static inline uint32_t names_recall(const struct names *names, const char *text, size_t length)
 {
@@ -101,7 +100,7 @@ static inline void names_remember(struct names *names, const char *text, size_t 
         names->recent[names_place_of(key)] = (struct names_recent){key, number};
 }
 
-/* The string of a number that names_intern() gave. */
+/* The string of a number returned by names_intern(). */
 static inline const char *names_text(const struct names *names, uint32_t number)
 {
     return names->names[number].text;

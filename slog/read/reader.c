@@ -7,16 +7,16 @@
 #include "base/buf.h"
 
 enum {
-    /* What is read at once: it should stay in a core's cache until its lines are scanned. */
+    /* Bytes read at once: few enough to stay in a core's cache until they are parsed. */
     READ_SIZE = 256 * 1024,
-    /* A block that had to grow further gives its memory back when it is used again. */
+    /* A larger block is freed before it is used again. */
     KEEP_SIZE = 2 * READ_SIZE,
 };
 
 struct reader {
     struct source *source;
-    struct buf rest; /* the beginning of the line that the last block ended in */
-    bool skipping;   /* that line is too long; its end is yet to come */
+    struct buf rest; /* the beginning of a line whose end was not in the last block */
+    bool skipping;   /* inside a line that is too long */
     /* For reader_next(): */
     struct reader_block block;
     size_t position; /* of the next line in it */
@@ -54,7 +54,10 @@ const struct source *reader_source(const struct reader *reader)
     return reader->source;
 }
 
-/* Only a line's beginning, that nobody was given, is gone: as where a full disk cut it off. */
+/*
+ * True if only the held-back beginning of a line is gone, as after a write to a full disk was
+ * undone.
+ */
 static bool only_rest_is_missing(const struct reader *reader, uint64_t missing)
 {
     return source_is_plain(reader->source) && missing <= reader->rest.length;
@@ -109,7 +112,7 @@ static int reserve_block(struct reader_block *block, size_t capacity, struct err
     return 0;
 }
 
-/* Begins a block with what is left of the one before. */
+/* Begins a block with the rest of the previous one. */
 static int reader_begin_block(struct reader *reader, struct reader_block *block,
                               struct error *error)
 {
@@ -126,7 +129,7 @@ static int reader_begin_block(struct reader *reader, struct reader_block *block,
     return 0;
 }
 
-/* Lays aside what stands behind `length`. */
+/* Moves the bytes after `length` to the rest. */
 static int reader_keep_rest(struct reader *reader, struct reader_block *block, size_t length,
                             struct error *error)
 {
@@ -136,7 +139,7 @@ static int reader_keep_rest(struct reader *reader, struct reader_block *block, s
     return 0;
 }
 
-/* Drops what belongs to a line that was too long; its newline ends that. */
+/* Drops the rest of a line that is too long, up to its newline. */
 static void skip_long_line(struct reader *reader, struct reader_block *block)
 {
     const char *newline = memchr(block->bytes, '\n', block->length);
@@ -147,7 +150,7 @@ static void skip_long_line(struct reader *reader, struct reader_block *block)
     memmove(block->bytes, block->bytes + dropped, block->length);
 }
 
-/* Without a newline before the end of the file. As reader_next_block(). */
+/* The file ended without a newline. Returns as reader_next_block(). */
 static int reader_end_block(struct reader *reader, bool follow, struct reader_block *block,
                             struct error *error)
 {
@@ -159,7 +162,7 @@ static int reader_end_block(struct reader *reader, bool follow, struct reader_bl
     return 1;
 }
 
-/* Reads until there is a whole line. As reader_next_block(). */
+/* Reads until there is a whole line. Returns as reader_next_block(). */
 static int fill_block(struct reader *reader, bool follow, struct reader_block *block,
                       struct error *error)
 {
@@ -199,7 +202,7 @@ int reader_next_block(struct reader *reader, bool follow, struct reader_block *b
 
     if (result == 0)
         result = fill_block(reader, follow, block, error);
-    /* What stands in the padding must not depend on what was in the memory before. */
+    /* The padding must not depend on earlier contents of the memory. */
     if (result > 0)
         memset(block->bytes + block->length, 0, SCAN_PADDING);
     block->position = source_position(reader->source);

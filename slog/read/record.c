@@ -6,7 +6,7 @@
 #include "base/json/decimal.h"
 #include "base/json/skip.h"
 
-/* How a field's value is taken. */
+/* How a field's value is parsed. */
 enum take { TAKE_TYPE, TAKE_TIME, TAKE_MONOTIME, TAKE_INTEGER, TAKE_BOOL, TAKE_STRING, TAKE_JSON };
 
 struct field {
@@ -14,7 +14,7 @@ struct field {
     size_t offset; /* of the member in struct record */
 };
 
-/* Name, how it is taken, member; the most frequent ones first. */
+/* Name, parser, member; the most frequent first. */
 #define FIELDS(X)                                                                                  \
     X("type", TAKE_TYPE, type)                                                                     \
     X("time", TAKE_TIME, time)                                                                     \
@@ -40,7 +40,7 @@ struct field {
     X("session", TAKE_STRING, session)                                                             \
     X("monoBase", TAKE_INTEGER, mono_base)
 
-/* Written out as comparisons with literals, which take a tenth of a table's time. */
+/* Comparisons with literals take a tenth of the time of a loop over a table. */
 static const struct field *find_record_field(struct scan_span key)
 {
 #define RETURN_IF_NAMED(name, take, member)                                                        \
@@ -53,7 +53,7 @@ static const struct field *find_record_field(struct scan_span key)
     return NULL;
 }
 
-/* The most frequent ones first. */
+/* The most frequent first. */
 #define TYPES(X)                                                                                   \
     X("syscall", RECORD_SYSCALL)                                                                   \
     X("syscall-result", RECORD_SYSCALL_RESULT)                                                     \
@@ -117,7 +117,7 @@ static void record_set_time(struct record *record, int64_t time)
         record->time = time * 1000;
 }
 
-/* A field whose value is of another kind than it should be counts as not there. */
+/* A field whose value has the wrong type counts as absent. */
 static void take_field(struct record *record, const struct field *field, struct scan_span value)
 {
     void *member = (char *)record + field->offset;
@@ -154,10 +154,9 @@ static void take_field(struct record *record, const struct field *field, struct 
 /* ---- members where SwingSet has them -------------------------------------- */
 
 /*
- * The members of the lines that are most of a slogfile, in the order in which
- * SwingSet and we write them, for each kind of line. What comes as expected is taken
- * with a comparison and without a look for its end first; the first thing that does
- * not is left to what takes any member.
+ * The members of the most frequent lines, in the order in which SwingSet and gaspipe write them. A
+ * member in its expected place costs one comparison and no search for its end; the first member
+ * elsewhere is left to record_take_member().
  */
 #define EXPECTED_IN_SYSCALL(X)                                                                     \
     X("crankNum", expected_integer, &record->crank_num)                                            \
@@ -183,7 +182,7 @@ static void take_field(struct record *record, const struct field *field, struct 
     X("dr", expected_array, &record->dr)                                                           \
     EXPECTED_AT_END(X)
 
-/* Those of cranks and c-lists; what is of no interest is only gone over. */
+/* Cranks and c-lists; the values of `passed` are only skipped. */
 #define EXPECTED_ELSEWHERE(X)                                                                      \
     X("crankType", expected_string, &passed)                                                       \
     X("crankNum", expected_integer, &record->crank_num)                                            \
@@ -199,16 +198,19 @@ static void take_field(struct record *record, const struct field *field, struct 
     X("activityhash", expected_string, &passed)                                                    \
     EXPECTED_AT_END(X)
 
-/* How long something took is not taken: the moments of both its lines say it. */
+/* `seconds` is skipped: the times of both lines give it. */
 #define EXPECTED_AT_END(X)                                                                         \
     X("time", expected_time, &record->time)                                                        \
     X("monotime", expected_monotime, &record->monotime)                                            \
     X("seconds", expected_any, &passed)
 
-/* In place, so that a scale is a constant where its number is read. */
+/* Inlined, so that the scale is a constant where its number is parsed. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Each takes the value at `at` and returns behind it; NULL: not as expected, nothing is taken. */
+/*
+ * Each parses the value at `at` and returns its end; NULL if it is not as expected, with nothing
+ * stored.
+ */
 
 ALWAYS_INLINE const char *expected_decimal(const char *at, const char *end, int scale,
                                            int64_t *number)
@@ -300,7 +302,7 @@ ALWAYS_INLINE const char *expected_any(const char *at, const char *end, struct s
     return after;
 }
 
-/* What differs between the first 8 or 4 bytes. */
+/* The bits in which the first 8 or 4 bytes differ. */
 ALWAYS_INLINE uint64_t compare_words(const char *at, const char *text)
 {
     uint64_t one, other;
@@ -320,9 +322,9 @@ ALWAYS_INLINE uint32_t compare_half_words(const char *at, const char *text)
 }
 
 /*
- * Whether the text at `at` is this one, of 6 to 16 characters: two words that may
- * overlap. Of many comparisons after each other the compiler takes each for one that
- * fails, and saves space rather than time on what comes then: so it is told.
+ * True if the text at `at` is this one of 6 to 16 characters, compared as two words that may
+ * overlap. Without __builtin_expect the compiler assumes that each of many comparisons in a row
+ * fails, and optimises what follows for size.
  */
 ALWAYS_INLINE bool is_next(const char *at, const char *text, size_t length)
 {
@@ -334,7 +336,7 @@ ALWAYS_INLINE bool is_next(const char *at, const char *text, size_t length)
     return __builtin_expect(difference == 0, 1);
 }
 
-/* What most syscalls are answered needs no look for its end. */
+/* Nearly all answers are this one. */
 ALWAYS_INLINE const char *expected_answer(const char *at, const char *end, struct scan_span *member)
 {
     static const char nothing[] = "[\"ok\",null]";
@@ -345,7 +347,7 @@ ALWAYS_INLINE const char *expected_answer(const char *at, const char *end, struc
     return at + strlen(nothing);
 }
 
-/* What is compared may stand in the padding, but what is taken does not. */
+/* The compared bytes may reach into the padding, the parsed value not. */
 #define TAKE_IF_NEXT(name, take, member)                                                           \
     if (is_next(at, ",\"" name "\":", strlen(",\"" name "\":"))) {                                 \
         after = at + strlen(",\"" name "\":");                                                     \
@@ -355,7 +357,7 @@ ALWAYS_INLINE const char *expected_answer(const char *at, const char *end, struc
         at = after;                                                                                \
     }
 
-/* Each goes from behind one member to behind the last one that is as expected. */
+/* Each returns the end of the last member that is as expected. */
 
 static const char *take_in_syscall(const char *at, const char *end, struct record *record)
 {
@@ -399,7 +401,7 @@ static inline const char *take_expected(const char *at, const char *end, struct 
     }
 }
 
-/* From the beginning of the line to behind its type, when that comes first. */
+/* Parses the type if it comes first, and returns its end. */
 static const char *take_type(const char *at, const char *end, struct scan_span *type)
 {
     const char *value = at + strlen("{\"type\":"), *after;
@@ -427,7 +429,7 @@ static const struct record nothing_said = {.time = RECORD_NONE,
                                            .version = RECORD_NONE,
                                            .mono_base = RECORD_NONE};
 
-/* In halves, which the compiler copies by wide moves: for all of it, it takes slow `rep movs`. */
+/* Two halves: the compiler copies them by wide moves, the whole by slow `rep movs`. */
 static inline void record_clear(struct record *record)
 {
     enum { HALF = sizeof *record / 2 };
@@ -436,7 +438,7 @@ static inline void record_clear(struct record *record)
     memcpy((char *)record + HALF, (const char *)&nothing_said + HALF, sizeof *record - HALF);
 }
 
-/* Takes what comes where it is not expected. As scan_member(). */
+/* Parses a member in an unexpected place. Returns as scan_member(). */
 static enum scan_step record_take_member(struct scan_cursor *cursor, struct record *record)
 {
     const struct field *field;
@@ -455,13 +457,13 @@ static enum scan_step record_take_member(struct scan_cursor *cursor, struct reco
     return step;
 }
 
-/* Whether nothing but the object's end is left, as it mostly is behind what was expected. */
+/* True if only the object's end is left, as nearly always. */
 static inline bool is_last_bracket(const struct scan_cursor *cursor)
 {
     return cursor->end - cursor->at == 1 && *cursor->at == '}';
 }
 
-/* Takes all members from the cursor on, with the type first or anywhere. */
+/* Parses all members; the type may be the first or any other. */
 static bool take_members(struct scan_cursor *cursor, struct record *record)
 {
     enum scan_step step = SCAN_FOUND;
@@ -482,8 +484,8 @@ static bool take_members(struct scan_cursor *cursor, struct record *record)
 /* ---- lines with their context ---------------------------------------------------- */
 
 /*
- * The context-aware slog of @agoric/telemetry takes these members out of the body and has
- * them as attributes; console lines keep only their vat's.
+ * The context-aware slog of @agoric/telemetry moves these members from the body to attributes; for
+ * console lines only the vat's.
  */
 static void take_attribute(struct record *record, struct scan_span key, struct scan_span value)
 {
@@ -502,7 +504,7 @@ static void take_attribute(struct record *record, struct scan_span key, struct s
         record->crank_num = number;
 }
 
-/* Whether `line` is an object with a body; what that holds is then in the record. */
+/* Parses the body of `line`; false if it has none. */
 static bool take_with_context(struct scan_span line, struct record *record)
 {
     struct scan_span body = scan_get(line, "body"), time = scan_get(line, "time"), key, value;

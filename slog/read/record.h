@@ -8,12 +8,12 @@
 
 #include "base/json/scan.h"
 
-/* One line of a slogfile with its fields found (docs/slog-format.md). */
+/* One line of a slogfile with its fields (docs/slog-format.md). */
 
 enum record_type {
-    RECORD_OTHER, /* of no interest beyond its time and its name */
+    RECORD_OTHER, /* only its time and name matter */
     RECORD_SLOG_START,
-    RECORD_KERNEL_START, /* the first lines of a kernel's process */
+    RECORD_KERNEL_START, /* the first lines of a kernel process */
     RECORD_KERNEL_FINISH,
     RECORD_CREATE_VAT,
     RECORD_VAT_START,
@@ -31,7 +31,7 @@ enum record_type {
     RECORD_SYSCALL,
     RECORD_SYSCALL_RESULT,
     RECORD_CONSOLE,
-    /* Those of cosmic-swingset. */
+    /* From cosmic-swingset: */
     RECORD_BOOTSTRAP_START,
     RECORD_BOOTSTRAP_FINISH,
     RECORD_UPGRADE_START,
@@ -44,20 +44,20 @@ enum record_type {
     RECORD_AFTER_COMMIT,
     RECORD_RUN_START,
     RECORD_RUN_FINISH,
-    RECORD_INBOUND, /* what came from outside and may begin work: its type_name says what */
-    RECORD_TOO_BIG, /* the flight recorder's, in place of a record without room; has no time */
+    RECORD_INBOUND, /* an event from outside that may begin work; type_name says which */
+    RECORD_TOO_BIG, /* replaces a record that did not fit the flight recorder; has no time */
     RECORD_TYPES,
 };
 
-/* What a numeric field is when the line does not have it. */
+/* A numeric field that the line does not have. */
 #define RECORD_NONE INT64_MIN
 
 struct record {
     enum record_type type;
-    bool replay;       /* false where not said */
+    bool replay;       /* false if absent */
     int64_t time;      /* nanoseconds since the epoch, to the microsecond */
     int64_t monotime;  /* nanoseconds since the kernel's process began, or RECORD_NONE */
-    int64_t crank_num; /* this and the next ones: as said, or RECORD_NONE */
+    int64_t crank_num; /* this and the next ones are RECORD_NONE if absent */
     int64_t delivery_num;
     int64_t syscall_num;
     int64_t block_height;
@@ -67,27 +67,29 @@ struct record {
     struct scan_span type_name, vat_id, dispatch, syscall, name, session, mode;
     /* JSON text, borrowed. */
     struct scan_span kd, vd, dr, ksc, vsc, ksr, vsr;
-    /* The object itself, for members that few lines have: record_member(). */
+    /* The object itself, for rare members: record_member(). */
     struct scan_span object;
-    struct scan_span line; /* all of it, as it is */
+    struct scan_span line; /* the whole line */
 };
 
 /*
- * Reads a line (without its newline; SCAN_PADDING readable bytes behind it), either as
- * SwingSet writes it or with its context, as cosmic-swingset's context-aware slog has it:
- * {"body":{…},"attributes":{…},"time":…}. False when it is not a slog line, and *why says
- * in a few words what is wrong (static text).
+ * Parses a line without its newline; SCAN_PADDING bytes after it must be readable. Accepts
+ * SwingSet's form and cosmic-swingset's context-aware form,
+ * {"body":{…},"attributes":{…},"time":…}. Returns false if it is not a slog line; *why is then a
+ * reason in a few words (static text).
  */
 bool record_read(const char *line, size_t length, struct record *record, const char **why);
 
-/* The same where a line need not have a time, as in transcripts that were extracted from slogfiles
- * or kernel databases. */
+/*
+ * The same for lines that may lack a time, as in transcripts extracted from slogfiles or kernel
+ * databases.
+ */
 bool record_read_timeless(const char *line, size_t length, struct record *record, const char **why);
 
-/* Any other member of the line, as text; no span when there is none. */
+/* Any other member of the line, as text; an empty span if absent. */
 struct scan_span record_member(const struct record *record, const char *name);
 
-/* The same as a number; NAN when there is none. */
+/* The same as a number; NAN if absent. */
 double record_number(const struct record *record, const char *name);
 
 #endif

@@ -33,7 +33,7 @@
 enum {
     HEADER_SIZE = 32,
     LENGTH_SIZE = 8,
-    /* Of a record its length, its newline and the bracket of its object are looked at. */
+    /* is_beginning() reads a record's length, newline and bracket. */
     BEGINNING_SIZE = LENGTH_SIZE + 2,
     WINDOW_SIZE = 256 * 1024,
 };
@@ -44,11 +44,10 @@ struct recorder {
     uint64_t arena;      /* its size */
     uint64_t start, end; /* as the header had them last */
     uint64_t next;       /* offset in the arena of what is read next */
-    bool looked;         /* the header was read since the last wait */
-    uint64_t left;       /* of the record that is being given */
+    uint64_t left;       /* of the current record */
     bool in_record, searching;
     uint64_t losses;
-    size_t window_start, window_end; /* bytes in the window that wait to be used */
+    size_t window_start, window_end; /* the unread bytes in the window */
     char window[WINDOW_SIZE];
 };
 
@@ -101,14 +100,14 @@ static int recorder_read_header(struct recorder *recorder, struct error *error)
     return 0;
 }
 
-/* How far `offset` is behind the oldest record, going round the arena. */
+/* Distance from the oldest record to `offset`, around the arena. */
 static uint64_t recorder_distance(const struct recorder *recorder, uint64_t offset)
 {
     return offset >= recorder->start ? offset - recorder->start
                                      : recorder->arena - recorder->start + offset;
 }
 
-/* Goes on with the oldest record; a line that was begun ends where it is. */
+/* Continues with the oldest record; a partly read line ends here. */
 static void recorder_restart(struct recorder *recorder)
 {
     recorder->losses++;
@@ -124,7 +123,10 @@ static bool was_overtaken(const struct recorder *recorder, uint64_t from)
     return recorder_distance(recorder, from) > recorder_distance(recorder, recorder->end);
 }
 
-/* Moves what waits to the window's beginning and reads on behind it. 0 at the end, as read(2). */
+/*
+ * Moves unread bytes to the window's beginning and reads more after them. 0 at the end, as
+ * read(2).
+ */
 static int fill_window(struct recorder *recorder, struct error *error)
 {
     size_t waiting = recorder->window_end - recorder->window_start;
@@ -155,7 +157,7 @@ static int fill_window(struct recorder *recorder, struct error *error)
     return 1;
 }
 
-/* After reading: whether it was still what the header says. */
+/* Checks after a read that the writer did not overwrite what was read. */
 static int check_window(struct recorder *recorder, uint64_t from, struct error *error)
 {
     if (recorder_read_header(recorder, error) != 0)
@@ -173,7 +175,7 @@ static int recorder_read_on(struct recorder *recorder, struct error *error)
     return got > 0 ? check_window(recorder, from, error) : got;
 }
 
-/* What stands for a record that was too big has no newline before it. */
+/* A record that stands for one that did not fit has no newline before it. */
 static bool is_beginning(const struct recorder *recorder, const char *at)
 {
     uint64_t length = be64_at(at);
@@ -183,8 +185,8 @@ static bool is_beginning(const struct recorder *recorder, const char *at)
 }
 
 /*
- * Enters the record that begins in the window. Behind one that was lost, and where the first
- * record was overwritten, the next place is looked for that can be a beginning.
+ * Begins the record in the window. After a lost or overwritten record, searches for the next place
+ * that can begin one.
  */
 static int enter_record(struct recorder *recorder, struct error *error)
 {
@@ -213,7 +215,7 @@ static int enter_record(struct recorder *recorder, struct error *error)
     }
 }
 
-/* The next bytes of the record, or the newline behind it. As recorder_read(). */
+/* Gives the next bytes of the record, or the newline after it. Returns as recorder_read(). */
 static ssize_t give_bytes(struct recorder *recorder, char *bytes, size_t size, struct error *error)
 {
     size_t waiting = recorder->window_end - recorder->window_start;
@@ -240,7 +242,7 @@ static ssize_t give_bytes(struct recorder *recorder, char *bytes, size_t size, s
     return (ssize_t)waiting;
 }
 
-/* As many lines as there is room for, since a record is mostly short. */
+/* Gives as many lines as fit: records are mostly short. */
 static ssize_t recorder_read(struct recorder *recorder, char *bytes, size_t size,
                              struct error *error)
 {
@@ -299,8 +301,8 @@ static void recorder_close(struct recorder *recorder)
 enum { LARGEST_STEP = 1 << 30 };
 
 /*
- * isal_inflate() could read the headers, too. But with one that comes in two pieces it goes on
- * with flags that nobody has set, and takes good data for damaged as chance has it.
+ * isal_inflate() could read the headers too. But if a header comes in two pieces, it continues
+ * with uninitialised flags and may reject good data.
  */
 struct gzip {
     struct inflate_state inflate; /* with its tables some 90 KB */
@@ -344,7 +346,7 @@ static void next_member(struct gzip *gzip)
     begin_header(gzip);
 }
 
-/* What is behind it is checked against the checksum at the end. */
+/* The data after it is compared with the checksum at the end. */
 static int read_header(struct gzip *gzip)
 {
     int code = isal_read_gzip_header(&gzip->inflate, &gzip->header);
@@ -368,7 +370,7 @@ static int inflate_some(struct gzip *gzip, struct codec_input *input)
         code = read_header(gzip);
     if (code == ISAL_DECOMP_OK)
         code = isal_inflate(inflate);
-    /* Asked again after damage, isa-l may go beyond its input. */
+    /* After damaged data isa-l may read beyond its input. */
     if (inflate->avail_in > step)
         return ISAL_INVALID_BLOCK;
     input->at += step - inflate->avail_in;
@@ -420,7 +422,7 @@ const struct codec codec_gzip = {
 
 struct zstd {
     ZSTD_DStream *stream;
-    size_t wanted; /* what the last call returned: 0 at the end of a frame */
+    size_t wanted; /* result of the last call: 0 at the end of a frame */
 };
 
 static void *zstd_begin(void)
@@ -488,7 +490,7 @@ struct source {
     bool recognised;           /* the format is known */
     const char *path;          /* borrowed */
     int fd;
-    char *in; /* SOURCE_INPUT_SIZE bytes, of which in_start to in_end wait to be used */
+    char *in; /* SOURCE_INPUT_SIZE bytes, unread from in_start to in_end */
     size_t in_start, in_end;
     uint64_t position; /* how much of the file was read */
     uint64_t size;     /* of the file when it was opened; 0: not known */
@@ -497,7 +499,7 @@ struct source {
 
 /* ---- the file ---- */
 
-/* As read(2) again after EINTR, with words for the user. */
+/* read(2), repeated after EINTR. */
 static ssize_t read_source_file(struct source *source, char *bytes, size_t size,
                                 struct error *error)
 {
@@ -513,7 +515,10 @@ static ssize_t read_source_file(struct source *source, char *bytes, size_t size,
     }
 }
 
-/* Reads unless some input waits. How much waits then, 0 at the end of the file, -1 on failure. */
+/*
+ * Reads if no input is left. Returns how many bytes are unread, 0 at the end of the file, -1 on
+ * failure.
+ */
 static ssize_t fill_input(struct source *source, struct error *error)
 {
     ssize_t got;
@@ -533,7 +538,7 @@ static ssize_t source_read_plain(struct source *source, char *bytes, size_t size
 {
     size_t waiting = source->in_end - source->in_start;
 
-    /* Only what was read to recognise the format comes by way of `in`. */
+    /* `in` holds only what was read to recognise the format. */
     if (waiting == 0)
         return read_source_file(source, bytes, size, error);
     if (waiting > size)
@@ -592,7 +597,7 @@ static int source_open_file(struct source *source, struct error *error)
     return 0;
 }
 
-/* Enough bytes to tell the formats apart; fewer only when the file has fewer. */
+/* Reads enough bytes to distinguish the formats, or the whole file. */
 static int read_magic(struct source *source, struct error *error)
 {
     while (source->in_end < MAGIC_SIZE) {
@@ -617,7 +622,7 @@ static ssize_t read_recorder(struct source *source, char *bytes, size_t size, st
     return got;
 }
 
-/* False as long as the file has only the beginning of a magic, and may be of any format. */
+/* False if the file is still too short to decide. */
 static bool recognise(const struct source *source, const struct codec **codec)
 {
     static const struct codec *const codecs[] = {&codec_gzip, &codec_zstd};
@@ -648,7 +653,7 @@ static int begin_recorder(struct source *source, struct error *error)
     return source->recognised ? 0 : -1;
 }
 
-/* Leaves it open where the file does not say yet. */
+/* Leaves the format open if the file is still too short. */
 static int choose_format(struct source *source, struct error *error)
 {
     const struct codec *codec;

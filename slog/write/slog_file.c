@@ -46,12 +46,12 @@ int slog_parts_last(const char *path, int64_t *part, struct error *error)
     return next == NULL ? error_memory(error, "the slogfile") : 0;
 }
 
-/* The shape of frames and blocks: RFC 8878, sections 3.1.1.1 and 3.1.1.2. */
+/* Frames and blocks: RFC 8878, sections 3.1.1.1 and 3.1.1.2. */
 enum { MAGIC_SIZE = 4, BLOCK_HEADER_SIZE = 3, BLOCK_RLE = 1, BLOCK_RESERVED = 3 };
 
 /*
- * What a header of ours has behind the magic: a descriptor that says that there is no
- * checksum, no size and no dictionary, and the window's size.
+ * gaspipe's frame header: after the magic, a descriptor without checksum, size and dictionary, and
+ * the window's size.
  */
 enum { OUR_DESCRIPTOR = 0, OUR_HEADER_SIZE = MAGIC_SIZE + 2 };
 
@@ -59,7 +59,7 @@ static const char magic[MAGIC_SIZE] = "\x28\xb5\x2f\xfd";
 static char empty_last_block[BLOCK_HEADER_SIZE] = {1, 0, 0};
 const struct iovec zstd_tail_end = {empty_last_block, sizeof empty_last_block};
 
-/* How long the whole blocks of an unfinished frame are, its header too; 0: there is none. */
+/* The length of an unfinished frame's header and whole blocks; 0 if none. */
 static size_t whole_blocks(const unsigned char *frame, size_t length)
 {
     size_t end = OUR_HEADER_SIZE;
@@ -78,7 +78,10 @@ static size_t whole_blocks(const unsigned char *frame, size_t length)
     return end;
 }
 
-/* Decompresses the frame for its last byte: '\n' when there is no byte. */
+/*
+ * Decompresses the frame to find its last byte; '
+ * ' if it is empty.
+ */
 static int last_byte(struct iovec frame, char *last, struct error *error)
 {
     size_t size = ZSTD_DStreamOutSize();
@@ -113,12 +116,13 @@ static int take_unfinished(const unsigned char *frame, size_t length, size_t *wh
     if (memcmp(frame, magic, length < MAGIC_SIZE ? length : MAGIC_SIZE) != 0)
         return error_set(error, ERROR_INPUT, "not Zstandard data");
     if (length > MAGIC_SIZE && frame[MAGIC_SIZE] != OUR_DESCRIPTOR)
-        return error_set(error, ERROR_INPUT, "its last frame is unfinished, and not ours");
+        return error_set(error, ERROR_INPUT,
+                         "its last frame is unfinished, and was not written by gaspipe");
     *whole = whole_blocks(frame, length);
     return 0;
 }
 
-/* Goes over the frames; the last one that has blocks ends the file. */
+/* Walks the frames; the last one with blocks ends the file. */
 static int walk_frames(const unsigned char *bytes, size_t size, struct zstd_tail *tail,
                        struct error *error)
 {
@@ -167,14 +171,17 @@ int zstd_tail_find(int fd, const char *path, int64_t size, struct zstd_tail *tai
 struct slog_file {
     int fd;
     char *path;
-    bool regular;          /* it can be cut back: no pipe, no terminal */
+    bool regular;          /* it can be truncated: no pipe or terminal */
     struct packer *packer; /* NULL: plain */
-    struct buf packed;     /* what came out of it and is not in the file yet */
+    struct buf packed;     /* its output that is not in the file yet */
 };
 
 /* ---- writing ---- */
 
-/* Writes until done or failed; how many bytes went out, errno when fewer than asked. */
+/*
+ * Writes until done or failed. Returns how many bytes were written; errno is set if fewer than
+ * asked.
+ */
 static size_t write_what_fits(int fd, const char *bytes, size_t length)
 {
     size_t done = 0;
@@ -190,7 +197,7 @@ static size_t write_what_fits(int fd, const char *bytes, size_t length)
     return done;
 }
 
-/* Takes the file's last bytes away. Whether that could be done. */
+/* Removes the file's last bytes. False if that failed. */
 static bool cut_back(const struct slog_file *file, size_t bytes)
 {
     off_t end = file->regular ? lseek(file->fd, 0, SEEK_END) : -1;
@@ -212,8 +219,8 @@ static size_t whole_lines(const char *bytes, size_t length)
 }
 
 /*
- * A half line that a failed write left is cut, so that who reads the file meets
- * whole lines only; where nothing can be cut, the next write goes on in mid-line.
+ * Removes a partial line after a failed write, so that readers see whole lines only. If that
+ * fails, the next write continues the line.
  */
 static int write_plain(struct slog_file *file, const char *lines, size_t length, size_t *taken,
                        struct error *error)
@@ -231,7 +238,7 @@ static int write_plain(struct slog_file *file, const char *lines, size_t length,
     return slog_file_write_failed(file, cause, error);
 }
 
-/* The same for a half frame, which reads well up to the flush before. */
+/* The same for a partial frame, which is readable up to the previous flush. */
 static int write_packed(struct slog_file *file, struct error *error)
 {
     size_t written = write_what_fits(file->fd, file->packed.data, file->packed.length);
@@ -288,7 +295,7 @@ static int find_plain_end(struct slog_file *file, off_t size, bool *torn, struct
     return 0;
 }
 
-/* What is put behind an unfinished frame goes out with ours, in one write. */
+/* The end of an unfinished frame is written with the first lines. */
 static int find_packed_end(struct slog_file *file, off_t size, bool *torn, struct error *error)
 {
     struct zstd_tail tail;
@@ -315,7 +322,7 @@ static int prepare_regular_file(struct slog_file *file, bool *torn, struct error
                              file->path);
         return error_system(error, errno, "%s: cannot lock the slogfile", file->path);
     }
-    /* Its size is asked for under the lock: an earlier writer may just have ended. */
+    /* Under the lock, since an earlier writer may just have ended. */
     if (fstat(file->fd, &status) != 0)
         return error_system(error, errno, "%s", file->path);
     return file->packer == NULL ? find_plain_end(file, status.st_size, torn, error)

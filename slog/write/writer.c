@@ -18,10 +18,10 @@
 #include "slog/read/record.h"
 #include "slog/write/slog_file.h"
 
-/* How every line of ours and SwingSet's begins. */
+/* The beginning of every line of gaspipe and SwingSet. */
 static const char opening[] = "{\"type\":\"";
 
-/* A crash may have left a part of the first line, behind which another run has gone on. */
+/* A crash may have left part of the first line, followed by another run. */
 static bool begins_slog_line(const struct reader_line *line)
 {
     const size_t whole = strlen(opening), length = line->length < whole ? line->length : whole;
@@ -34,10 +34,9 @@ static bool begins_slog_line(const struct reader_line *line)
 }
 
 /*
- * Refuses, with ERROR_INPUT, to append to an ordinary file that is not empty and does not begin
- * with a slog line (or the beginning of one, where the file has no whole line): a contract,
- * deliveries or whatever else was named by mistake. Compressed files are looked into. 0 also when
- * there is no such file.
+ * Fails with ERROR_INPUT if `path` is a regular, non-empty file that does not begin with a slog
+ * line, or with part of one if it has no whole line. Then a contract or other input was probably
+ * named by mistake. Looks into compressed files. 0 if the file does not exist.
  */
 static int slog_beginning_check(const char *path, struct error *error)
 {
@@ -53,7 +52,7 @@ static int slog_beginning_check(const char *path, struct error *error)
     if (reader == NULL)
         return -1;
     got = reader_next(reader, false, &line, error);
-    /* Compressed, and killed before a line was out. */
+    /* Compressed, and its writer was killed before the first line. */
     good = got == 0 || (got == 1 && begins_slog_line(&line));
     reader_close(reader);
     if (good)
@@ -63,49 +62,51 @@ static int slog_beginning_check(const char *path, struct error *error)
                      path);
 }
 
-/* More than FLUSH_AT gathered is written without waiting for a flush; of what cannot be written
- * yet, more than HOLD_MAX goes to a temporary file. */
+/*
+ * More than FLUSH_AT bytes are written before a flush; if they cannot be written yet, those over
+ * HOLD_MAX go to a temporary file.
+ */
 enum { FLUSH_AT = 256 * 1024, HOLD_MAX = 4 << 20, PIECE = 1 << 20 };
 
 struct block_end {
     size_t end;        /* where in `held` and `lines` */
-    int gaps;          /* left before that, and not filled */
+    int gaps;          /* open gaps before it */
     struct stamp last; /* of its last line */
 };
 
 struct slog_writer {
-    struct slog_file *file; /* NULL: none is open yet, or lines are deferred */
+    struct slog_file *file; /* NULL: not open yet, or a deferred writer */
     char *path;             /* of the first part */
     struct slog_start start;
     char *program, *fingerprint, *sandbox; /* that `start` points to */
     char session[SLOG_SESSION_SIZE];
-    struct spool held;          /* whole lines before those in `lines` */
-    struct buf lines;           /* whole lines, then the one that is being built */
-    size_t line_start;          /* where in `lines` that one begins */
-    const char *torn_field;     /* its field that held a raw newline; NULL: none */
+    struct spool held;          /* whole lines that precede `lines` */
+    struct buf lines;           /* whole lines, then the current one */
+    size_t line_start;          /* offset of the current line in `lines` */
+    const char *torn_field;     /* a field of it with a raw newline, or NULL */
     struct stamp last;          /* of the last line that was ended */
-    size_t gaps[SLOG_GAPS_MAX]; /* where in `held` and `lines`; nothing behind the first is written
-                                 * out */
+    size_t gaps[SLOG_GAPS_MAX]; /* offsets in `held` and `lines`; nothing after the first gap is
+                                   written */
     int gap_count;
 
-    int64_t part;        /* that is open, from 0 */
-    int64_t part_blocks; /* that were flushed into it */
-    bool cut_due;        /* the next lines begin another part, */
-    struct stamp cut;    /* and this was the last line before them */
+    int64_t part;        /* the open one, from 0 */
+    int64_t part_blocks; /* flushed into it */
+    bool cut_due;        /* the next lines begin another part; */
+    struct stamp cut;    /* stamp of the last line before them */
 
-    struct block_end *blocks; /* that ended in `held` and `lines` */
+    struct block_end *blocks; /* those that end in `held` and `lines` */
     size_t block_count, block_capacity;
 };
 
 static int write_much(struct slog_writer *writer, struct error *error);
 
-/* Bytes of whole lines. */
+/* Bytes of buffered whole lines. */
 static size_t gathered_length(const struct slog_writer *writer)
 {
     return spool_length(&writer->held) + writer->line_start;
 }
 
-/* Makes place for more lines in memory, where those there are cannot be written yet. */
+/* Moves lines that cannot be written yet from memory to `held`. */
 static int writer_hold(struct slog_writer *writer, struct error *error)
 {
     if (writer->lines.length < HOLD_MAX)
@@ -212,7 +213,7 @@ void slog_line_console(struct slog_writer *writer, const struct slog_delivery *d
     slog_field_text(writer, "level", level);
 }
 
-/* Drops the line that is being built; what gathered before it stays. */
+/* Drops the current line. */
 static void drop_line(struct slog_writer *writer)
 {
     writer->lines.length = writer->line_start;
@@ -261,7 +262,7 @@ int slog_line_finish(struct slog_writer *writer, struct stamp started, struct st
 
 /* ---- parts --------------------------------------------------------------- */
 
-/* The id is unique without anyone keeping count: microseconds and 64 random bits. */
+/* Unique without a counter: microseconds and 64 random bits. */
 static int make_session(char session[SLOG_SESSION_SIZE], struct stamp stamp, struct error *error)
 {
     time_t seconds = (time_t)(stamp.real / 1000000);
@@ -278,7 +279,7 @@ static int make_session(char session[SLOG_SESSION_SIZE], struct stamp stamp, str
     return 0;
 }
 
-/* Gathers the line that a part begins with. */
+/* Buffers the first line of a part. */
 static int start_line(struct slog_writer *writer, struct stamp stamp, struct error *error)
 {
     const struct slog_start *start = &writer->start;
@@ -316,7 +317,7 @@ static bool is_part_full(const struct slog_writer *writer)
            (rotation->blocks > 0 && writer->part_blocks >= rotation->blocks);
 }
 
-/* Opens a part in place of the one that is open. What is gathered goes behind its start line. */
+/* Opens a part in place of the open one. */
 static int open_part(struct slog_writer *writer, int64_t part, bool *torn, struct error *error)
 {
     struct buf name = {0};
@@ -339,7 +340,7 @@ static int open_part(struct slog_writer *writer, int64_t part, bool *torn, struc
     return result;
 }
 
-/* Gathers the start line of the part just opened, on a line of its own. */
+/* Buffers the first line of the part just opened, after ending a torn line. */
 static int writer_begin_part(struct slog_writer *writer, bool torn, struct stamp stamp,
                              struct error *error)
 {
@@ -348,14 +349,14 @@ static int writer_begin_part(struct slog_writer *writer, bool torn, struct stamp
     return start_line(writer, stamp, error);
 }
 
-/* What has gathered goes into another part. */
+/* Begins another part; buffered lines go there. */
 static int writer_cut(struct slog_writer *writer, struct error *error)
 {
     struct buf gathered = writer->lines;
     bool torn;
     int result;
 
-    /* When there is no room for another part, the next flush goes on in this one. */
+    /* If the other part cannot be opened, the next flush continues in this one. */
     writer->cut_due = false;
     if (open_part(writer, writer->part + 1, &torn, error) != 0)
         return -1;
@@ -378,7 +379,7 @@ static int writer_cut(struct slog_writer *writer, struct error *error)
     return spool_check(&writer->held, error) == 0 ? result : -1;
 }
 
-/* The first `taken` bytes are written. */
+/* The first `taken` bytes were written. */
 static void forget_written(struct slog_writer *writer, size_t taken)
 {
     for (size_t i = 0; i < writer->block_count; i++)
@@ -387,7 +388,7 @@ static void forget_written(struct slog_writer *writer, size_t taken)
         writer->gaps[i] -= taken;
 }
 
-/* Reads the first whole lines that are held, up to `end`: a piece of them, at least one. */
+/* Reads some of the held lines up to `end`: at least one. */
 static int read_held(const struct slog_writer *writer, size_t end, struct buf *piece,
                      struct error *error)
 {
@@ -408,7 +409,7 @@ static int read_held(const struct slog_writer *writer, size_t end, struct buf *p
     return 0;
 }
 
-/* Writes the first `end` bytes of what is held, in pieces. */
+/* Writes the first `end` held bytes, in pieces. */
 static int write_held(struct slog_writer *writer, size_t end, struct error *error)
 {
     struct buf piece = {0};
@@ -429,7 +430,7 @@ static int write_held(struct slog_writer *writer, size_t end, struct error *erro
     return result;
 }
 
-/* Writes the first lines that have gathered, up to the end of a block or to the last. */
+/* Writes buffered lines up to the end of the first block, or all. */
 static int write_lines(struct slog_writer *writer, struct error *error)
 {
     size_t end, held, taken;
@@ -450,7 +451,7 @@ static int write_lines(struct slog_writer *writer, struct error *error)
     return result;
 }
 
-/* The first block that ended is written: the next begins another part when this one is full. */
+/* The first block was written; if this part is full, the next block begins another. */
 static void writer_count_block(struct slog_writer *writer)
 {
     const struct stamp last = writer->blocks[0].last;
@@ -464,7 +465,7 @@ static void writer_count_block(struct slog_writer *writer)
     }
 }
 
-/* How many blocks have no gap in front of their end. */
+/* The number of blocks that end before the first gap. */
 static size_t complete_blocks(const struct slog_writer *writer)
 {
     size_t count = 0;
@@ -475,7 +476,7 @@ static size_t complete_blocks(const struct slog_writer *writer)
     return count;
 }
 
-/* One write for the first `count`, since no part has to end between them. */
+/* Joins the first `count` blocks for one write: no part can end between them. */
 static void join_blocks(struct slog_writer *writer, size_t count)
 {
     const size_t joined = count - 1;
@@ -500,7 +501,7 @@ static int flush_blocks(struct slog_writer *writer, struct error *error)
     return 0;
 }
 
-/* Writes what has gathered. */
+/* Writes everything buffered that is not after a gap. */
 static int writer_write_out(struct slog_writer *writer, struct error *error)
 {
     if (flush_blocks(writer, error) != 0)
@@ -508,7 +509,7 @@ static int writer_write_out(struct slog_writer *writer, struct error *error)
     return writer->gap_count > 0 ? 0 : write_lines(writer, error);
 }
 
-/* The same when that is much, and no block waits for its flush. */
+/* The same if much is buffered and no block waits for a flush. */
 static int write_much(struct slog_writer *writer, struct error *error)
 {
     if (writer->lines.length < FLUSH_AT)
@@ -543,7 +544,7 @@ int slog_writer_flush(struct slog_writer *writer, struct error *error)
 
 /* ---- opening and closing -------------------------------------------------- */
 
-/* A cut slogfile goes on in its last part, or behind it when that is full. */
+/* A split slogfile continues in its last part, or after it if that is full. */
 static int open_first(struct slog_writer *writer, bool *torn, struct error *error)
 {
     int64_t part = 0;
@@ -605,7 +606,7 @@ struct slog_writer *slog_writer_open(const char *path, const struct slog_start *
         writer_write_out(writer, error) == 0)
         return writer;
     if (writer->file != NULL)
-        (void)slog_file_close(writer->file, &ignored); /* the first error is the one to tell */
+        (void)slog_file_close(writer->file, &ignored); /* the first error is reported */
     free_writer(writer);
     return NULL;
 }
@@ -664,7 +665,7 @@ bool slog_gap_leave(struct slog_writer *writer)
     return true;
 }
 
-/* Puts bytes in the middle of the lines. */
+/* Inserts bytes between buffered lines. */
 static int writer_insert(struct slog_writer *writer, size_t place, const char *bytes, size_t length,
                          struct error *error)
 {
@@ -716,7 +717,7 @@ int slog_writer_close(struct slog_writer *writer, struct error *error)
 
     if (writer == NULL)
         return 0;
-    writer->gap_count = 0; /* what belongs there never came */
+    writer->gap_count = 0; /* their lines never came */
     result = writer_write_out(writer, error);
     if (slog_file_close(writer->file, result == 0 ? error : &second) != 0)
         result = -1;
