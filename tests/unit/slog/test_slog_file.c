@@ -269,7 +269,8 @@ static void an_unfinished_frame_of_another_program_is_refused(void **state)
     put_file("a.slog.zst", frame, sizeof frame - 1);
     assert_null(slog_file_open("a.slog.zst", &torn, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.text, "its last frame is unfinished, and was not written by gaspipe"));
+    assert_non_null(
+        strstr(error.text, "its last frame is unfinished, and was not written by gaspipe"));
 }
 
 static void limit_file_size(rlim_t limit)
