@@ -136,14 +136,14 @@ int placement_reserve_cpu(const struct placement *placement, cpu_set_t *reserved
     return cpu;
 }
 
-void placement_hold_at(const struct worker_process *process, int cpu)
+void placement_pin(const struct worker_process *process, int cpu)
 {
     const cpu_set_t set = one_cpu(cpu);
 
     worker_process_place(process, &set);
 }
 
-void placement_let_go(const struct placement *placement, const struct worker_process *process)
+void placement_unpin(const struct placement *placement, const struct worker_process *process)
 {
     worker_process_place(process, &placement->before);
 }

@@ -69,7 +69,7 @@ int placement_reserve_cpu(const struct placement *placement, cpu_set_t *reserved
 
 /* Wakes a worker on that CPU: call the first before a frame is sent to it, and the second after,
  * when it may run anywhere again. */
-void placement_hold_at(const struct worker_process *process, int cpu);
-void placement_let_go(const struct placement *placement, const struct worker_process *process);
+void placement_pin(const struct worker_process *process, int cpu);
+void placement_unpin(const struct placement *placement, const struct worker_process *process);
 
 #endif

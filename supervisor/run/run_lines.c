@@ -92,7 +92,6 @@ static int report_refused(struct run_lines *lines, const struct delivery_line *l
         .place = place,
         .crank_num = REPORT_NONE,
         .delivery_num = REPORT_NONE,
-        .blame = ERROR_DELIVERY,
         .compute = REPORT_NONE,
         .instructions = REPORT_NONE,
         .block_cost = REPORT_NONE,

@@ -17,27 +17,21 @@ bool policy_snapshot_due(const struct snapshot_policy *policy, int64_t saved_at,
 
 enum { FIRST_PAUSE_MS = 50, DOUBLINGS_MAX = 16 };
 
-static uint64_t retries_with(enum warehouse_hope hope, uint64_t retries)
+static uint64_t retries_after(enum vat_loss kind, uint64_t retries)
 {
-    switch (hope) {
-    case WAREHOUSE_NO_HOPE:
+    if (kind == VAT_LOSS_HOPELESS)
         return 0;
-    case WAREHOUSE_HOPE_ONCE:
-        return retries < 1 ? retries : 1;
-    case WAREHOUSE_HOPE:
-        break;
-    }
-    return retries;
+    return kind == VAT_LOSS_ONCE && retries > 1 ? 1 : retries;
 }
 
 struct policy_decision policy_after_loss(const struct policy_loss *given)
 {
     const unsigned doublings = given->tries - 1 < DOUBLINGS_MAX ? given->tries - 1 : DOUBLINGS_MAX;
-    struct policy_decision retry = {.retries = retries_with(given->hope, given->retries)};
+    struct policy_decision retry = {.retries = retries_after(given->kind, given->retries)};
 
     retry.action = POLICY_AGAIN;
     if (given->tries > retry.retries)
-        retry.action = given->suspect ? POLICY_QUARANTINE : POLICY_GIVE_UP;
+        retry.action = given->kind == VAT_LOSS_HOST ? POLICY_GIVE_UP : POLICY_QUARANTINE;
     else if (given->in_crank)
         retry.pause_ms = (uint64_t)FIRST_PAUSE_MS << doublings;
     return retry;

@@ -29,12 +29,11 @@ bool policy_snapshot_due(const struct snapshot_policy *policy, int64_t saved_at,
 /* A worker that was lost by the host's doing, or perhaps its vat's: it was killed, crashed or hung,
  * or cannot restore its vat. */
 struct policy_loss {
-    bool in_crank; /* a crank's delivery was in progress, or waited for the worker: the crank
-                    * runs again; otherwise only the worker is started */
-    enum warehouse_hope hope; /* of struct warehouse_loss, as is: */
-    bool suspect;
-    unsigned tries;   /* that failed in a row, at least 1 */
-    uint64_t retries; /* that are allowed after the first */
+    bool in_crank;      /* a crank's delivery was in progress, or waited for the worker: the crank
+                         * runs again; otherwise only the worker is started */
+    enum vat_loss kind; /* HOST, SUSPECT, ONCE or HOPELESS */
+    unsigned tries;     /* that failed in a row, at least 1 */
+    uint64_t retries;   /* that are allowed after the first */
 };
 
 enum policy_action {

@@ -484,8 +484,7 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
 {
     const struct policy_loss given = {
         .in_crank = scheduler->crank.delivering,
-        .hope = loss->hope,
-        .suspect = loss->suspect,
+        .kind = loss->kind,
         .tries = count_try(scheduler, vat),
         .retries = scheduler->options.retries,
     };
@@ -543,7 +542,6 @@ static void scheduler_on_answered(struct scheduler *scheduler, int64_t vat,
         .stack = answer->stack,
         .source = answer->source,
         .value = answer->value,
-        .blame = ERROR_DELIVERY,
         .meter = answer->meter,
     };
 
@@ -561,13 +559,12 @@ static void scheduler_on_lost(struct scheduler *scheduler, int64_t vat,
     const struct delivery_end end = {
         .returned = loss->come,
         .problem = loss->reason,
-        .blame = loss->blame,
         .died = true,
         .meter = loss->used,
         .limit = limit_met(scheduler, vat, loss->reason),
     };
 
-    if (loss->blame == ERROR_SYSTEM)
+    if (loss->kind != VAT_LOSS_ENDS_VAT)
         retry_after_loss(scheduler, vat, loss);
     else if (scheduler->crank.delivering)
         finish_delivery(scheduler, &end);

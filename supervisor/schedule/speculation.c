@@ -324,7 +324,7 @@ static void report_deviation(struct speculation *speculation, int64_t vat)
     const struct warehouse_loss loss = {
         .come = stamp_now(),
         .reason = "the delivery differed when it was run again",
-        .blame = ERROR_SYSTEM,
+        .kind = VAT_LOSS_HOST,
     };
 
     warehouse_evict(speculation->options.warehouse, vat);
@@ -352,7 +352,7 @@ static void lose_measured(struct speculation *speculation, int64_t vat,
     struct warehouse_loss reported = *loss;
     struct meter used;
 
-    if (loss->blame == ERROR_DELIVERY && !speculation->refused.reached) {
+    if (loss->kind == VAT_LOSS_ENDS_VAT && !speculation->refused.reached) {
         report_deviation(speculation, vat);
         return;
     }
@@ -436,7 +436,7 @@ static void lose_speculative(struct speculation *speculation,
 {
     struct error error;
 
-    if (loss->blame == ERROR_DELIVERY && !speculative->waits) {
+    if (loss->kind == VAT_LOSS_ENDS_VAT && !speculative->waits) {
         if (speculative_delivery_lost(speculative, loss, &error) != 0)
             fail_speculation(speculation, &error);
     } else {
@@ -509,7 +509,7 @@ static void report_difference(struct speculation *speculation, int64_t vat)
     const struct warehouse_loss loss = {
         .come = stamp_now(),
         .reason = "a syscall was answered differently before its turn",
-        .blame = ERROR_SYSTEM,
+        .kind = VAT_LOSS_HOST,
     };
 
     report_lost(speculation, vat, &loss);
@@ -539,7 +539,7 @@ static void replay_end(struct speculation *speculation, const struct speculative
     const struct warehouse_loss loss = {
         .come = taken->come,
         .reason = taken->problem,
-        .blame = ERROR_DELIVERY,
+        .kind = VAT_LOSS_ENDS_VAT,
         .used = taken->used_known ? &taken->meter : NULL,
     };
     const struct warehouse_answer answer = {

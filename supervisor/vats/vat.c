@@ -81,9 +81,9 @@ static struct stamp send_at_reserved_cpu(struct vat *vat, struct iovec vd)
     vat->delivery.reserves_cpu = vat->delivery.last_cpu >= 0;
     if (!vat->delivery.reserves_cpu)
         return vat_send_delivery(vat, vd);
-    placement_hold_at(vat->process, vat->delivery.last_cpu);
+    placement_pin(vat->process, vat->delivery.last_cpu);
     sent = vat_send_delivery(vat, vd);
-    placement_let_go(placement, vat->process);
+    placement_unpin(placement, vat->process);
     return sent;
 }
 
@@ -104,20 +104,18 @@ static struct stamp send_vat_delivery(struct vat *vat)
     return vat_send_delivery(vat, vd);
 }
 
-static enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input)
+static void vat_deliver(struct vat *vat)
 {
     struct stamp sent;
 
-    (void)input;
     vat_timer_start(&vat->timer, vat->owner->options->timeout_ms);
     sent = send_vat_delivery(vat);
     vat_report(vat, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_SENT, .at = sent});
-    return VAT_EVENT_NONE;
 }
 
-static enum vat_event vat_answer(struct vat *vat, const struct vat_input *input)
+static void vat_answer(struct vat *vat, const struct vat_frame *frame)
 {
-    const struct vat_request *request = &input->frame->request;
+    const struct vat_request *request = &frame->request;
     const bool is_syscall = request->kind == VAT_REQUEST_SYSCALL;
 
     /* The worker waits: the answer goes first. */
@@ -125,31 +123,28 @@ static enum vat_event vat_answer(struct vat *vat, const struct vat_input *input)
         vat_answer_console(vat);
     vat_report(vat, &(struct warehouse_event){
                         .kind = is_syscall ? WAREHOUSE_EVENT_SYSCALL : WAREHOUSE_EVENT_CONSOLE,
-                        .at = input->frame->come,
+                        .at = frame->come,
                         .request = request,
                     });
-    return VAT_EVENT_NONE;
 }
 
 /* ---- how it ends ---- */
 
 enum { STOPPING_MS = 10000 }; /* for a worker to report what the delivery used, and to end */
 
-static enum vat_event vat_stop(struct vat *vat, const struct vat_input *input)
+static void vat_stop(struct vat *vat)
 {
-    (void)input;
     vat_timer_start(&vat->timer, STOPPING_MS);
     vat_send_frame(vat, COMMAND_STOP, (struct iovec){0});
-    return VAT_EVENT_NONE;
 }
 
-static enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *input)
+static enum vat_event vat_note_stop(struct vat *vat, const struct vat_frame *frame)
 {
     struct error error;
 
     meter_free(&vat->delivery.used);
-    vat->delivery.stopped_at = input->frame->come;
-    vat->delivery.stopped = meter_copy(&vat->delivery.used, &input->frame->meter) == 0;
+    vat->delivery.stopped_at = frame->come;
+    vat->delivery.stopped = meter_copy(&vat->delivery.used, &frame->meter) == 0;
     if (vat->delivery.stopped)
         return VAT_EVENT_NONE;
     error_memory(&error, "what a delivery used");
@@ -229,14 +224,14 @@ static const char *place_in_stack(const char *problem, const char *stack, struct
     return buf_string(placed) != NULL ? placed->data : stack;
 }
 
-static enum vat_event vat_finish(struct vat *vat, const struct vat_input *input)
+static void vat_finish(struct vat *vat, const struct vat_frame *frame)
 {
     struct warehouse_answer answer = {
-        .come = input->frame->come,
-        .problem = input->frame->problem,
-        .stack = input->frame->stack,
-        .value = input->frame->value,
-        .meter = &input->frame->meter,
+        .come = frame->come,
+        .problem = frame->problem,
+        .stack = frame->stack,
+        .value = frame->value,
+        .meter = &frame->meter,
     };
     struct buf placed = {0}, stack = {0}, source = {0};
 
@@ -252,12 +247,11 @@ static enum vat_event vat_finish(struct vat *vat, const struct vat_input *input)
     buf_free(&placed);
     buf_free(&stack);
     buf_free(&source);
-    return VAT_EVENT_NONE;
 }
 
 /* ---- actions of a worker's life ---- */
 
-static enum vat_event start_vat_worker(struct vat *vat, const struct vat_input *input)
+static enum vat_event start_vat_worker(struct vat *vat)
 {
     const struct worker_listener listener = {
         .context = vat,
@@ -267,11 +261,17 @@ static enum vat_event start_vat_worker(struct vat *vat, const struct vat_input *
         .gone = on_vat_gone,
     };
 
-    (void)input;
     return vat_start(vat, &listener);
 }
 
-static enum vat_event kill_worker(struct vat *vat, const struct vat_input *input)
+/* It may be busy or hang, and would not notice the end of its pipe. */
+static void kill_worker(struct vat *vat)
+{
+    vat_timer_stop(&vat->timer);
+    worker_process_kill(vat->process);
+}
+
+static void kill_bad_worker(struct vat *vat, const struct vat_input *input)
 {
     if (input->event == VAT_EVENT_FAILED)
         vat_reason_worker(&vat->reason, "its worker threw an exception: %.*s",
@@ -279,36 +279,16 @@ static enum vat_event kill_worker(struct vat *vat, const struct vat_input *input
                           (const char *)input->frame->payload.iov_base);
     else
         vat_reason_worker(&vat->reason, "its worker sent a frame out of turn");
-    vat_timer_stop(&vat->timer);
-    worker_process_kill(vat->process);
-    return VAT_EVENT_NONE;
+    kill_worker(vat);
 }
 
-/* It may be busy or hang, and would not notice the end of its pipe. */
-static enum vat_event kill_unused_worker(struct vat *vat, const struct vat_input *input)
+static void lose_worker(struct vat *vat)
 {
-    (void)input;
-    vat_timer_stop(&vat->timer);
-    worker_process_kill(vat->process);
-    return VAT_EVENT_NONE;
-}
-
-static enum vat_event close_worker_pipe(struct vat *vat, const struct vat_input *input)
-{
-    (void)input;
-    vat_leave(vat);
-    return VAT_EVENT_NONE;
-}
-
-static enum vat_event lose_worker(struct vat *vat, const struct vat_input *input)
-{
-    (void)input;
     vat_release(vat);
     vat_close_origin(vat);
-    return VAT_EVENT_NONE;
 }
 
-static enum vat_event reap_worker(struct vat *vat, const struct vat_input *input)
+static void reap_worker(struct vat *vat, const struct vat_input *input)
 {
     char ended[VAT_REASON_SIZE];
     const enum error_kind blame = worker_exit_describe(input->exit_status, input->signal_number,
@@ -322,61 +302,85 @@ static enum vat_event reap_worker(struct vat *vat, const struct vat_input *input
         vat->reason.cause = VAT_CAUSE_CRASH;
     else if (worker_exit_is_memory(input->exit_status, input->signal_number))
         vat->reason.cause = VAT_CAUSE_MEMORY;
-    return lose_worker(vat, input);
+    lose_worker(vat);
 }
 
-/* The worker has written the snapshot that the next one starts from. */
-static enum vat_event prepare_again(struct vat *vat, const struct vat_input *input)
-{
-    vat_release(vat);
-    return vat_prepare(vat, input);
-}
-
-static enum vat_event do_nothing(struct vat *vat, const struct vat_input *input)
-{
-    (void)vat;
-    (void)input;
-    return VAT_EVENT_NONE;
-}
-
-static enum vat_event abort_on_forbidden(struct vat *vat, const struct vat_input *input)
-{
-    log_line("%s: unexpected event %d", vat->log.vat_id, input->event);
-    abort();
-}
-
+/* Actions that may lead to another event. */
 static enum vat_event run_action(struct vat *vat, enum vat_action action,
-                                 const struct vat_input *input)
+                                 const struct vat_frame *frame)
 {
-    static enum vat_event (*const actions[VAT_ACTIONS])(struct vat *, const struct vat_input *) = {
-        [VAT_ACT_FORBIDDEN] = abort_on_forbidden,
-        [VAT_ACT_NOTHING] = do_nothing,
-        [VAT_ACT_PREPARE] = vat_prepare,
-        [VAT_ACT_START] = start_vat_worker,
-        [VAT_ACT_STARTED] = vat_started,
-        [VAT_ACT_LOAD] = vat_load,
-        [VAT_ACT_ANSWER_LOADING] = vat_answer_loading,
-        [VAT_ACT_CATCH_UP] = vat_catch_up,
-        [VAT_ACT_ANSWER_RECORDED] = vat_answer_recorded,
-        [VAT_ACT_COMPARE] = vat_compare,
-        [VAT_ACT_READY] = vat_ready,
-        [VAT_ACT_DELIVER] = vat_deliver,
-        [VAT_ACT_ANSWER] = vat_answer,
-        [VAT_ACT_STOP] = vat_stop,
-        [VAT_ACT_NOTE_STOP] = vat_note_stop,
-        [VAT_ACT_FINISH] = vat_finish,
-        [VAT_ACT_SNAPSHOT] = vat_snapshot,
-        [VAT_ACT_RESTART] = vat_restart,
-        [VAT_ACT_AGAIN] = prepare_again,
-        [VAT_ACT_KILL] = kill_worker,
-        [VAT_ACT_DISMISS] = kill_unused_worker,
-        [VAT_ACT_HANG_UP] = close_worker_pipe,
-        [VAT_ACT_REAP] = reap_worker,
-        [VAT_ACT_LOSE] = lose_worker,
-        [VAT_ACT_FORGET] = lose_worker,
-    };
+    switch (action) {
+    case VAT_ACT_PREPARE:
+        return vat_prepare(vat);
+    case VAT_ACT_START:
+        return start_vat_worker(vat);
+    case VAT_ACT_STARTED:
+        return vat->origin.kind == VAT_ORIGIN_SNAPSHOT ? VAT_EVENT_RESTORED : VAT_EVENT_FRESH;
+    case VAT_ACT_LOAD:
+        return vat_load(vat);
+    case VAT_ACT_ANSWER_LOADING:
+        return vat_answer_loading(vat, frame);
+    case VAT_ACT_CATCH_UP:
+        return vat_catch_up(vat);
+    case VAT_ACT_ANSWER_RECORDED:
+        return vat_answer_recorded(vat, frame);
+    case VAT_ACT_COMPARE:
+        return vat_compare(vat, frame);
+    case VAT_ACT_READY:
+        return vat_ready(vat);
+    case VAT_ACT_NOTE_STOP:
+        return vat_note_stop(vat, frame);
+    case VAT_ACT_SNAPSHOT:
+        return vat_snapshot(vat);
+    case VAT_ACT_AGAIN: /* the worker has written the snapshot that the next one starts from */
+        vat_release(vat);
+        return vat_prepare(vat);
+    default:
+        return VAT_EVENT_NONE;
+    }
+}
 
-    return actions[action](vat, input);
+/* Actions after which the vat waits. */
+static void run_last_action(struct vat *vat, enum vat_action action, const struct vat_input *input)
+{
+    switch (action) {
+    case VAT_ACT_DELIVER:
+        vat_deliver(vat);
+        break;
+    case VAT_ACT_ANSWER:
+        vat_answer(vat, input->frame);
+        break;
+    case VAT_ACT_STOP:
+        vat_stop(vat);
+        break;
+    case VAT_ACT_FINISH:
+        vat_finish(vat, input->frame);
+        break;
+    case VAT_ACT_RESTART:
+        vat_restart(vat);
+        break;
+    case VAT_ACT_KILL:
+        kill_bad_worker(vat, input);
+        break;
+    case VAT_ACT_DISMISS:
+        kill_worker(vat);
+        break;
+    case VAT_ACT_HANG_UP:
+        vat_leave(vat);
+        break;
+    case VAT_ACT_REAP:
+        reap_worker(vat, input);
+        break;
+    case VAT_ACT_LOSE:
+    case VAT_ACT_FORGET:
+        lose_worker(vat);
+        break;
+    case VAT_ACT_FORBIDDEN:
+        log_line("%s: unexpected event %d", vat->log.vat_id, input->event);
+        abort();
+    default:
+        break;
+    }
 }
 
 /* Reports the outcome of a step, if no event follows. */
@@ -388,10 +392,9 @@ static void notify_owner(struct vat *vat, enum vat_state before, enum vat_action
     if (ended || action == VAT_ACT_KILL)
         owner->lost(owner->context, vat, before);
     /* The owner may have asked for another worker already. */
-    if ((ended && vat->state == VAT_NO_WORKER) || action == VAT_ACT_FORGET)
-        owner->away(owner->context, vat);
-    else if (vat->state == VAT_IDLE)
-        owner->idle(owner->context, vat);
+    if ((ended && vat->state == VAT_NO_WORKER) || action == VAT_ACT_FORGET ||
+        vat->state == VAT_IDLE)
+        owner->settled(owner->context, vat);
 }
 
 static void take_vat_input(struct vat *vat, const struct vat_input *input)
@@ -406,9 +409,11 @@ static void take_vat_input(struct vat *vat, const struct vat_input *input)
         vat->state = step.next;
         if (step.next != VAT_DELIVERING)
             vat_release_cpu(vat);
-        follows = run_action(vat, step.action, &next);
-        if (follows == VAT_EVENT_NONE)
+        follows = run_action(vat, step.action, next.frame);
+        if (follows == VAT_EVENT_NONE) {
+            run_last_action(vat, step.action, &next);
             notify_owner(vat, before, step.action);
+        }
         next = (struct vat_input){.event = follows};
     }
 }

@@ -37,7 +37,7 @@ struct vat_owner {
     const struct warehouse_options *options;
     const struct warehouse_listener *listener; /* receives the vats' events */
     struct vat_runtimes runtimes;
-    struct runtime_snapshots warm;
+    struct runtime_snapshots runtime_snapshots;
     struct vat_pending_lines pending; /* of snapshots that are being compressed */
     cpu_set_t reserved_cpus;          /* by deliveries in progress */
     uint64_t exit_timeout_ms;         /* for a worker to end by itself */
@@ -45,10 +45,8 @@ struct vat_owner {
     void *context;
     /* The worker ended unexpectedly, or could not be started; vat->reason says why. */
     void (*lost)(void *context, struct vat *vat, enum vat_state before);
-    /* Its worker has ended. */
-    void (*away)(void *context, struct vat *vat);
-    /* Its worker waits for work. */
-    void (*idle)(void *context, struct vat *vat);
+    /* Its worker has ended, or waits for work. */
+    void (*settled)(void *context, struct vat *vat);
     /* The system failed. */
     void (*failed)(void *context, const struct error *error);
 };
@@ -168,14 +166,14 @@ struct stamp vat_reply(struct vat *vat, struct iovec answer);
 /* Its worker has begun, and may have finished, a delivery that has not had its turn. */
 bool vat_is_speculative(const struct vat *vat);
 
-/* The warm snapshot that it waits for in PREPARING was made, or failed; READY: it may be asked
+/* The runtime's snapshot that it waits for in PREPARING was made, or failed; READY: it may be asked
  * for again. */
 void vat_prepare_again(struct vat *vat, enum runtime_snapshot_result result,
                        const struct error *error);
 
 /* ---- for the files of struct vat ---- */
 
-/* Actions run when the vat is in the next state, and return the event that they lead to, or
+/* Actions run when the vat is in the next state; most return the event that they lead to, or
  * VAT_EVENT_NONE. */
 
 struct vat_input {
@@ -228,30 +226,29 @@ void vat_show_stderr(struct vat *vat);
 
 void vat_replay_free(struct vat_replay *replay);
 
-enum vat_event vat_prepare(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_prepare(struct vat *vat);
 /* After MAKING: its runtime's snapshot was made, or failed for this reason. */
 enum vat_event vat_prepared(struct vat *vat, enum runtime_snapshot_result result,
                             const struct error *made);
 /* `listener`: of the worker's process. */
 enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener);
-enum vat_event vat_started(struct vat *vat, const struct vat_input *input);
-enum vat_event vat_load(struct vat *vat, const struct vat_input *input);
-enum vat_event vat_answer_loading(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_load(struct vat *vat);
+enum vat_event vat_answer_loading(struct vat *vat, const struct vat_frame *frame);
 
 /* ---- the same file: replays the transcript ---- */
 
-enum vat_event vat_catch_up(struct vat *vat, const struct vat_input *input);
-enum vat_event vat_answer_recorded(struct vat *vat, const struct vat_input *input);
-enum vat_event vat_compare(struct vat *vat, const struct vat_input *input);
-enum vat_event vat_ready(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_catch_up(struct vat *vat);
+enum vat_event vat_answer_recorded(struct vat *vat, const struct vat_frame *frame);
+enum vat_event vat_compare(struct vat *vat, const struct vat_frame *frame);
+enum vat_event vat_ready(struct vat *vat);
 
 /* ---- vat_snapshot.c ---- */
 
-enum vat_event vat_snapshot(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_snapshot(struct vat *vat);
 
 /* Puts the snapshot into the store before the worker's DONE is accepted. Returns DONE, or BAD with
  * its reason. */
 enum vat_event vat_keep_snapshot(struct vat *vat, struct iovec payload);
-enum vat_event vat_restart(struct vat *vat, const struct vat_input *input);
+void vat_restart(struct vat *vat);
 
 #endif

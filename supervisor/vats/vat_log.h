@@ -59,9 +59,9 @@ int vat_log_snapshot_save(struct vat_log *log, int64_t position,
                           const struct store_snapshot *snapshot, struct error *error);
 
 /*
- * The lines of a snapshot whose hash is not known yet keep the place and time of _save() and
- * _load(); _write() completes those of the first such snapshot. _load() is false if the vat's lines
- * are deferred, or another vat's snapshot is the last one: the store has the hash then.
+ * A snapshot's lines contain its hash, which is known only later. _save() and _load() keep the
+ * lines' place and time; _write() completes those of the first such snapshot. _load() is false if
+ * the store has the hash: the vat's lines are deferred, or another vat's snapshot is the last one.
  */
 void vat_pending_lines_save(struct vat_pending_lines *late, const struct vat_log *log,
                             int64_t position);

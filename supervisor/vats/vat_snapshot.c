@@ -9,12 +9,11 @@
 
 #define BAD_SNAPSHOT "its worker's snapshot is bad: %s"
 
-enum vat_event vat_snapshot(struct vat *vat, const struct vat_input *input)
+enum vat_event vat_snapshot(struct vat *vat)
 {
     static char place[] = WORKER_SAVE_PLACE;
     struct error error;
 
-    (void)input;
     if (worker_process_begin_snapshot(vat->process, &error) != 0)
         return vat_fail(vat, &error);
     vat_timer_start(&vat->timer, launcher_start_limit(vat->owner->options->timeout_ms));
@@ -122,13 +121,11 @@ void vat_close_origin(struct vat *vat)
     vat->origin.file = -1;
 }
 
-enum vat_event vat_restart(struct vat *vat, const struct vat_input *input)
+void vat_restart(struct vat *vat)
 {
-    (void)input;
     vat->then = VAT_THEN_START;
     vat->unproven = true;
     vat->falls_back = false;
     vat_leave(vat);
     vat_report(vat, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_SAVED});
-    return VAT_EVENT_NONE;
 }

@@ -144,13 +144,12 @@ static enum vat_event take_runtime_snapshot(struct vat *vat, int fd, struct erro
     return lack_process(vat, error);
 }
 
-enum vat_event vat_prepare(struct vat *vat, const struct vat_input *input)
+enum vat_event vat_prepare(struct vat *vat)
 {
     struct store_snapshot snapshot;
     struct error error;
     bool found;
 
-    (void)input;
     vat->reason = (struct vat_reason){0};
     vat->stderr_line[0] = '\0';
     vat->delivery.turn = VAT_TURN_DUE;
@@ -165,7 +164,7 @@ enum vat_event vat_prepare(struct vat *vat, const struct vat_input *input)
     if (found)
         return open_own_snapshot(vat, &snapshot);
     return take_runtime_snapshot(
-        vat, runtime_snapshot_open(&vat->owner->warm, &vat->runtime, &error), &error);
+        vat, runtime_snapshot_open(&vat->owner->runtime_snapshots, &vat->runtime, &error), &error);
 }
 
 enum vat_event vat_prepared(struct vat *vat, enum runtime_snapshot_result result,
@@ -175,7 +174,7 @@ enum vat_event vat_prepared(struct vat *vat, enum runtime_snapshot_result result
     int fd = result;
 
     if (result == RUNTIME_SNAPSHOT_READY)
-        fd = runtime_snapshot_open(&vat->owner->warm, &vat->runtime, &error);
+        fd = runtime_snapshot_open(&vat->owner->runtime_snapshots, &vat->runtime, &error);
     return take_runtime_snapshot(vat, fd, &error);
 }
 
@@ -186,7 +185,7 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
     struct zygote_policy *policy =
         vat->origin.kind == VAT_ORIGIN_SNAPSHOT
             ? NULL
-            : runtime_snapshot_zygote_policy(&vat->owner->warm, vat->runtime.kind);
+            : runtime_snapshot_zygote_policy(&vat->owner->runtime_snapshots, vat->runtime.kind);
     struct error error;
 
     vat->process = vat_launch(vat, vat->origin.file, policy, listener, &error);
@@ -198,21 +197,14 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
     return VAT_EVENT_NONE;
 }
 
-enum vat_event vat_started(struct vat *vat, const struct vat_input *input)
-{
-    (void)input;
-    return vat->origin.kind == VAT_ORIGIN_SNAPSHOT ? VAT_EVENT_RESTORED : VAT_EVENT_FRESH;
-}
-
 /* ---- its contract ---- */
 
-enum vat_event vat_load(struct vat *vat, const struct vat_input *input)
+enum vat_event vat_load(struct vat *vat)
 {
     enum vat_event next = VAT_EVENT_NONE;
     struct buf message = {0};
     struct error error;
 
-    (void)input;
     vat_message_set_bundle(&message, vat->log.vat_id, vat->bundle.data, vat->runtime.options);
     buf_free(&vat->bundle);
     if (buf_failed(&message)) {
@@ -225,9 +217,9 @@ enum vat_event vat_load(struct vat *vat, const struct vat_input *input)
     return next;
 }
 
-enum vat_event vat_answer_loading(struct vat *vat, const struct vat_input *input)
+enum vat_event vat_answer_loading(struct vat *vat, const struct vat_frame *frame)
 {
-    const struct vat_request *request = &input->frame->request;
+    const struct vat_request *request = &frame->request;
 
     if (request->kind == VAT_REQUEST_CONSOLE) {
         vat_answer_console(vat);
@@ -403,11 +395,10 @@ static enum vat_event replay_next_delivery(struct vat *vat)
                                                          : vat_fail(vat, &error);
 }
 
-enum vat_event vat_catch_up(struct vat *vat, const struct vat_input *input)
+enum vat_event vat_catch_up(struct vat *vat)
 {
     struct error error;
 
-    (void)input;
     vat_timer_stop(&vat->timer);
     buf_free(&vat->bundle);
     if (vat_log_startup_finish(&vat->log, &error) != 0 ||
@@ -431,17 +422,17 @@ static enum vat_event answer_as_recorded(struct vat *vat, const struct scan_span
     return VAT_EVENT_NONE;
 }
 
-enum vat_event vat_answer_recorded(struct vat *vat, const struct vat_input *input)
+enum vat_event vat_answer_recorded(struct vat *vat, const struct vat_frame *frame)
 {
     struct scan_span texts[2];
     struct error error;
 
-    switch (compare_recorded_request(&vat->replay, input->frame->payload, texts, &vat->reason)) {
+    switch (compare_recorded_request(&vat->replay, frame->payload, texts, &vat->reason)) {
     case VAT_REPLAY_CONSOLE:
         vat_answer_console(vat);
         return VAT_EVENT_NONE;
     case VAT_REPLAY_SYSCALL:
-        return answer_as_recorded(vat, texts, input->frame->come);
+        return answer_as_recorded(vat, texts, frame->come);
     case VAT_REPLAY_DIFFERS:
         return VAT_EVENT_BAD;
     case VAT_REPLAY_FAILED:
@@ -451,24 +442,23 @@ enum vat_event vat_answer_recorded(struct vat *vat, const struct vat_input *inpu
     return vat_fail(vat, &error);
 }
 
-enum vat_event vat_compare(struct vat *vat, const struct vat_input *input)
+enum vat_event vat_compare(struct vat *vat, const struct vat_frame *frame)
 {
     const struct vat_log_delivery delivery = replayed_delivery(vat);
     struct error error;
 
     vat_timer_stop(&vat->timer);
-    if (!compare_recorded_ending(&vat->replay, input->frame, &vat->reason))
+    if (!compare_recorded_ending(&vat->replay, frame, &vat->reason))
         return VAT_EVENT_BAD;
-    if (vat_log_replay_result(&vat->log, &delivery, input->frame, &error) != 0)
+    if (vat_log_replay_result(&vat->log, &delivery, frame, &error) != 0)
         return vat_fail(vat, &error);
     vat->stderr_line[0] = '\0'; /* it was shown when it was new */
     vat->replay.position++;
     return replay_next_delivery(vat);
 }
 
-enum vat_event vat_ready(struct vat *vat, const struct vat_input *input)
+enum vat_event vat_ready(struct vat *vat)
 {
-    (void)input;
     vat_clear_start(vat);
     vat->unproven = false;
     vat->log.quiet = false;

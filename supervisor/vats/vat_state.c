@@ -9,36 +9,43 @@
         VAT_##next, VAT_ACT_##action                                                               \
     }
 
+/* A worker that fails, from its start to its snapshot. */
+#define WORKER_FAILS                                                                               \
+    [VAT_EVENT_FAILED] = STEP(ENDING, KILL), [VAT_EVENT_BAD] = STEP(ENDING, KILL),                 \
+    [VAT_EVENT_GONE] = STEP(NO_WORKER, REAP)
+
+/* A worker that is to end, or was killed: only its end matters. */
+#define FRAMES_IGNORED(state)                                                                      \
+    [VAT_EVENT_DONE] = STEP(state, NOTHING), [VAT_EVENT_FAILED] = STEP(state, NOTHING),            \
+    [VAT_EVENT_REQUEST] = STEP(state, NOTHING), [VAT_EVENT_STOPPED] = STEP(state, NOTHING),        \
+    [VAT_EVENT_BAD] = STEP(state, NOTHING)
+
 /*
  * A worker sends a frame only after it was sent one: one from an idle worker is as bad as one that
- * cannot be read. Frames of a worker that was killed, or is to end, do not matter; only its end
- * does. What is not listed is forbidden.
+ * cannot be read. What is not listed is forbidden.
  */
 static const struct vat_step steps[VAT_STATES][VAT_EVENTS] =
     {
         [VAT_NO_WORKER] =
             {
                 [VAT_EVENT_WANTED] = STEP(PREPARING, PREPARE),
+                /* The report of why it cannot start may have evicted it. */
                 [VAT_EVENT_UNSTARTED] = STEP(NO_WORKER, NOTHING),
                 [VAT_EVENT_EVICT] = STEP(NO_WORKER, NOTHING),
             },
         [VAT_PREPARING] =
             {
-                [VAT_EVENT_WANTED] = STEP(PREPARING, NOTHING),
                 [VAT_EVENT_PREPARED] = STEP(STARTING, START),
                 [VAT_EVENT_UNSTARTED] = STEP(NO_WORKER, LOSE),
                 [VAT_EVENT_EVICT] = STEP(NO_WORKER, FORGET),
             },
         [VAT_STARTING] =
             {
-                [VAT_EVENT_WANTED] = STEP(STARTING, NOTHING),
+                WORKER_FAILS,
                 [VAT_EVENT_DONE] = STEP(STARTING, STARTED),
-                [VAT_EVENT_FAILED] = STEP(ENDING, KILL),
                 [VAT_EVENT_REQUEST] = STEP(ENDING, KILL),
                 [VAT_EVENT_STOPPED] = STEP(STARTING, NOTHING),
-                [VAT_EVENT_BAD] = STEP(ENDING, KILL),
                 [VAT_EVENT_TIMEOUT] = STEP(ENDING, KILL),
-                [VAT_EVENT_GONE] = STEP(NO_WORKER, REAP),
                 [VAT_EVENT_UNSTARTED] = STEP(NO_WORKER, LOSE),
                 [VAT_EVENT_FRESH] = STEP(LOADING, LOAD),
                 [VAT_EVENT_RESTORED] = STEP(CATCHING_UP, CATCH_UP),
@@ -46,114 +53,81 @@ static const struct vat_step steps[VAT_STATES][VAT_EVENTS] =
             },
         [VAT_LOADING] =
             {
-                [VAT_EVENT_WANTED] = STEP(LOADING, NOTHING),
+                WORKER_FAILS,
                 [VAT_EVENT_DONE] = STEP(CATCHING_UP, CATCH_UP),
-                [VAT_EVENT_FAILED] = STEP(ENDING, KILL),
                 [VAT_EVENT_REQUEST] = STEP(LOADING, ANSWER_LOADING),
                 [VAT_EVENT_STOPPED] = STEP(LOADING, NOTHING),
-                [VAT_EVENT_BAD] = STEP(ENDING, KILL),
                 [VAT_EVENT_TIMEOUT] = STEP(ENDING, KILL),
-                [VAT_EVENT_GONE] = STEP(NO_WORKER, REAP),
                 [VAT_EVENT_EVICT] = STEP(ENDING, DISMISS),
             },
         [VAT_CATCHING_UP] =
             {
-                [VAT_EVENT_WANTED] = STEP(CATCHING_UP, NOTHING),
+                WORKER_FAILS,
                 [VAT_EVENT_DONE] = STEP(CATCHING_UP, COMPARE),
-                [VAT_EVENT_FAILED] = STEP(ENDING, KILL),
                 [VAT_EVENT_REQUEST] = STEP(CATCHING_UP, ANSWER_RECORDED),
                 [VAT_EVENT_STOPPED] = STEP(CATCHING_UP, NOTHING),
-                [VAT_EVENT_BAD] = STEP(ENDING, KILL),
                 [VAT_EVENT_TIMEOUT] = STEP(ENDING, KILL),
-                [VAT_EVENT_GONE] = STEP(NO_WORKER, REAP),
                 [VAT_EVENT_CAUGHT_UP] = STEP(IDLE, READY),
                 [VAT_EVENT_EVICT] = STEP(ENDING, KILL),
             },
         [VAT_IDLE] =
             {
-                [VAT_EVENT_WANTED] = STEP(IDLE, NOTHING),
+                WORKER_FAILS,
                 [VAT_EVENT_DONE] = STEP(ENDING, KILL),
-                [VAT_EVENT_FAILED] = STEP(ENDING, KILL),
                 [VAT_EVENT_REQUEST] = STEP(ENDING, KILL),
                 [VAT_EVENT_STOPPED] = STEP(ENDING, KILL),
-                [VAT_EVENT_BAD] = STEP(ENDING, KILL),
-                [VAT_EVENT_GONE] = STEP(NO_WORKER, REAP),
                 [VAT_EVENT_DELIVER] = STEP(DELIVERING, DELIVER),
                 [VAT_EVENT_SNAPSHOT] = STEP(SNAPSHOTTING, SNAPSHOT),
                 [VAT_EVENT_EVICT] = STEP(LEAVING, HANG_UP),
             },
         [VAT_DELIVERING] =
             {
-                [VAT_EVENT_WANTED] = STEP(DELIVERING, NOTHING),
+                WORKER_FAILS,
                 [VAT_EVENT_DONE] = STEP(IDLE, FINISH),
-                [VAT_EVENT_FAILED] = STEP(ENDING, KILL),
                 [VAT_EVENT_REQUEST] = STEP(DELIVERING, ANSWER),
                 [VAT_EVENT_STOPPED] = STEP(DELIVERING, NOTE_STOP),
-                [VAT_EVENT_BAD] = STEP(ENDING, KILL),
                 [VAT_EVENT_TIMEOUT] = STEP(ENDING, KILL),
-                [VAT_EVENT_GONE] = STEP(NO_WORKER, REAP),
                 [VAT_EVENT_REFUSED] = STEP(STOPPING, STOP),
                 [VAT_EVENT_EVICT] = STEP(ENDING, KILL),
             },
         [VAT_STOPPING] =
             {
-                [VAT_EVENT_WANTED] = STEP(STOPPING, NOTHING),
+                WORKER_FAILS,
                 [VAT_EVENT_DONE] = STEP(ENDING, KILL),
-                [VAT_EVENT_FAILED] = STEP(ENDING, KILL),
                 [VAT_EVENT_REQUEST] = STEP(ENDING, KILL),
                 [VAT_EVENT_STOPPED] = STEP(STOPPING, NOTE_STOP),
-                [VAT_EVENT_BAD] = STEP(ENDING, KILL),
                 [VAT_EVENT_TIMEOUT] = STEP(ENDING, KILL),
-                [VAT_EVENT_GONE] = STEP(NO_WORKER, REAP),
                 [VAT_EVENT_EVICT] = STEP(ENDING, KILL),
             },
         [VAT_SNAPSHOTTING] =
             {
-                [VAT_EVENT_WANTED] = STEP(SNAPSHOTTING, NOTHING),
+                WORKER_FAILS,
                 [VAT_EVENT_DONE] = STEP(RESTARTING, RESTART),
-                [VAT_EVENT_FAILED] = STEP(ENDING, KILL),
                 [VAT_EVENT_REQUEST] = STEP(ENDING, KILL),
                 [VAT_EVENT_STOPPED] = STEP(SNAPSHOTTING, NOTHING),
-                [VAT_EVENT_BAD] = STEP(ENDING, KILL),
                 [VAT_EVENT_TIMEOUT] = STEP(ENDING, KILL),
-                [VAT_EVENT_GONE] = STEP(NO_WORKER, REAP),
                 [VAT_EVENT_EVICT] = STEP(ENDING, KILL),
             },
         [VAT_RESTARTING] =
             {
-                [VAT_EVENT_WANTED] = STEP(RESTARTING, NOTHING),
-                [VAT_EVENT_DONE] = STEP(RESTARTING, NOTHING),
-                [VAT_EVENT_FAILED] = STEP(RESTARTING, NOTHING),
-                [VAT_EVENT_REQUEST] = STEP(RESTARTING, NOTHING),
-                [VAT_EVENT_STOPPED] = STEP(RESTARTING, NOTHING),
-                [VAT_EVENT_BAD] = STEP(RESTARTING, NOTHING),
+                FRAMES_IGNORED(RESTARTING),
                 [VAT_EVENT_TIMEOUT] = STEP(RESTARTING, DISMISS),
                 [VAT_EVENT_GONE] = STEP(PREPARING, AGAIN),
                 [VAT_EVENT_EVICT] = STEP(LEAVING, NOTHING),
             },
-        [VAT_ENDING] =
-            {
-                [VAT_EVENT_WANTED] = STEP(ENDING, NOTHING),
-                [VAT_EVENT_DONE] = STEP(ENDING, NOTHING),
-                [VAT_EVENT_FAILED] = STEP(ENDING, NOTHING),
-                [VAT_EVENT_REQUEST] = STEP(ENDING, NOTHING),
-                [VAT_EVENT_STOPPED] = STEP(ENDING, NOTHING),
-                [VAT_EVENT_BAD] = STEP(ENDING, NOTHING),
-                [VAT_EVENT_TIMEOUT] = STEP(ENDING, NOTHING),
-                [VAT_EVENT_GONE] = STEP(NO_WORKER, FORGET),
-                [VAT_EVENT_EVICT] = STEP(ENDING, NOTHING),
-            },
         [VAT_LEAVING] =
             {
-                [VAT_EVENT_WANTED] = STEP(LEAVING, NOTHING),
-                [VAT_EVENT_DONE] = STEP(LEAVING, NOTHING),
-                [VAT_EVENT_FAILED] = STEP(LEAVING, NOTHING),
-                [VAT_EVENT_REQUEST] = STEP(LEAVING, NOTHING),
-                [VAT_EVENT_STOPPED] = STEP(LEAVING, NOTHING),
-                [VAT_EVENT_BAD] = STEP(LEAVING, NOTHING),
+                FRAMES_IGNORED(LEAVING),
                 [VAT_EVENT_TIMEOUT] = STEP(ENDING, KILL),
                 [VAT_EVENT_GONE] = STEP(NO_WORKER, FORGET),
                 [VAT_EVENT_EVICT] = STEP(LEAVING, NOTHING),
+            },
+        [VAT_ENDING] =
+            {
+                FRAMES_IGNORED(ENDING),
+                [VAT_EVENT_TIMEOUT] = STEP(ENDING, NOTHING),
+                [VAT_EVENT_GONE] = STEP(NO_WORKER, FORGET),
+                [VAT_EVENT_EVICT] = STEP(ENDING, NOTHING),
             },
 };
 

@@ -449,31 +449,16 @@ static enum warehouse_work work_in(const struct vat *vat, enum vat_state state)
     }
 }
 
-static enum warehouse_hope hope_after(enum vat_loss loss)
-{
-    switch (loss) {
-    case VAT_LOSS_ONCE:
-        return WAREHOUSE_HOPE_ONCE;
-    case VAT_LOSS_HOPELESS:
-        return WAREHOUSE_NO_HOPE;
-    default:
-        return WAREHOUSE_HOPE;
-    }
-}
-
 static void report_loss(struct warehouse *warehouse, struct vat *vat, enum vat_state before,
-                        enum vat_loss what)
+                        enum vat_loss kind)
 {
     const struct warehouse_loss loss = {
         .come = vat->delivery.stopped ? vat->delivery.stopped_at : stamp_now(),
         .reason = vat->reason.text,
-        .blame = what == VAT_LOSS_ENDS_VAT ? ERROR_DELIVERY : ERROR_SYSTEM,
+        .kind = kind,
         .work = work_in(vat, before),
-        .hope = hope_after(what),
-        .suspect = what != VAT_LOSS_HOST,
         .used = vat->delivery.stopped ? &vat->delivery.used : NULL,
     };
-
     struct error error;
 
     vat->delivery.text = NULL;
@@ -494,27 +479,16 @@ static bool was_withdrawn(const struct vat *vat, enum vat_state before)
 static void on_vat_lost(void *context, struct vat *vat, enum vat_state before)
 {
     struct warehouse *warehouse = context;
-    enum vat_loss what;
+    enum vat_loss kind;
 
     /* A delivery that was withdrawn is no loss. */
     if (warehouse->owner.silent || vat->then == VAT_THEN_FREE || was_withdrawn(vat, before))
         return;
-    what = vat_loss(before, &vat->reason, vat->replay.end > 0);
-    switch (what) {
-    case VAT_LOSS_ENDS_VAT:
-    case VAT_LOSS_HOST:
-    case VAT_LOSS_SUSPECT:
-    case VAT_LOSS_ONCE:
-    case VAT_LOSS_HOPELESS:
-        report_loss(warehouse, vat, before, what);
-        break;
-    case VAT_LOSS_IDLE:
+    kind = vat_loss(before, &vat->reason, vat->replay.end > 0);
+    if (kind == VAT_LOSS_IDLE)
         log_line("%s: %s; the vat restarts at its next delivery", vat_name(vat), vat->reason.text);
-        break;
-    case VAT_LOSS_NONE:
-    case VAT_LOSSES:
-        break;
-    }
+    else if (kind != VAT_LOSS_NONE)
+        report_loss(warehouse, vat, before, kind);
 }
 
 static bool is_empty(const struct warehouse *warehouse)
@@ -522,7 +496,7 @@ static bool is_empty(const struct warehouse *warehouse)
     for (size_t i = 0; i < warehouse->vat_count; i++)
         if (warehouse->vats[i] != NULL && warehouse->vats[i]->state != VAT_NO_WORKER)
             return false;
-    return !runtime_snapshots_are_making(&warehouse->owner.warm);
+    return !runtime_snapshots_are_making(&warehouse->owner.runtime_snapshots);
 }
 
 static void report_closed(struct warehouse *warehouse)
@@ -536,20 +510,14 @@ static void report_closed(struct warehouse *warehouse)
     report_event(warehouse, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_CLOSED});
 }
 
-static void on_vat_away(void *context, struct vat *vat)
+static void on_vat_settled(void *context, struct vat *vat)
 {
     struct warehouse *warehouse = context;
 
-    if (vat->then == VAT_THEN_FREE && !warehouse->closing)
+    if (vat->state == VAT_NO_WORKER && vat->then == VAT_THEN_FREE && !warehouse->closing)
         discard_vat(warehouse, vat);
     balance_workers(warehouse);
     report_closed(warehouse);
-}
-
-static void on_vat_idle(void *context, struct vat *vat)
-{
-    (void)vat;
-    balance_workers(context);
 }
 
 /* The vats that wait for it continue, or are lost; others have theirs made. */
@@ -584,7 +552,7 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
     warehouse->owner = (struct vat_owner){
         .options = &warehouse->options,
         .listener = &warehouse->listener,
-        .warm =
+        .runtime_snapshots =
             {
                 .loop = options->loop,
                 .launcher = options->launcher,
@@ -596,8 +564,7 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
         .exit_timeout_ms = EXIT_MS,
         .context = warehouse,
         .lost = on_vat_lost,
-        .away = on_vat_away,
-        .idle = on_vat_idle,
+        .settled = on_vat_settled,
         .failed = fail_warehouse,
     };
     return warehouse;
@@ -608,7 +575,7 @@ void warehouse_close(struct warehouse *warehouse)
     if (warehouse->closing)
         return;
     warehouse->closing = warehouse->owner.silent = true;
-    runtime_snapshots_cancel(&warehouse->owner.warm);
+    runtime_snapshots_cancel(&warehouse->owner.runtime_snapshots);
     for (size_t i = 0; i < warehouse->vat_count; i++)
         warehouse_evict(warehouse, (int64_t)i);
     report_closed(warehouse);
@@ -631,7 +598,7 @@ void warehouse_free(struct warehouse *warehouse)
     if (warehouse == NULL)
         return;
     vat_runtimes_free(&warehouse->owner.runtimes);
-    runtime_snapshots_free(&warehouse->owner.warm);
+    runtime_snapshots_free(&warehouse->owner.runtime_snapshots);
     free(warehouse->vats);
     free(warehouse);
 }

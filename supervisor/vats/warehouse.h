@@ -15,6 +15,7 @@
 #include "slog/write/writer.h"
 #include "store/store.h"
 #include "supervisor/process/launcher.h"
+#include "supervisor/vats/vat_state.h"
 
 /*
  * The vats' workers; SwingSet's term is "warehouse". It starts workers, restores their vats (from a
@@ -70,21 +71,12 @@ enum warehouse_work {
     WAREHOUSE_RESTART,
 };
 
-/* How often to try again. */
-enum warehouse_hope { WAREHOUSE_HOPE, WAREHOUSE_HOPE_ONCE, WAREHOUSE_NO_HOPE };
-
 /* The loss of a worker, and of what it was to do. */
 struct warehouse_loss {
     struct stamp come;
     const char *reason;
-    /* ERROR_DELIVERY: the vat's fault, reproducibly; ERROR_SYSTEM: a host failure, to be tried
-     * again.
-     */
-    enum error_kind blame;
-    /* With ERROR_SYSTEM: */
+    enum vat_loss kind; /* not NONE or IDLE */
     enum warehouse_work work;
-    enum warehouse_hope hope;
-    bool suspect;             /* if it persists, quarantine this vat instead of ending the run */
     const struct meter *used; /* up to where the delivery was stopped; NULL: not known */
 };
 
@@ -152,7 +144,7 @@ void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd);
 void warehouse_deliver_speculatively(struct warehouse *warehouse, int64_t id, const char *vd);
 bool warehouse_is_speculative(const struct warehouse *warehouse, int64_t id);
 
-/* Makes the speculative delivery an ordinary one: its turn has come. */
+/* The turn of the speculative delivery has come: it is an ordinary one now. */
 void warehouse_confirm(struct warehouse *warehouse, int64_t id);
 
 /* Discards the worker of a mispredicted delivery. Its restart is not logged, unless it was evicted.

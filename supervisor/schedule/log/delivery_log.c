@@ -371,7 +371,6 @@ static int finish_report(struct report_builder *builder, const struct delivery_e
         .error = end->problem,
         .stack = end->stack,
         .source = end->source,
-        .blame = end->blame,
         .compute = REPORT_NONE,
         .instructions = REPORT_NONE,
         .block_cost = REPORT_NONE,

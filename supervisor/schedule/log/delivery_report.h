@@ -26,7 +26,6 @@ struct delivery_end {
     const char *stack;           /* of the problem, lines of text; NULL: not known */
     const char *source;          /* the line of the contract that it leads to; NULL: to none */
     const char *value;           /* what came with "ok", JSON; NULL: null */
-    enum error_kind blame;       /* for the problem: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
     bool died;                   /* the worker did: the problem says why */
     const struct meter *meter;   /* NULL: nothing is known of what it used */
     struct delivery_limit limit; /* that the worker met and died of */
@@ -52,7 +51,6 @@ struct delivery_report {
     const char *source; /* the line of the contract that it leads to; NULL: to none */
     const char *file;   /* the vat's contract as this run was given it; NULL: it was not */
     const char *place;  /* "FILE:LINE" of the line that caused it; NULL: none did */
-    enum error_kind blame; /* when not ok: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
     /* The name of the limit that stopped the delivery, as in struct worker_limit; NULL: none did.
      */
     const char *limited;

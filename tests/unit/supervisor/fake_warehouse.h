@@ -109,14 +109,10 @@ static inline void fake_lose(int64_t vat, const struct warehouse_loss *loss)
     fake_event(&(struct warehouse_event){.kind = WAREHOUSE_EVENT_LOST, .vat = vat, .loss = loss});
 }
 
-static inline void fake_dies_of(int64_t vat, enum error_kind blame, const char *reason)
+static inline void fake_dies(int64_t vat, enum vat_loss kind)
 {
-    fake_lose(vat, &(struct warehouse_loss){.come = fake_now(), .reason = reason, .blame = blame});
-}
-
-static inline void fake_dies(int64_t vat, enum error_kind blame)
-{
-    fake_dies_of(vat, blame, "its worker was killed");
+    fake_lose(vat, &(struct warehouse_loss){
+                       .come = fake_now(), .reason = "its worker was killed", .kind = kind});
 }
 
 static inline void fake_saved(int64_t vat, int64_t position)
@@ -273,8 +269,9 @@ void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, const ch
     (void)warehouse;
     snprintf(kept, sizeof kept, "%s", reason);
     fake_note("abort", vat);
-    fake_lose(vat, &(struct warehouse_loss){
-                       .come = fake_now(), .reason = kept, .blame = ERROR_DELIVERY, .used = &used});
+    fake_lose(vat,
+              &(struct warehouse_loss){
+                  .come = fake_now(), .reason = kept, .kind = VAT_LOSS_ENDS_VAT, .used = &used});
 }
 
 int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat)

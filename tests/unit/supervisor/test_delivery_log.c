@@ -105,10 +105,7 @@ static void log_syscall(struct world *world, const char *vsc, const char *ksc)
 static int end_delivery(struct world *world, const char *problem)
 {
     const struct meter meter = {.compute = 1234};
-    const struct delivery_end end = {.returned = at(40),
-                                     .problem = problem,
-                                     .blame = problem != NULL ? ERROR_DELIVERY : ERROR_NONE,
-                                     .meter = &meter};
+    const struct delivery_end end = {.returned = at(40), .problem = problem, .meter = &meter};
 
     return delivery_log_end(&world->log, &end, &world->report, &world->error);
 }

@@ -10,8 +10,8 @@
 
 static struct policy_decision decide(bool in_crank, unsigned tries, uint64_t retries)
 {
-    return policy_after_loss(
-        &(struct policy_loss){.in_crank = in_crank, .tries = tries, .retries = retries});
+    return policy_after_loss(&(struct policy_loss){
+        .in_crank = in_crank, .kind = VAT_LOSS_HOST, .tries = tries, .retries = retries});
 }
 
 static void a_crank_is_tried_again_after_growing_pauses(void **state)
@@ -47,25 +47,28 @@ static void the_pause_stops_growing(void **state)
                      decide(true, 1000, UINT64_MAX).pause_ms);
 }
 
-/* Each hope with 0 to 3 retries: how many tries there are, and what follows on the last. */
+/* Each kind of loss with 0 to 3 retries: how many tries there are, and what follows the last. */
 static void a_vat_that_is_suspect_goes_into_quarantine(void **state)
 {
-    static const unsigned tries[][4] = {
-        [WAREHOUSE_HOPE] = {1, 2, 3, 4},
-        [WAREHOUSE_HOPE_ONCE] = {1, 2, 2, 2},
-        [WAREHOUSE_NO_HOPE] = {1, 1, 1, 1},
+    static const struct {
+        enum vat_loss kind;
+        unsigned tries[4];
+        enum policy_action then;
+    } cases[] = {
+        {VAT_LOSS_HOST, {1, 2, 3, 4}, POLICY_GIVE_UP},
+        {VAT_LOSS_SUSPECT, {1, 2, 3, 4}, POLICY_QUARANTINE},
+        {VAT_LOSS_ONCE, {1, 2, 2, 2}, POLICY_QUARANTINE},
+        {VAT_LOSS_HOPELESS, {1, 1, 1, 1}, POLICY_QUARANTINE},
     };
 
     (void)state;
-    for (enum warehouse_hope hope = WAREHOUSE_HOPE; hope <= WAREHOUSE_NO_HOPE; hope++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (uint64_t retries = 0; retries < 4; retries++) {
-            struct policy_loss given = {.hope = hope, .retries = retries};
+            struct policy_loss given = {.kind = cases[i].kind, .retries = retries};
 
-            for (given.tries = 1; given.tries < tries[hope][retries]; given.tries++)
+            for (given.tries = 1; given.tries < cases[i].tries[retries]; given.tries++)
                 assert_int_equal(policy_after_loss(&given).action, POLICY_AGAIN);
-            assert_int_equal(policy_after_loss(&given).action, POLICY_GIVE_UP);
-            given.suspect = true;
-            assert_int_equal(policy_after_loss(&given).action, POLICY_QUARANTINE);
+            assert_int_equal(policy_after_loss(&given).action, cases[i].then);
         }
     }
 }

@@ -172,14 +172,14 @@ static void trouble_is_retried_up_to_the_limit(void **state)
     for (int i = 0; i < 2; i++) {
         fake_expect("deliver v1 message\n");
         fake_sent(1);
-        fake_dies(1, ERROR_SYSTEM);
+        fake_dies(1, VAT_LOSS_HOST);
         fake_expect("evict v1\n");
         world_expect(&world, "undone\n");
         world_wait(&world);
     }
     fake_expect("deliver v1 message\n");
     fake_sent(1);
-    fake_dies(1, ERROR_SYSTEM);
+    fake_dies(1, VAT_LOSS_HOST);
     world_expect(&world,
                  "undone\ncommitted\nfailed: vat v1, crank 3: its worker was killed; failed "
                  "after 3 tries\n");
@@ -196,7 +196,7 @@ static void a_crank_that_ends_forgives_the_trouble_before(void **state)
         world_queue(&world, "v1");
         scheduler_run(world.scheduler);
         fake_sent(1);
-        fake_dies(1, ERROR_SYSTEM);
+        fake_dies(1, VAT_LOSS_HOST);
         world_wait(&world);
         world_play(1);
         world_expect(&world, "undone\nv1 (o+0).hello -> null\nidle\n");
@@ -214,7 +214,7 @@ static void nothing_of_a_dropped_crank_stays(void **state)
     scheduler_run(world.scheduler);
     fake_sent(1);
     fake_asks(1, "[\"vatstoreSet\",\"key\",\"value\"]");
-    fake_dies(1, ERROR_SYSTEM);
+    fake_dies(1, VAT_LOSS_HOST);
     world_wait(&world);
     fake_expect("deliver v1 message\nreply v1 [\"ok\",null]\nevict v1\ndeliver v1 message\n");
     fake_sent(1);
@@ -233,9 +233,9 @@ static void a_start_that_meets_trouble_is_retried(void **state)
     world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
     scheduler_start(world.scheduler, false);
     fake_expect("start v1\n");
-    fake_dies(1, ERROR_SYSTEM);
+    fake_dies(1, VAT_LOSS_HOST);
     fake_expect("start v1\n");
-    fake_dies(1, ERROR_SYSTEM);
+    fake_dies(1, VAT_LOSS_HOST);
     /* The new vats have not all started: nothing is committed. */
     world_expect(&world,
                  "failed: vat v1, its start: its worker was killed; failed after 2 tries\n");
@@ -253,7 +253,7 @@ static void a_worker_that_dies_by_its_vats_doing_ends_the_vat(void **state)
     world_queue(&world, "v1");
     scheduler_run(world.scheduler);
     fake_sent(1);
-    fake_dies(1, ERROR_DELIVERY);
+    fake_dies(1, VAT_LOSS_ENDS_VAT);
     fake_expect("deliver v1 message\nremove v1\n");
     world_expect(&world, "v1 (o+0).hello -> null: its worker was killed; vat ended\nidle\n");
     world_close(&world);
@@ -304,14 +304,10 @@ static void a_snapshot_is_written_when_it_is_due(void **state)
     world_close(&world);
 }
 
-static void lose(enum warehouse_work work, enum warehouse_hope hope, int64_t vat)
+static void lose(enum warehouse_work work, enum vat_loss kind, int64_t vat)
 {
-    fake_lose(vat, &(struct warehouse_loss){.come = fake_now(),
-                                            .reason = "it is broken",
-                                            .blame = ERROR_SYSTEM,
-                                            .work = work,
-                                            .hope = hope,
-                                            .suspect = true});
+    fake_lose(vat, &(struct warehouse_loss){
+                       .come = fake_now(), .reason = "it is broken", .kind = kind, .work = work});
 }
 
 static void a_snapshot_that_is_lost_is_written_again(void **state)
@@ -324,7 +320,7 @@ static void a_snapshot_that_is_lost_is_written_again(void **state)
     scheduler_run(world.scheduler);
     world_play(1);
     fake_expect("deliver v1 message\nsave v1\n");
-    lose(WAREHOUSE_SNAPSHOT, WAREHOUSE_HOPE, 1);
+    lose(WAREHOUSE_SNAPSHOT, VAT_LOSS_SUSPECT, 1);
     fake_expect("start v1\n");
     fake_ready(1);
     fake_expect("save v1\n");
@@ -346,7 +342,7 @@ static void a_snapshot_that_no_worker_starts_from_is_written_again(void **state)
     world_play(1);
     fake_saved(1, 2);
     fake->vats[1].saved_at = -1;
-    lose(WAREHOUSE_RESTART, WAREHOUSE_HOPE, 1);
+    lose(WAREHOUSE_RESTART, VAT_LOSS_SUSPECT, 1);
     fake_ready(1);
     fake_expect("deliver v1 message\nsave v1\nstart v1\nsave v1\n");
     fake_saved(1, 2);
@@ -393,9 +389,9 @@ static void a_vat_whose_snapshot_cannot_be_written_stops_no_other(void **state)
     world_queue(&world, "v2");
     scheduler_run(world.scheduler);
     world_play(1);
-    lose(WAREHOUSE_SNAPSHOT, WAREHOUSE_HOPE, 1);
+    lose(WAREHOUSE_SNAPSHOT, VAT_LOSS_SUSPECT, 1);
     fake_ready(1);
-    lose(WAREHOUSE_SNAPSHOT, WAREHOUSE_HOPE, 1);
+    lose(WAREHOUSE_SNAPSHOT, VAT_LOSS_SUSPECT, 1);
     fake_expect("deliver v1 message\nsave v1\nstart v1\nsave v1\n"
                 "deliver v2 message\n");
     world_play(2);
@@ -416,7 +412,7 @@ static void a_worker_that_cannot_be_restored_drops_its_crank(void **state)
     world_queue(&world, "v1");
     world_queue(&world, "v2");
     scheduler_run(world.scheduler);
-    lose(WAREHOUSE_START, WAREHOUSE_NO_HOPE, 1);
+    lose(WAREHOUSE_START, VAT_LOSS_HOPELESS, 1);
     fake_expect("deliver v1 message\nevict v1\ndeliver v2 message\n");
     world_play(2);
     world_expect(&world, "undone\nv2 (o+0).hello -> null\nidle\n");
@@ -433,7 +429,7 @@ static void a_worker_that_cannot_be_restored_is_tried_from_an_older_snapshot(voi
     fake->vats[1].has_older = true;
     world_queue(&world, "v1");
     scheduler_run(world.scheduler);
-    lose(WAREHOUSE_START, WAREHOUSE_NO_HOPE, 1);
+    lose(WAREHOUSE_START, VAT_LOSS_HOPELESS, 1);
     world_wait(&world);
     fake_expect("deliver v1 message\nevict v1\nfall back v1\ndeliver v1 message\n");
     world_play(1);
@@ -450,10 +446,10 @@ static void a_crash_is_tried_again_once(void **state)
     world_queue(&world, "v1");
     scheduler_run(world.scheduler);
     fake_sent(1);
-    lose(WAREHOUSE_DELIVERY, WAREHOUSE_HOPE_ONCE, 1);
+    lose(WAREHOUSE_DELIVERY, VAT_LOSS_ONCE, 1);
     world_wait(&world);
     fake_sent(1);
-    lose(WAREHOUSE_DELIVERY, WAREHOUSE_HOPE_ONCE, 1);
+    lose(WAREHOUSE_DELIVERY, VAT_LOSS_ONCE, 1);
     world_expect(&world, "undone\nundone\nidle\n");
     expect_quarantine(&world, 1, "it is broken");
     world_close(&world);
@@ -486,11 +482,11 @@ static void a_vat_that_cannot_be_restored_stops_no_other(void **state)
     world_open_in(&world, folder, (struct scheduler_options){.retries = 1});
     scheduler_start(world.scheduler, false);
     /* Each has its own tries. */
-    lose(WAREHOUSE_START, WAREHOUSE_HOPE, 1);
-    lose(WAREHOUSE_START, WAREHOUSE_HOPE, 2);
+    lose(WAREHOUSE_START, VAT_LOSS_SUSPECT, 1);
+    lose(WAREHOUSE_START, VAT_LOSS_SUSPECT, 2);
     fake_expect("start v1\nlog defer v2\nstart v2\nstart v1\nstart v2\n");
     fake_ready(2);
-    lose(WAREHOUSE_START, WAREHOUSE_HOPE, 1);
+    lose(WAREHOUSE_START, VAT_LOSS_SUSPECT, 1);
     fake_expect("log join v2\n");
     world_expect(&world, "committed\nidle\n");
     expect_quarantine(&world, 1, "it cannot be restored: it is broken");
@@ -550,7 +546,7 @@ static void a_crank_tried_again_collects_garbage_again(void **state)
     (void)state;
     open_before_snapshot(&world);
     fake_sent(1);
-    fake_dies(1, ERROR_SYSTEM);
+    fake_dies(1, VAT_LOSS_HOST);
     world_wait(&world);
     world_play(1);
     fake_expect("evict v1\ndeliver v1 startVat\n"

@@ -181,7 +181,7 @@ static void a_measured_delivery_that_deviates_is_tried_again(void **state)
         else if (deviation == 1)
             fake_answers(2);
         else
-            fake_dies(2, ERROR_DELIVERY);
+            fake_dies(2, VAT_LOSS_ENDS_VAT);
         fake_expect("evict v2\nevict v2\n");
         world_expect(&world, "undone\n");
         world_wait(&world);
@@ -203,7 +203,7 @@ static void a_measured_delivery_that_is_lost_is_tried_again(void **state)
 
     (void)state;
     open_refused(&world, true);
-    fake_dies(2, ERROR_SYSTEM);
+    fake_dies(2, VAT_LOSS_HOST);
     fake_expect("evict v2\n");
     world_wait(&world);
     fake_expect("deliver v2 message\n");
@@ -218,7 +218,7 @@ static void trouble_before_its_turn_is_ignored(void **state)
 
     (void)state;
     open_speculating(&world);
-    fake_dies(2, ERROR_SYSTEM);
+    fake_dies(2, VAT_LOSS_HOST);
     world_expect(&world, "");
     world_play(1);
     fake_expect("deliver v2 message\n");
@@ -233,7 +233,7 @@ static void a_limit_passed_before_its_turn_ends_the_vat_then(void **state)
 
     (void)state;
     open_speculating(&world);
-    fake_dies(2, ERROR_DELIVERY);
+    fake_dies(2, VAT_LOSS_ENDS_VAT);
     world_expect(&world, "");
     world_play(1);
     fake_expect("catch up v2\nremove v2\n");

@@ -46,12 +46,12 @@ static const char letters[VAT_STATES] = {
  * GONE; PREPARED, UNSTARTED, FRESH, RESTORED, CAUGHT_UP; DELIVER, REFUSED, SNAPSHOT, EVICT.
  */
 static const char *const following[VAT_STATES] = {
-    [VAT_NO_WORKER] = "P--------N------N",    [VAT_PREPARING] = "P-------SN------N",
-    [VAT_STARTING] = "SSEESEEN-NLC----E",     [VAT_LOADING] = "LCELLEEN--------E",
-    [VAT_CATCHING_UP] = "CCECCEEN----I---E",  [VAT_IDLE] = "IEEEEE-N-----D-WV",
-    [VAT_DELIVERING] = "DIEDDEEN------T-E",   [VAT_STOPPING] = "TEEETEEN--------E",
-    [VAT_SNAPSHOTTING] = "WREEWEEN--------E", [VAT_RESTARTING] = "RRRRRRRP--------V",
-    [VAT_LEAVING] = "VVVVVVEN--------V",      [VAT_ENDING] = "EEEEEEEN--------E",
+    [VAT_NO_WORKER] = "P--------N------N",    [VAT_PREPARING] = "--------SN------N",
+    [VAT_STARTING] = "-SEESEEN-NLC----E",     [VAT_LOADING] = "-CELLEEN--------E",
+    [VAT_CATCHING_UP] = "-CECCEEN----I---E",  [VAT_IDLE] = "-EEEEE-N-----D-WV",
+    [VAT_DELIVERING] = "-IEDDEEN------T-E",   [VAT_STOPPING] = "-EEETEEN--------E",
+    [VAT_SNAPSHOTTING] = "-REEWEEN--------E", [VAT_RESTARTING] = "-RRRRRRP--------V",
+    [VAT_LEAVING] = "-VVVVVEN--------V",      [VAT_ENDING] = "-EEEEEEN--------E",
 };
 
 static void is_what_follows(enum vat_state state, enum vat_event event, struct vat_step step)
@@ -214,18 +214,19 @@ static void only_an_idle_worker_takes_work(void **state)
     for_each_step(one_thing_at_a_time);
 }
 
-/* The owner's wishes may come at any time. */
-static void wishes_are_taken(enum vat_state state, enum vat_event event, struct vat_step step)
+/* Its owner may evict a worker at any time, and wants one only where there is none. */
+static void owner_may_evict(enum vat_state state, enum vat_event event, struct vat_step step)
 {
-    (void)state;
-    if (event == VAT_EVENT_WANTED || event == VAT_EVENT_EVICT)
+    if (event == VAT_EVENT_EVICT)
         assert_int_not_equal(step.action, VAT_ACT_FORBIDDEN);
+    if (event == VAT_EVENT_WANTED)
+        assert_int_equal(step.action, state == VAT_NO_WORKER ? VAT_ACT_PREPARE : VAT_ACT_FORBIDDEN);
 }
 
-static void a_vat_can_be_wanted_and_put_away_at_any_time(void **state)
+static void a_vat_can_be_evicted_at_any_time(void **state)
 {
     (void)state;
-    for_each_step(wishes_are_taken);
+    for_each_step(owner_may_evict);
 }
 
 struct life {
@@ -262,7 +263,6 @@ static void a_life_without_trouble(void **state)
         {VAT_EVENT_DONE, VAT_ACT_FINISH},
         {VAT_EVENT_SNAPSHOT, VAT_ACT_SNAPSHOT},
         {VAT_EVENT_DONE, VAT_ACT_RESTART},
-        {VAT_EVENT_WANTED, VAT_ACT_NOTHING},
         {VAT_EVENT_GONE, VAT_ACT_AGAIN},
         {VAT_EVENT_PREPARED, VAT_ACT_START},
         {VAT_EVENT_DONE, VAT_ACT_STARTED},
@@ -335,7 +335,7 @@ int main(void)
         cmocka_unit_test(a_worker_that_goes_is_waited_for),
         cmocka_unit_test(a_frame_out_of_turn_ends_the_worker),
         cmocka_unit_test(only_an_idle_worker_takes_work),
-        cmocka_unit_test(a_vat_can_be_wanted_and_put_away_at_any_time),
+        cmocka_unit_test(a_vat_can_be_evicted_at_any_time),
         cmocka_unit_test(a_life_without_trouble),
         cmocka_unit_test(a_start_that_is_given_up),
         cmocka_unit_test(a_life_that_is_brought_back),

@@ -230,8 +230,7 @@ struct hall {
     struct store *store;
     struct warehouse *warehouse;
     char told[1024]; /* a word for each event, with the vat */
-    enum error_kind blame;
-    enum warehouse_hope hope;
+    enum vat_loss kind;
     int used; /* computrons, of the last loss; 0: not known */
     char reason[1024];
     bool save_when_ready, closed;
@@ -257,8 +256,7 @@ static void answer_syscall(struct hall *hall, const struct warehouse_event *even
 
 static void note_loss(struct hall *hall, const struct warehouse_loss *loss)
 {
-    hall->blame = loss->blame;
-    hall->hope = loss->hope;
+    hall->kind = loss->kind;
     hall->used = loss->used != NULL ? (int)loss->used->compute : 0;
     snprintf(hall->reason, sizeof hall->reason, "%s", loss->reason);
 }
@@ -591,7 +589,7 @@ static void a_snapshot_that_was_not_written_is_a_loss(void **state)
     hall.save_when_ready = true;
     warehouse_start(hall.warehouse, 1);
     expect(&hall, "ready1 lost1");
-    assert_int_equal(hall.blame, ERROR_SYSTEM);
+    assert_int_not_equal(hall.kind, VAT_LOSS_ENDS_VAT);
     assert_non_null(strstr(hall.reason, "wrote none"));
     assert_int_equal(warehouse_saved_at(hall.warehouse, 1), -1);
     tear_down(&hall);
@@ -655,8 +653,8 @@ static void go_wrong(struct hall *hall, int64_t id, const struct place *place,
     expect(hall, told);
     if (!is_harmless(fault, place->state)) {
         print_message("%s: %s\n", name, hall->reason);
-        assert_int_equal(hall->hope == WAREHOUSE_NO_HOPE, loss == VAT_LOSS_HOPELESS);
-        assert_int_equal(hall->blame, loss == VAT_LOSS_ENDS_VAT ? ERROR_DELIVERY : ERROR_SYSTEM);
+        assert_int_equal(hall->kind == VAT_LOSS_HOPELESS, loss == VAT_LOSS_HOPELESS);
+        assert_int_equal(hall->kind == VAT_LOSS_ENDS_VAT, loss == VAT_LOSS_ENDS_VAT);
         assert_int_equal(hall->used,
                          place->delivers && strcmp(fault->name, "stopped") == 0 ? 5 : 0);
     }
