@@ -167,18 +167,18 @@ int count_run_wait(pid_t child, int *status, struct error *error)
 }
 
 /* As a shell would start it, but with no descriptors besides 0, 1, 2 and the program's. */
-static int run_command(struct count_run *run, const struct guest_command *command, int program_fd,
-                       const char *directory, struct error *error)
+static int run_command(struct count_run *run, const char *qemu, const struct command_line *line,
+                       const struct count_program *program, int program_fd, struct error *error)
 {
     const int fds[GUEST_PROGRAM_FD + 1] = {if_open(0), if_open(1), if_open(2), -1, -1, program_fd};
     const struct child_launch launch = {
-        .path = command->path,
-        .arguments = command->arguments,
-        .environment = (char *const *)(uintptr_t)command->environment,
+        .path = qemu,
+        .arguments = line->words,
+        .environment = (char *const *)(uintptr_t)program->environment,
         .fds = fds,
         .fd_count = GUEST_PROGRAM_FD + 1,
-        .folder = directory,
-        .in_our_group = true,
+        .directory = program->directory,
+        .in_same_group = true,
     };
     pid_t child;
 
@@ -187,28 +187,15 @@ static int run_command(struct count_run *run, const struct guest_command *comman
         return -1;
     run->total = sum_up(run);
     if (run->report->processes == 0)
-        return error_set(error, ERROR_SYSTEM, "%s did not start the counter", command->path);
+        return error_set(error, ERROR_SYSTEM, "%s did not start the counter", qemu);
     return 0;
-}
-
-static int run_guest(struct count_run *run, const struct guest_tools *tools,
-                     const struct guest_program *guest, int program_fd, const char *directory,
-                     struct error *error)
-{
-    struct guest_command command;
-    int result;
-
-    if (guest_command_build(&command, tools, guest, error) != 0)
-        return -1;
-    result = run_command(run, &command, program_fd, directory, error);
-    guest_command_free(&command);
-    return result;
 }
 
 int count_run(struct count_run *run, const struct guest_tools *tools,
               const struct count_program *program, struct error *error)
 {
-    struct guest_program guest = {program->arguments, program->environment, NULL};
+    struct guest_program guest = {.arguments = program->arguments};
+    struct command_line line = {0};
     struct buf options = {0};
     struct program_file file;
     const char **scripted = NULL;
@@ -230,8 +217,9 @@ int count_run(struct count_run *run, const struct guest_tools *tools,
         guest.arguments = scripted = script_arguments(&file, path, program->arguments);
     if (guest.plugin_options == NULL || guest.arguments == NULL)
         error_memory(error, "the command line");
-    else
-        result = run_guest(run, tools, &guest, file.fd, program->directory, error);
+    else if (guest_command_line(&line, tools, &guest, error) == 0)
+        result = run_command(run, tools->qemu, &line, program, file.fd, error);
+    command_line_free(&line);
     free(scripted);
     buf_free(&options);
     close(report_fd);

@@ -125,7 +125,7 @@ static int run_child(char *const *arguments, const struct measure_files *files, 
         .environment = environ,
         .fds = files->fds,
         .fd_count = 3,
-        .in_our_group = true,
+        .in_same_group = true,
     };
     int status;
     pid_t pid;

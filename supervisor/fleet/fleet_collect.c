@@ -461,8 +461,8 @@ static int merge_files(struct merging *merging, struct error *error)
         .environment = environ,
         .fds = fds,
         .fd_count = sizeof fds / sizeof *fds,
-        .folder = merging->folder.path,
-        .in_our_group = true,
+        .directory = merging->folder.path,
+        .in_same_group = true,
     };
     int status;
     pid_t pid;

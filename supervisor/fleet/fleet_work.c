@@ -91,7 +91,7 @@ static int spawn(struct job_process *process, const char *program, const struct 
         .environment = environ,
         .fds = fds,
         .fd_count = sizeof fds / sizeof *fds,
-        .folder = process->place->folder,
+        .directory = process->place->folder,
     };
     int result;
 
@@ -563,7 +563,7 @@ static int start_slot(size_t slot, int argc, char **argv, pid_t *pid, struct err
         .environment = environ,
         .fds = fds,
         .fd_count = 3,
-        .in_our_group = true,
+        .in_same_group = true,
     };
     int result;
 

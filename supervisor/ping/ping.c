@@ -540,8 +540,8 @@ static int measure(struct ping *ping, size_t size, struct error *error)
 static int open_launcher(struct ping *ping, struct error *error)
 {
     if (ping->options.worker != NULL)
-        return launcher_open_foreign(&ping->launcher, ping->options.worker,
-                                     LAUNCHER_COMPUTE_LIMIT_DEFAULT, error);
+        return launcher_open_xsnap(&ping->launcher, ping->options.worker,
+                                   LAUNCHER_COMPUTE_LIMIT_DEFAULT, error);
     return launcher_open(&ping->launcher, ping->options.counters, LAUNCHER_COMPUTE_LIMIT_DEFAULT,
                          error);
 }

@@ -32,10 +32,10 @@ static void stop_ignoring_sigchld(void)
 /* ---- starting within a control group ---- */
 
 /*
- * Linux moves a process into a control group only after every CPU has passed a quiet moment, some
- * ten milliseconds (the write lock of threadgroups, cgroup-v2.rst: favordynmods). clone3(2) starts
- * it within the group at once, but glibc passes CLONE_INTO_CGROUP on nowhere, so this is a vfork(2)
- * made by hand. Hazards, and what is done about each:
+ * To move a process into a control group, Linux waits some ten milliseconds for every CPU (the
+ * write lock of threadgroups, cgroup-v2.rst: favordynmods). clone3(2) starts it within the group at
+ * once. glibc has no function that passes CLONE_INTO_CGROUP, so this is a vfork(2) made by hand.
+ * Hazards, and what is done about each:
  *
  * - The child shares the caller's memory until execve(2): it runs on a stack of its own, in the
  *   caller's frame, which CLONE_VFORK keeps alive; and it calls only what is safe there.
@@ -91,8 +91,8 @@ become_program(struct group_start *start)
     sigset_t none;
 
     reset_signals();
-    if ((launch->in_our_group || setpgid(0, 0) == 0) &&
-        (launch->folder == NULL || chdir(launch->folder) == 0) && take_child_fds(start)) {
+    if ((launch->in_same_group || setpgid(0, 0) == 0) &&
+        (launch->directory == NULL || chdir(launch->directory) == 0) && take_child_fds(start)) {
         (void)sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL); /* neither can fail with these arguments */
         (void)execve(launch->path, launch->arguments, launch->environment);
@@ -158,7 +158,7 @@ static bool spawn_in_group(pid_t *pid, const struct child_launch *launch, const 
     *pid = (pid_t)result;
     *problem = start.problem;
     if (*problem != 0)
-        (void)waitpid(*pid, NULL, 0); /* its end is not what went wrong */
+        (void)waitpid(*pid, NULL, 0); /* `problem` says what went wrong */
     return true;
 }
 
@@ -166,7 +166,7 @@ static bool spawn_in_group(pid_t *pid, const struct child_launch *launch, const 
 
 /* A function that can fail returns 0 or an errno, as posix_spawn() does. */
 
-static int set_attributes(posix_spawnattr_t *attributes, bool in_our_group)
+static int set_attributes(posix_spawnattr_t *attributes, bool in_same_group)
 {
     const short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
     sigset_t all, none;
@@ -175,7 +175,7 @@ static int set_attributes(posix_spawnattr_t *attributes, bool in_our_group)
     (void)sigfillset(&all);
     (void)sigemptyset(&none);
     result = posix_spawnattr_setflags(
-        attributes, in_our_group ? flags : (short)(flags | POSIX_SPAWN_SETPGROUP));
+        attributes, in_same_group ? flags : (short)(flags | POSIX_SPAWN_SETPGROUP));
     if (result == 0)
         result = posix_spawnattr_setpgroup(attributes, 0);
     if (result == 0)
@@ -189,8 +189,8 @@ static int set_actions(posix_spawn_file_actions_t *actions, const struct child_l
 {
     int result = 0;
 
-    if (launch->folder != NULL)
-        result = posix_spawn_file_actions_addchdir_np(actions, launch->folder);
+    if (launch->directory != NULL)
+        result = posix_spawn_file_actions_addchdir_np(actions, launch->directory);
     for (int fd = 0; fd < launch->fd_count && result == 0; fd++) {
         if (copies[fd] >= 0)
             result = posix_spawn_file_actions_adddup2(actions, copies[fd], fd);
@@ -205,7 +205,7 @@ static int set_actions(posix_spawn_file_actions_t *actions, const struct child_l
                        : posix_spawn_file_actions_addclosefrom_np(actions, launch->fd_count);
 }
 
-static int spawn_in_our_group(pid_t *pid, const struct child_launch *launch, const int *copies)
+static int spawn_as_configured(pid_t *pid, const struct child_launch *launch, const int *copies)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -216,7 +216,7 @@ static int spawn_in_our_group(pid_t *pid, const struct child_launch *launch, con
         return result;
     result = posix_spawnattr_init(&attributes);
     if (result == 0) {
-        result = set_attributes(&attributes, launch->in_our_group);
+        result = set_attributes(&attributes, launch->in_same_group);
         if (result == 0)
             result = set_actions(&actions, launch, copies);
         if (result == 0)
@@ -235,7 +235,7 @@ static int spawn_from_copies(pid_t *pid, const struct child_launch *launch, cons
 
     if (group != NULL && group[0] != '\0' && spawn_in_group(pid, launch, copies, &problem))
         return problem;
-    return spawn_in_our_group(pid, launch, copies);
+    return spawn_as_configured(pid, launch, copies);
 }
 
 static int spawn_with_copies(pid_t *pid, const struct child_launch *launch)
@@ -284,8 +284,9 @@ int child_process_spawn(const struct child_launch *launch, pid_t *pid, struct er
         launch->fixed_layout ? spawn_fixed_layout(pid, launch) : spawn_with_copies(pid, launch);
     if (result == 0)
         return 0;
-    if (launch->folder != NULL && strcmp(launch->folder, "/") != 0)
-        return error_system(error, result, "cannot start %s in %s", launch->path, launch->folder);
+    if (launch->directory != NULL && strcmp(launch->directory, "/") != 0)
+        return error_system(error, result, "cannot start %s in %s", launch->path,
+                            launch->directory);
     return error_system(error, result, "cannot start %s", launch->path);
 }
 
@@ -313,7 +314,7 @@ static void end_readable(uv_poll_t *poll, int status, int events)
                  info.si_code == CLD_EXITED ? 0 : info.si_status);
 }
 
-static int watch(struct child_process *child, uv_loop_t *loop)
+static int watch_child(struct child_process *child, uv_loop_t *loop)
 {
     int result;
 
@@ -351,7 +352,7 @@ int child_process_adopt(struct child_process *child, uv_loop_t *loop, pid_t pid,
     _Static_assert(offsetof(struct child_process, end) == 0, "end_readable() relies on it");
     child->ended = ended;
     child->pid = pid;
-    result = watch(child, loop);
+    result = watch_child(child, loop);
     if (result == 0)
         return 0;
     (void)kill(-child->pid, SIGKILL);

@@ -9,13 +9,12 @@
 #include "base/error.h"
 
 /*
- * Every process that gaspipe starts is started here. It stays in our session, which uv_spawn()
- * has no way to ask for: Linux shares a processor out among sessions first (sched(7), "The
- * autogroup feature"), and a switch from one to another takes longer than one within a session
- * (docs/benchmarks.md).
+ * Starts all of gaspipe's processes. They stay in gaspipe's session, which uv_spawn() cannot do:
+ * Linux divides a CPU among sessions first (sched(7), "The autogroup feature"), and a switch
+ * between sessions takes longer than one within a session (docs/benchmarks.md).
  */
 
-/* A process whose end a loop tells. */
+/* A process whose end the loop reports. */
 struct child_process {
     uv_poll_t end; /* `data` is the owner's, who closes it once it was started */
     pid_t pid;
@@ -28,21 +27,20 @@ struct child_launch {
     const char *path;
     char *const *arguments;   /* argv; ends with NULL */
     char *const *environment; /* ends with NULL */
-    /* What becomes its descriptors 0, 1, ...; it has no others. -1: closed, /dev/null where
-     * that is one of the first three. */
+    /* Become its descriptors 0, 1, ...; it has no others. -1: closed, or /dev/null for 0 to 2. */
     const int *fds;
     int fd_count;
-    const char *folder; /* that it runs in; NULL: the present one */
-    bool fixed_layout;  /* its memory lies at the same addresses each time, where that is allowed */
-    bool in_our_group;  /* a process group is what an interrupt at the terminal reaches */
-    /* The control group that it starts in, where Linux can do that; else it starts in ours.
-     * NULL or "": none. */
+    const char *directory; /* that it runs in; NULL: the present one */
+    bool fixed_layout;  /* its memory lies at the same addresses each time, if Linux allows that */
+    bool in_same_group; /* in gaspipe's process group, which an interrupt at the terminal reaches */
+    /* The control group that it starts in, if Linux can do that; else in gaspipe's. NULL or "":
+     * none. */
     const char *control_group;
 };
 
 /*
  * Starts a process with no signal blocked or ignored; the caller reaps it. 0, or -1 with
- * ERROR_SYSTEM when it could not be started, or not in that folder.
+ * ERROR_SYSTEM when it could not be started, or not in that directory.
  */
 int child_process_spawn(const struct child_launch *launch, pid_t *pid, struct error *error);
 
@@ -60,8 +58,8 @@ int child_process_start(struct child_process *child, uv_loop_t *loop,
                         struct error *error);
 
 /*
- * The same of a process that is our child already, in a group of its own. Where this fails, it is
- * killed and reaped.
+ * The same for a process that is gaspipe's child already, in a process group of its own. If this
+ * fails, it is killed and reaped.
  */
 int child_process_adopt(struct child_process *child, uv_loop_t *loop, pid_t pid,
                         void (*ended)(struct child_process *child, int exit_status,

@@ -2,7 +2,6 @@
 #include "supervisor/process/confinement.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sandbox/contract_filter.h"
@@ -37,7 +36,7 @@ void confinement_close(struct confinement *confinement)
     control_groups_close(&confinement->groups);
 }
 
-/* What is used where it is there, and is no part of what CONFINEMENT_STRICT asks for. */
+/* Control groups are used if the system has them; CONFINEMENT_STRICT does not require them. */
 static void note_groups(const struct control_groups *groups, char missing[SANDBOX_MISSING_SIZE])
 {
     if (groups->folder[0] == '\0')
@@ -61,50 +60,31 @@ const char *confinement_description(const struct confinement *confinement)
     return words;
 }
 
-static size_t count_strings(const char *const *strings)
-{
-    size_t count = 0;
-
-    while (strings[count] != NULL)
-        count++;
-    return count;
-}
-
-static const char **add_pair(const char **next, const char *name, const char *value)
+static void add_option(struct command_line *line, const char *name, const char *value)
 {
     if (value == NULL)
-        return next;
-    *next++ = name;
-    *next++ = value;
-    return next;
+        return;
+    command_line_add(line, "%s", name);
+    command_line_add(line, "%s", value);
 }
 
-char **confinement_wrap(const struct confinement *confinement, const char *path,
-                        char *const *arguments, const struct confinement_terms *terms)
+void confinement_wrap(struct command_line *line, const struct confinement *confinement,
+                      const char *path, char *const *arguments,
+                      const struct confinement_terms *terms)
 {
-    enum { OWN = 12 }; /* its own words at most, and the end */
-    static const char descriptors[] = {'0' + WORKER_SAVE_FD + 1, '\0'};
-    static const char with_trace[] = {'0' + WORKER_TRACE_FD + 1, '\0'};
-    const char **wrapped = calloc(OWN + 2 * count_strings(terms->programs) +
-                                      count_strings((const char *const *)arguments),
-                                  sizeof *wrapped);
-    const char **next = wrapped;
-
-    if (wrapped == NULL)
-        return NULL;
-    *next++ = arguments[0]; /* which the program gets as its name */
-    next = add_pair(next, "--descriptors", terms->traced ? with_trace : descriptors);
-    next = add_pair(next, "--preload", terms->preload);
-    next = add_pair(next, "--group", terms->group);
+    command_line_add(line, "%s", arguments[0]); /* which the program gets as its name */
+    command_line_add(line, "--descriptors");
+    command_line_add(line, "%d", (terms->traced ? WORKER_TRACE_FD : WORKER_SAVE_FD) + 1);
+    add_option(line, "--preload", terms->preload);
+    add_option(line, "--group", terms->group);
     if (confinement->level == CONFINEMENT_STRICT)
-        *next++ = "--strict";
+        command_line_add(line, "--strict");
     if (terms->forks)
-        *next++ = "--forks";
+        command_line_add(line, "--forks");
     for (const char *const *program = terms->programs; *program != NULL; program++)
-        next = add_pair(next, "--program", *program);
-    *next++ = "--";
-    *next++ = path;
+        add_option(line, "--program", *program);
+    command_line_add(line, "--");
+    command_line_add(line, "%s", path);
     for (char *const *argument = arguments + 1; *argument != NULL; argument++)
-        *next++ = *argument;
-    return (char **)wrapped;
+        command_line_add(line, "%s", *argument);
 }

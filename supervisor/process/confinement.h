@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "sandbox/control_group.h"
 #include "sandbox/probe.h"
+#include "supervisor/process/guest.h"
 
 enum confinement_level {
     CONFINEMENT_BASIC,  /* as much of the sandbox as this system has */
@@ -37,7 +38,7 @@ void confinement_close(struct confinement *confinement);
 /* "sandboxed", "sandboxed without WHAT", "no sandbox": for people. Good until the next call. */
 const char *confinement_description(const struct confinement *confinement);
 
-/* What is a worker's own of its sandbox. */
+/* What one worker's sandbox permits. */
 struct confinement_terms {
     const char *const *programs; /* that it may read and execute, too; ends with NULL */
     bool traced;                 /* it keeps the descriptor WORKER_TRACE_FD */
@@ -46,11 +47,10 @@ struct confinement_terms {
     const char *group;           /* its control group; NULL: none */
 };
 
-/*
- * The command line that becomes `path` with `arguments`, which end with NULL, in the sandbox. The
- * strings are borrowed, the list is to be freed. NULL when memory ran out.
+/* Adds the command line that executes `path` with `arguments`, which end with NULL, in the sandbox.
  */
-char **confinement_wrap(const struct confinement *confinement, const char *path,
-                        char *const *arguments, const struct confinement_terms *terms);
+void confinement_wrap(struct command_line *line, const struct confinement *confinement,
+                      const char *path, char *const *arguments,
+                      const struct confinement_terms *terms);
 
 #endif

@@ -18,10 +18,10 @@
 #define HASH_SIZE 32
 #define READ_SIZE 16384
 
-/* Looking the digest up costs more than hashing a line: once for all, and in any thread. */
+/* Fetched once, by whichever thread is first: that takes longer than hashing a line. */
 static EVP_MD *sha256;
 
-static void look_sha256_up(void)
+static void fetch_sha256(void)
 {
     sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
 }
@@ -30,7 +30,7 @@ static bool fingerprint_begin(EVP_MD_CTX *context)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    return pthread_once(&once, look_sha256_up) == 0 && context != NULL && sha256 != NULL &&
+    return pthread_once(&once, fetch_sha256) == 0 && context != NULL && sha256 != NULL &&
            EVP_DigestInit_ex2(context, sha256, NULL) == 1;
 }
 
@@ -92,8 +92,8 @@ int fingerprint_hash_parts(const struct iovec *parts, int count, char hex[FINGER
 }
 
 /* With an empty hash; NULL without memory. */
-static struct fingerprint_file *add_path(struct fingerprint *fingerprint, const char *path,
-                                         struct error *error)
+static struct fingerprint_file *add_unhashed_file(struct fingerprint *fingerprint, const char *path,
+                                                  struct error *error)
 {
     struct fingerprint_file *files =
         reallocarray(fingerprint->files, fingerprint->count + 1, sizeof *files);
@@ -113,22 +113,20 @@ failed:
     return NULL;
 }
 
-static int add_file(struct fingerprint *fingerprint, const char *path, struct error *error)
+static int add_hashed_file(struct fingerprint *fingerprint, const char *path, struct error *error)
 {
-    struct fingerprint_file *file = add_path(fingerprint, path, error);
+    struct fingerprint_file *file = add_unhashed_file(fingerprint, path, error);
 
     return file != NULL ? fingerprint_hash(path, file->hash, error) : -1;
 }
 
-/*
- * A file that the program has executed. One that is gone was most often made by the
- * program itself, in memory or under a name of chance: that is its own doing.
- */
+/* A file that the program has executed. One that is gone was probably made by the program itself,
+ * in memory or under a random name, and is left out. */
 static int add_object(struct fingerprint *fingerprint, const char *path, struct error *error)
 {
     if (access(path, F_OK) < 0 && errno == ENOENT)
-        return add_path(fingerprint, path, error) != NULL ? 0 : -1;
-    return add_file(fingerprint, path, error);
+        return add_unhashed_file(fingerprint, path, error) != NULL ? 0 : -1;
+    return add_hashed_file(fingerprint, path, error);
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -136,7 +134,7 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* There is room for as many paths as a report can hold. */
+/* A report can hold this many paths. */
 #define PATHS_MAX (REPORT_OBJECTS_SIZE / sizeof "/x")
 
 /* The report's paths, each ended by its '\0'; those that were left out stay so. */
@@ -172,7 +170,8 @@ static int add_objects(struct fingerprint *fingerprint, const struct report *rep
     return result;
 }
 
-static int hash_all(struct fingerprint *fingerprint, const char *options, struct error *error)
+static int hash_fingerprint(struct fingerprint *fingerprint, const char *options,
+                            struct error *error)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     bool done =
@@ -190,15 +189,16 @@ int fingerprint_take(struct fingerprint *fingerprint, const struct guest_tools *
                      const char *options, const struct report *report, struct error *error)
 {
     *fingerprint = (struct fingerprint){0};
-    if (add_file(fingerprint, tools->qemu, error) == 0 &&
-        add_file(fingerprint, tools->plugin, error) == 0 &&
-        add_objects(fingerprint, report, error) == 0 && hash_all(fingerprint, options, error) == 0)
+    if (add_hashed_file(fingerprint, tools->qemu, error) == 0 &&
+        add_hashed_file(fingerprint, tools->plugin, error) == 0 &&
+        add_objects(fingerprint, report, error) == 0 &&
+        hash_fingerprint(fingerprint, options, error) == 0)
         return 0;
     fingerprint_free(fingerprint);
     return -1;
 }
 
-/* Whether a worker loads this library, as the program that runs here has loaded it. */
+/* Returns true if workers load this library of the running program, too. */
 static bool is_workers_library(const char *path)
 {
     static const char *const beginnings[] = {"libc.so.", "libm.so.", "ld-linux-"};
@@ -222,7 +222,7 @@ static int add_library(struct dl_phdr_info *info, size_t size, void *context)
     (void)size;
     if (!is_workers_library(info->dlpi_name))
         return 0;
-    return add_file(search->fingerprint, info->dlpi_name, search->error);
+    return add_hashed_file(search->fingerprint, info->dlpi_name, search->error);
 }
 
 int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct launch_config *config,
@@ -238,10 +238,11 @@ int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct laun
     snprintf(options, sizeof options,
              "gaspipe %s -l %" PRIu32 " --max-instructions %" PRIu64 "%s%s", GASPIPE_VERSION,
              limits.compute, limits.instructions, cost, config->profile ? " --profile" : "");
-    if (add_file(fingerprint, config->tools.qemu, error) == 0 &&
-        add_file(fingerprint, config->tools.plugin, error) == 0 &&
-        add_file(fingerprint, config->workers[program].path, error) == 0 &&
-        dl_iterate_phdr(add_library, &search) == 0 && hash_all(fingerprint, options, error) == 0)
+    if (add_hashed_file(fingerprint, config->tools.qemu, error) == 0 &&
+        add_hashed_file(fingerprint, config->tools.plugin, error) == 0 &&
+        add_hashed_file(fingerprint, config->workers[program].path, error) == 0 &&
+        dl_iterate_phdr(add_library, &search) == 0 &&
+        hash_fingerprint(fingerprint, options, error) == 0)
         return 0;
     fingerprint_free(fingerprint);
     return -1;

@@ -11,9 +11,8 @@
 #include "supervisor/process/launcher.h"
 
 /*
- * What a count depends on beside what is pinned: the files that were executed,
- * each by its SHA-256. Two counts may be compared when their fingerprints are
- * the same; then what differs is the program's own doing.
+ * What a count depends on, except what is pinned: the executed files, each by its SHA-256. Counts
+ * with the same fingerprint can be compared; a difference is then the program's own doing.
  */
 
 #define FINGERPRINT_HEX_SIZE 65 /* 32 bytes in hexadecimal, and '\0' */
@@ -29,14 +28,13 @@ struct fingerprint {
     size_t count;
 };
 
-/* 0, or -1 with ERROR_SYSTEM: a file cannot be read (any more). */
+/* 0, or -1 with ERROR_SYSTEM: a file cannot be read. */
 int fingerprint_take(struct fingerprint *fingerprint, const struct guest_tools *tools,
                      const char *options, const struct report *report, struct error *error);
 
 /*
- * Of workers that a launcher starts under the counter, whose limits show in
- * their counts: of the files that every worker executes. 0, or -1 with
- * ERROR_SYSTEM.
+ * The fingerprint of a launcher's counted workers: the files that each executes, and its limits,
+ * which show in its count. 0, or -1 with ERROR_SYSTEM.
  */
 int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct launch_config *config,
                               enum launcher_program program, struct error *error);
@@ -44,7 +42,7 @@ int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct laun
 /* The SHA-256 of a file, in hexadecimal. 0, or -1 with ERROR_SYSTEM. */
 int fingerprint_hash(const char *path, char hex[FINGERPRINT_HEX_SIZE], struct error *error);
 
-/* The same of the bytes of several pieces, one behind the other. */
+/* The same for the bytes of several pieces, in order. */
 int fingerprint_hash_parts(const struct iovec *parts, int count, char hex[FINGERPRINT_HEX_SIZE],
                            struct error *error);
 

@@ -43,8 +43,8 @@ static const char *const pinned_options[] = {
 #define PINNED_OPTIONS (sizeof pinned_options / sizeof *pinned_options)
 
 /*
- * A QEMU that puts the program where Linux would, 0x555555556000, lies there itself
- * where addresses are not random: so much further on in the host there is room.
+ * If addresses are not random, Linux maps QEMU at 0x555555556000. A later QEMU would put the
+ * program there, too; so the program's addresses begin this much further on in the host.
  */
 static const char *const later_options[] = {"-B", "0x10000000"};
 
@@ -79,7 +79,7 @@ const char *const *guest_environment(void)
     return environment;
 }
 
-static bool has(const void *bytes, size_t size, const char *name)
+static bool has_name(const void *bytes, size_t size, const char *name)
 {
     return memmem(bytes, size, name, strlen(name)) != NULL;
 }
@@ -99,8 +99,8 @@ static int takes_plugins(const char *path, bool *later)
     bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
         goto out;
-    takes = has(bytes, (size_t)status.st_size, PLUGIN_FUNCTION);
-    *later = has(bytes, (size_t)status.st_size, LATER_PLUGIN_FUNCTION);
+    takes = has_name(bytes, (size_t)status.st_size, PLUGIN_FUNCTION);
+    *later = has_name(bytes, (size_t)status.st_size, LATER_PLUGIN_FUNCTION);
     munmap(bytes, (size_t)status.st_size);
 out:
     close(fd);
@@ -110,16 +110,16 @@ out:
 /* The first executable file of that name along PATH. */
 static bool find_along_path(const char *name, char path[PATH_MAX])
 {
-    const char *folder = getenv("PATH");
+    const char *directory = getenv("PATH");
 
-    while (folder != NULL && *folder != '\0') {
-        int length = (int)strcspn(folder, ":");
-        int written = snprintf(path, PATH_MAX, "%.*s/%s", length, folder, name);
+    while (directory != NULL && *directory != '\0') {
+        int length = (int)strcspn(directory, ":");
+        int written = snprintf(path, PATH_MAX, "%.*s/%s", length, directory, name);
 
         if (length > 0 && written < PATH_MAX && access(path, X_OK) == 0)
             return true;
-        folder += length;
-        folder += *folder == ':';
+        directory += length;
+        directory += *directory == ':';
     }
     return false;
 }
@@ -152,11 +152,10 @@ int guest_find_tools(struct guest_tools *tools, struct error *error)
     return locate(PLUGIN_FILE, tools->plugin, error);
 }
 
-/* The value of -plugin: a comma within the path is written twice. */
-static char *plugin_value(const char *path, const char *options)
+/* A comma within the plugin's path is written twice. */
+static void add_plugin(struct command_line *line, const char *path, const char *options)
 {
     struct buf value = {0};
-    char *string;
 
     for (const char *c = path; *c != '\0'; c++) {
         buf_append_byte(&value, *c);
@@ -165,70 +164,28 @@ static char *plugin_value(const char *path, const char *options)
     }
     if (options != NULL && *options != '\0')
         buf_printf(&value, ",%s", options);
-    string = buf_string(&value) != NULL ? strdup(buf_string(&value)) : NULL;
+    if (buf_string(&value) == NULL)
+        line->failed = true;
+    command_line_add(line, "-plugin");
+    command_line_add(line, "%s", buf_failed(&value) ? "" : value.data);
     buf_free(&value);
-    return string;
 }
 
-static size_t count_strings(const char *const *strings)
+int guest_command_line(struct command_line *line, const struct guest_tools *tools,
+                       const struct guest_program *program, struct error *error)
 {
-    size_t count = 0;
-
-    while (strings[count] != NULL)
-        count++;
-    return count;
-}
-
-/* Fills argv, all strings new. False when one of them could not be had: its place is empty. */
-static bool fill_arguments(char **next, const struct guest_tools *tools,
-                           const struct guest_program *program)
-{
-    char **first = next;
-
-    *next++ = strdup(QEMU_PROGRAM);
+    command_line_add(line, "%s", program->name != NULL ? program->name : QEMU_PROGRAM);
     for (size_t i = 0; i < PINNED_OPTIONS; i++)
-        *next++ = strdup(pinned_options[i]);
+        command_line_add(line, "%s", pinned_options[i]);
     for (size_t i = 0; tools->later && i < LATER_OPTIONS; i++)
-        *next++ = strdup(later_options[i]);
-    *next++ = strdup("-plugin");
-    *next++ = plugin_value(tools->plugin, program->plugin_options);
-    *next++ = strdup("-0");
-    *next++ = strdup(program->arguments[0]);
-    *next++ = strdup("/proc/self/fd/" STRING_OF(GUEST_PROGRAM_FD));
+        command_line_add(line, "%s", later_options[i]);
+    add_plugin(line, tools->plugin, program->plugin_options);
+    command_line_add(line, "-0");
+    command_line_add(line, "%s", program->arguments[0]);
+    command_line_add(line, "/proc/self/fd/%d", GUEST_PROGRAM_FD);
     for (size_t i = 1; program->arguments[i] != NULL; i++)
-        *next++ = strdup(program->arguments[i]);
-    for (char **string = first; string < next; string++)
-        if (*string == NULL)
-            return false;
-    return true;
-}
-
-int guest_command_build(struct guest_command *command, const struct guest_tools *tools,
-                        const struct guest_program *program, struct error *error)
-{
-    size_t count = 1 + PINNED_OPTIONS + (tools->later ? LATER_OPTIONS : 0) + 5 +
-                   count_strings(program->arguments);
-
-    *command = (struct guest_command){
-        .path = tools->qemu,
-        .arguments = calloc(count + 1, sizeof *command->arguments),
-        .environment = program->environment ? program->environment : guest_environment(),
-    };
-    if (command->arguments == NULL)
-        return error_memory(error, "the command line of " QEMU_PROGRAM);
-    command->argument_count = count;
-    if (fill_arguments(command->arguments, tools, program))
-        return 0;
-    guest_command_free(command);
-    return error_memory(error, "the command line of " QEMU_PROGRAM);
-}
-
-void guest_command_free(struct guest_command *command)
-{
-    for (size_t i = 0; i < command->argument_count; i++)
-        free(command->arguments[i]);
-    free(command->arguments);
-    *command = (struct guest_command){0};
+        command_line_add(line, "%s", program->arguments[i]);
+    return command_line_check(line, error);
 }
 
 int guest_find_program(const char *name, char path[PATH_MAX], struct error *error)
@@ -261,21 +218,21 @@ static int locate_in(const char *installed, const char *name, char path[PATH_MAX
                      struct error *error)
 {
     const char *const places[] = {"", installed};
-    char folder[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    char directory[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", directory, sizeof directory - 1);
 
     if (length < 0)
         return error_system(error, errno, "cannot read /proc/self/exe");
-    folder[length] = '\0';
-    *strrchr(folder, '/') = '\0';
+    directory[length] = '\0';
+    *strrchr(directory, '/') = '\0';
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        int written = snprintf(path, PATH_MAX, "%s/%s%s", folder, places[i], name);
+        int written = snprintf(path, PATH_MAX, "%s/%s%s", directory, places[i], name);
 
         if (written < PATH_MAX && access(path, R_OK) == 0)
             return 0;
     }
-    return error_set(error, ERROR_SYSTEM, "%s is neither in %s nor in %s/%.*s", name, folder,
-                     folder, (int)strlen(installed) - 1, installed);
+    return error_set(error, ERROR_SYSTEM, "%s is neither in %s nor in %s/%.*s", name, directory,
+                     directory, (int)strlen(installed) - 1, installed);
 }
 
 int locate(const char *name, char path[PATH_MAX], struct error *error)
@@ -325,37 +282,25 @@ void command_line_free(struct command_line *line)
 
 static const char preload_name[] = "LD_PRELOAD=";
 
-static bool is_ours(const char *variable)
+static bool is_agent_variable(const char *variable)
 {
     return strncmp(variable, preload_name, strlen(preload_name)) == 0 ||
            strncmp(variable, "GASPIPE_TRACE=", strlen("GASPIPE_TRACE=")) == 0;
 }
 
-char **agent_environment(const char *agent, int fd, char *const *environment)
+void agent_environment(struct command_line *line, const char *agent, int fd,
+                       char *const *environment)
 {
-    enum { OWN = 3, NUMBER = 32 };
     const char *before = "";
-    size_t count = 0, filled = 0, length;
-    char **all, *text;
 
-    for (; environment[count] != NULL; count++)
-        if (strncmp(environment[count], preload_name, strlen(preload_name)) == 0)
-            before = environment[count] + strlen(preload_name);
-    length = strlen(preload_name) + (agent != NULL ? strlen(agent) : 0) + 1 + strlen(before) + 1;
-    all = malloc((count + OWN) * sizeof *all + NUMBER + length);
-    if (all == NULL)
-        return NULL;
-    text = (char *)(all + count + OWN);
-    all[filled++] = text;
-    snprintf(text, NUMBER, "GASPIPE_TRACE=%d", fd);
-    text += NUMBER;
-    if (agent != NULL) {
-        all[filled++] = text;
-        snprintf(text, length, "%s%s%s%s", preload_name, agent, *before != '\0' ? ":" : "", before);
-    }
-    for (size_t i = 0; i < count; i++)
-        if (!is_ours(environment[i]))
-            all[filled++] = environment[i];
-    all[filled] = NULL;
-    return all;
+    for (char *const *variable = environment; *variable != NULL; variable++)
+        if (strncmp(*variable, preload_name, strlen(preload_name)) == 0)
+            before = *variable + strlen(preload_name);
+    command_line_add(line, "GASPIPE_TRACE=%d", fd);
+    if (agent != NULL)
+        command_line_add(line, "%s%s%s%s", preload_name, agent, before[0] != '\0' ? ":" : "",
+                         before);
+    for (char *const *variable = environment; *variable != NULL; variable++)
+        if (!is_agent_variable(*variable))
+            command_line_add(line, "%s", *variable);
 }

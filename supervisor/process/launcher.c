@@ -57,9 +57,10 @@ static int locate_javascript(struct launch_config *config, struct error *error)
                      name, config->by_function ? "metered-profile" : "metered");
 }
 
-/* The worker of such contracts; with the meter, one that has it, where there is one. Native
- * contracts bring their own profile. */
-static const char *name_of(const struct launch_config *config, enum launcher_program program)
+/* The worker of such contracts: the metered one with --counter compiled. Native contracts bring
+ * their own profile. */
+static const char *worker_program_name(const struct launch_config *config,
+                                       enum launcher_program program)
 {
     if (program == LAUNCHER_NATIVE_CODE)
         return config->metered ? "gaspipe-worker-native-metered" : "gaspipe-worker-native";
@@ -68,23 +69,24 @@ static const char *name_of(const struct launch_config *config, enum launcher_pro
     return config->metered ? "gaspipe-worker-wasm-metered" : "gaspipe-worker-wasm";
 }
 
-static const char *why_missing(const struct launch_config *config, enum launcher_program program)
+static const char *why_program_missing(const struct launch_config *config,
+                                       enum launcher_program program)
 {
-    if (config->foreign)
-        return "that worker runs no such contracts";
+    if (config->xsnap_options_only)
+        return "the worker of --worker runs JavaScript only";
     if (program == LAUNCHER_NATIVE_CODE)
         return config->metered
                    ? "gaspipe-worker-native-metered, which runs native contracts with --counter "
-                     "compiled, is not beside gaspipe: make metered builds it"
-                   : "gaspipe-worker-native, which runs native contracts, is not beside gaspipe";
+                     "compiled, is not next to gaspipe: make metered builds it"
+                   : "gaspipe-worker-native, which runs native contracts, is not next to gaspipe";
     if (config->by_function)
         return "gaspipe-worker-wasm-metered-profile, which runs WebAssembly with --counter "
-               "compiled and --native-profile, is not beside gaspipe: make metered-profile builds "
+               "compiled and --native-profile, is not next to gaspipe: make metered-profile builds "
                "it";
     return config->metered
                ? "gaspipe-worker-wasm-metered, which runs WebAssembly with --counter compiled, is "
-                 "not beside gaspipe: make metered builds it"
-               : "gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe";
+                 "not next to gaspipe: make metered builds it"
+               : "gaspipe-worker-wasm, which runs WebAssembly, is not next to gaspipe";
 }
 
 const char *launcher_find(const struct launch_config *config, enum launcher_program program,
@@ -94,22 +96,22 @@ const char *launcher_find(const struct launch_config *config, enum launcher_prog
 
     if (path[0] != '\0')
         return path;
-    error_set(error, ERROR_SYSTEM, "%s", why_missing(config, program));
+    error_set(error, ERROR_SYSTEM, "%s", why_program_missing(config, program));
     return NULL;
 }
 
 /* Only a vat of such contracts asks for the others, so their absence is reported when one starts.
  */
-static void find_others(struct launch_config *config)
+static void find_other_workers(struct launch_config *config)
 {
     struct error ignored;
 
     for (int i = LAUNCHER_JAVASCRIPT + 1; i < LAUNCHER_PROGRAMS; i++)
-        if (locate(name_of(config, i), config->workers[i].path, &ignored) != 0)
+        if (locate(worker_program_name(config, i), config->workers[i].path, &ignored) != 0)
             config->workers[i].path[0] = '\0';
 }
 
-static int open_programs(struct launch_config *config, struct error *error)
+static int open_worker_programs(struct launch_config *config, struct error *error)
 {
     for (int i = 0; i < LAUNCHER_PROGRAMS; i++) {
         struct launcher_worker *worker = &config->workers[i];
@@ -140,23 +142,23 @@ int launcher_open(struct launch_config *config, struct counters counters, uint32
     set_unopened(config);
     if (locate_javascript(config, error) != 0)
         return -1;
-    find_others(config);
+    find_other_workers(config);
     if (!counters.qemu)
         return 0;
     if (guest_find_tools(&config->tools, error) != 0 ||
         guest_pin_layout(&config->tools, error) != 0)
         return -1;
-    return open_programs(config, error);
+    return open_worker_programs(config, error);
 }
 
-int launcher_open_foreign(struct launch_config *config, const char *path, uint32_t compute_limit,
-                          struct error *error)
+int launcher_open_xsnap(struct launch_config *config, const char *path, uint32_t compute_limit,
+                        struct error *error)
 {
     char *const worker = config->workers[LAUNCHER_JAVASCRIPT].path;
     struct stat status;
 
     memset(config, 0, sizeof *config);
-    config->foreign = true;
+    config->xsnap_options_only = true;
     config->limits.compute = compute_limit;
     set_unopened(config);
     if (raise_stack_limit(error) != 0)
@@ -217,7 +219,7 @@ static struct worker_process *start_process(const struct starting *starting,
     if (starting->zygote == NULL)
         return worker_process_start(starting->start->loop, launch, starting->start->listener,
                                     error);
-    *starting->zygote = worker_process_breed(launch, error);
+    *starting->zygote = worker_process_start_zygote(launch, error);
     return NULL;
 }
 
@@ -236,33 +238,29 @@ static struct worker_process *start_confined(const struct starting *starting,
         .group = group[0] != '\0' ? group : NULL,
     };
     struct worker_launch wrapped = *launch;
-    struct worker_process *process;
-    char **arguments;
+    struct worker_process *process = NULL;
+    struct command_line line = {0};
 
-    arguments =
-        confinement_wrap(starting->config->confinement, launch->path, launch->arguments, &terms);
-    if (arguments == NULL) {
-        error_memory(error, "the command line of a worker");
-        return NULL;
-    }
+    confinement_wrap(&line, starting->config->confinement, launch->path, launch->arguments, &terms);
     wrapped.path = starting->config->confinement->launcher;
-    wrapped.arguments = arguments;
+    wrapped.arguments = line.words;
     wrapped.group = group;
-    process = start_process(starting, &wrapped, error);
-    free(arguments);
+    if (command_line_check(&line, error) == 0)
+        process = start_process(starting, &wrapped, error);
+    command_line_free(&line);
     return process;
 }
 
 /*
- * Beside what it may write to, a worker's group has its program, its pages' tables and what is in
- * its pipes: before it gets there, its own limit tells it.
+ * The group's memory also has the worker's program, its page tables and what is in its pipes. At
+ * twice the worker's own limit, the worker meets that one first and can report it.
  */
 static uint64_t group_memory(const struct worker_launch *launch)
 {
     return launch->memory_limit > UINT64_MAX / 2 ? 0 : 2 * launch->memory_limit;
 }
 
-/* As the launch has it, or in the sandbox. */
+/* In the sandbox, unless that is off. */
 static struct worker_process *start_launcher(const struct starting *starting,
                                              const struct worker_launch *launch,
                                              struct error *error)
@@ -283,60 +281,54 @@ static struct worker_process *start_launcher(const struct starting *starting,
     return process;
 }
 
+#define STRING_OF(x)        STRING_OF_TOKENS(x)
+#define STRING_OF_TOKENS(x) #x
+
+/* With memory that it shares with a tracer, or into which its meter writes. */
+static struct worker_process *start_observed(const struct starting *starting,
+                                             const struct worker_launch *launch,
+                                             const struct launcher_trace *observer,
+                                             const struct command_line *environment,
+                                             struct error *error)
+{
+    struct worker_launch observed = *launch;
+
+    if (command_line_check(environment, error) != 0)
+        return NULL;
+    observed.environment = (const char *const *)environment->words;
+    observed.trace_fd =
+        observer->begin(observer->context, starting->worker->path, starting->start->name, error);
+    return observed.trace_fd >= 0 ? start_launcher(starting, &observed, error) : NULL;
+}
+
 /* With the agent in it, which the sandbox preloads where there is one. */
 static struct worker_process *start_traced(const struct starting *starting,
                                            const struct worker_launch *launch, struct error *error)
 {
     const struct launcher_trace *const trace = starting->trace;
-    struct worker_launch traced = *launch;
-    struct worker_process *process = NULL;
-    char **environment = agent_environment(is_confined(starting) ? NULL : trace->agent,
-                                           WORKER_TRACE_FD, (char *const *)launch->environment);
+    struct command_line environment = {0};
+    struct worker_process *process;
 
-    if (environment == NULL) {
-        error_memory(error, "the environment of a worker");
-        return NULL;
-    }
-    traced.environment = (const char *const *)environment;
-    traced.trace_fd =
-        trace->begin(trace->context, starting->worker->path, starting->start->name, error);
-    if (traced.trace_fd >= 0)
-        process = start_launcher(starting, &traced, error);
-    free(environment);
+    agent_environment(&environment, is_confined(starting) ? NULL : trace->agent, WORKER_TRACE_FD,
+                      (char *const *)launch->environment);
+    process = start_observed(starting, launch, trace, &environment, error);
+    command_line_free(&environment);
     return process;
 }
-
-#define STRING_OF(x)        STRING_OF_TOKENS(x)
-#define STRING_OF_TOKENS(x) #x
 
 /* Its meter writes a profile of each delivery. */
 static struct worker_process *start_profiled(const struct starting *starting,
                                              const struct worker_launch *launch,
                                              struct error *error)
 {
-    static const char regions[] = "GASMETER_REGIONS=" STRING_OF(WORKER_TRACE_FD);
-    const struct launcher_trace *const profile = starting->native_profile;
-    struct worker_launch profiled = *launch;
-    struct worker_process *process = NULL;
-    size_t count = 0;
-    const char **environment;
+    struct command_line environment = {0};
+    struct worker_process *process;
 
-    while (launch->environment[count] != NULL)
-        count++;
-    environment = malloc((count + 2) * sizeof *environment);
-    if (environment == NULL) {
-        error_memory(error, "the environment of a worker");
-        return NULL;
-    }
-    memcpy(environment, launch->environment, count * sizeof *environment);
-    environment[count] = regions;
-    environment[count + 1] = NULL;
-    profiled.environment = environment;
-    profiled.trace_fd =
-        profile->begin(profile->context, starting->worker->path, starting->start->name, error);
-    if (profiled.trace_fd >= 0)
-        process = start_launcher(starting, &profiled, error);
-    free(environment);
+    for (const char *const *variable = launch->environment; *variable != NULL; variable++)
+        command_line_add(&environment, "%s", *variable);
+    command_line_add(&environment, "GASMETER_REGIONS=%d", WORKER_TRACE_FD);
+    process = start_observed(starting, launch, starting->native_profile, &environment, error);
+    command_line_free(&environment);
     return process;
 }
 
@@ -363,64 +355,62 @@ static struct worker_process *start_native(const struct starting *starting, char
     return start_launcher(starting, &launch, error);
 }
 
-static const char profile_option[] = "profile-fd=" STRING_OF(WORKER_TRACE_FD);
-
-/* The name does not reach the guest, where it would shift the stack: it stands
- * in front of QEMU's own command line. */
 static struct worker_process *start_counted(const struct starting *starting, char **arguments,
                                             struct error *error)
 {
+    static const char profile_option[] = "profile-fd=" STRING_OF(WORKER_TRACE_FD);
     const struct launcher_trace *const profile = starting->native_profile;
-    struct guest_program program = {
+    const struct guest_tools *tools = &starting->config->tools;
+    const struct guest_program program = {
         .arguments = (const char *const *)arguments,
+        .name = starting->start->name,
         .plugin_options = profile != NULL ? profile_option : NULL,
     };
-    struct worker_process *process = NULL;
-    struct guest_command command;
-    struct worker_launch launch;
-    char *argument0;
-    int fd = 0;
-
-    if (profile != NULL && (fd = profile->begin(profile->context, starting->worker->path,
-                                                starting->start->name, error)) < 0)
-        return NULL;
-    if (guest_command_build(&command, &starting->config->tools, &program, error) != 0)
-        return NULL;
-    launch = (struct worker_launch){
-        .path = command.path,
-        .arguments = command.arguments,
-        .environment = command.environment,
+    struct worker_launch launch = {
+        .path = tools->qemu,
+        .environment = guest_environment(),
         .program_fd = starting->worker->program_fd,
         .snapshot_fd = starting->start->snapshot_fd,
-        .trace_fd = fd,
         .frame_cap = NETSTRING_CAP_UP,
         .memory_limit = starting->config->memory_limit,
     };
-    argument0 = command.arguments[0];
-    command.arguments[0] = (char *)starting->start->name;
-    process = start_launcher(starting, &launch, error);
-    command.arguments[0] = argument0;
-    guest_command_free(&command);
+    struct worker_process *process = NULL;
+    struct command_line line = {0};
+
+    if (profile != NULL &&
+        (launch.trace_fd = profile->begin(profile->context, starting->worker->path,
+                                          starting->start->name, error)) < 0)
+        return NULL;
+    if (guest_command_line(&line, tools, &program, error) == 0) {
+        launch.arguments = line.words;
+        process = start_launcher(starting, &launch, error);
+    }
+    command_line_free(&line);
     return process;
 }
 
-static struct worker_process *start_placed(const struct starting *starting, char **arguments,
-                                           struct error *error)
+static struct worker_process *start_executed(const struct starting *starting, char **arguments,
+                                             struct error *error)
 {
+    return starting->counted ? start_counted(starting, arguments, error)
+                             : start_native(starting, arguments, error);
+}
+
+/* Calls start() on the CPU where the worker is to run. */
+static struct worker_process *
+start_on_cpu(const struct starting *starting, char **arguments, struct error *error,
+             struct worker_process *(*start)(const struct starting *, char **, struct error *))
+{
+    const struct placement *placement = starting->config->placement;
     struct worker_process *process;
     struct error problem;
 
-    if (starting->config->placement != NULL &&
-        placement_begin_start(starting->config->placement, error) != 0)
+    if (placement != NULL && placement_begin_start(placement, error) != 0)
         return NULL;
-    if (starting->counted)
-        process = start_counted(starting, arguments, error);
-    else
-        process = start_native(starting, arguments, error);
-    /* It was there before: should it be taken away meanwhile, this process stays
-     * where the worker is. */
-    if (starting->config->placement != NULL &&
-        placement_end_start(starting->config->placement, &problem) != 0)
+    process = start(starting, arguments, error);
+    /* This process was on its CPU before; if that is gone meanwhile, it stays where the worker is.
+     */
+    if (placement != NULL && placement_end_start(placement, &problem) != 0)
         log_line("%s", problem.text);
     return process;
 }
@@ -433,25 +423,25 @@ static int rewind_snapshot(int fd, struct error *error)
     return error_system(error, errno, "cannot read a snapshot");
 }
 
-/* What a worker is started with. Of one length whatever the limits are, for the same reason as the
- * name. */
+/* A worker's arguments. Limits are padded to one length: a longer argument would shift the stack of
+ * a counted worker, and so its count. */
 struct words {
     char computrons[16], instructions[24], cost[24], heap[24];
     char *arguments[24];
 };
 
-static size_t put_ours(const struct starting *starting, struct words *words, char **arguments)
+static void put_own_options(const struct starting *starting, struct words *words, char **arguments)
 {
     /* These two are as long as each other, so that a zygote's stack is a worker's. */
-    char *const ours[] = {starting->zygote != NULL ? "--fork-on-request" : "--die-with-parent",
-                          "--report-stops",
-                          "--max-heap",
-                          words->heap,
-                          "--max-instructions",
-                          words->instructions};
-    size_t count = sizeof ours / sizeof *ours;
+    char *const own[] = {starting->zygote != NULL ? "--fork-on-request" : "--die-with-parent",
+                         "--report-stops",
+                         "--max-heap",
+                         words->heap,
+                         "--max-instructions",
+                         words->instructions};
+    size_t count = sizeof own / sizeof *own;
 
-    memcpy(arguments, ours, sizeof ours);
+    memcpy(arguments, own, sizeof own);
     if (starting->config->metered) {
         arguments[count++] = "--max-cost";
         arguments[count++] = words->cost;
@@ -460,11 +450,10 @@ static size_t put_ours(const struct starting *starting, struct words *words, cha
         arguments[count++] = "--confine";
     if (starting->config->profile)
         arguments[count++] = "--profile";
-    return count;
 }
 
 /* The words are all zeros. */
-static void put_words(const struct starting *starting, struct words *words)
+static void put_worker_arguments(const struct starting *starting, struct words *words)
 {
     char **next = words->arguments;
 
@@ -480,8 +469,8 @@ static void put_words(const struct starting *starting, struct words *words)
         *next++ = "-r";
         *next++ = WORKER_SNAPSHOT_PLACE;
     }
-    if (!starting->config->foreign)
-        (void)put_ours(starting, words, next);
+    if (!starting->config->xsnap_options_only)
+        put_own_options(starting, words, next);
 }
 
 /* ---- forking one ---- */
@@ -495,10 +484,10 @@ static bool is_limited_by_group(const struct starting *starting)
     return groups->folder[0] != '\0' && (groups->limit_memory || groups->limit_processes);
 }
 
-/* Who traces one, or takes its counter's profile, is there from the beginning. */
+/* A tracer, and what takes the counter's profile, must be there from the worker's beginning. */
 static bool may_be_forked(const struct starting *starting)
 {
-    return starting->start->policy != NULL && !starting->config->foreign &&
+    return starting->start->policy != NULL && !starting->config->xsnap_options_only &&
            starting->trace == NULL && starting->native_profile == NULL &&
            !(is_confined(starting) && is_limited_by_group(starting));
 }
@@ -506,8 +495,8 @@ static bool may_be_forked(const struct starting *starting)
 /* As long as a worker's name can be, which overwrites it. */
 static const char zygote_name[] = "gaspipe-worker:zygote                                          ";
 
-/* With a position of its own: somebody else may be reading it meanwhile. -1 where it has none. */
-static int open_again(int snapshot_fd)
+/* Opens the file again, with a position of its own: another worker may be reading it. Or -1. */
+static int reopen_snapshot(int snapshot_fd)
 {
     char path[32];
 
@@ -515,11 +504,11 @@ static int open_again(int snapshot_fd)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static struct zygote *breed(const struct starting *starting, struct error *error)
+static struct zygote *start_zygote(const struct starting *starting, struct error *error)
 {
-    const int own_fd = open_again(starting->start->snapshot_fd);
+    const int own_fd = reopen_snapshot(starting->start->snapshot_fd);
     struct worker_start start = *starting->start;
-    struct starting breeder = *starting;
+    struct starting first = *starting;
     struct zygote *zygote = NULL;
     struct words words = {0};
 
@@ -529,16 +518,18 @@ static struct zygote *breed(const struct starting *starting, struct error *error
     if (own_fd < 0)
         return NULL;
     start.snapshot_fd = own_fd;
-    breeder.start = &start;
-    breeder.zygote = &zygote;
-    put_words(&breeder, &words);
-    (void)start_placed(&breeder, words.arguments, error);
+    first.start = &start;
+    first.zygote = &zygote;
+    put_worker_arguments(&first, &words);
+    (void)start_on_cpu(&first, words.arguments, error, start_executed);
     close(own_fd);
     return zygote;
 }
 
-/* NULL: it is to be executed, and the snapshot to be read from its beginning. */
-static struct worker_process *start_forked(const struct starting *starting, char *const *arguments)
+/* NULL: the worker has to be executed, with the snapshot read from its beginning; the error does
+ * not matter then. */
+static struct worker_process *start_forked(const struct starting *starting, char **arguments,
+                                           struct error *error)
 {
     struct zygote_policy *policy = starting->start->policy;
     enum zygote_choice choice = zygote_policy_choose(policy, arguments);
@@ -548,35 +539,18 @@ static struct worker_process *start_forked(const struct starting *starting, char
         .name = starting->start->name,
     };
     struct worker_process *process;
-    struct error ignored; /* it is met again when the worker is executed */
 
     if (choice == ZYGOTE_START) {
-        zygote_policy_keep(policy, breed(starting, &ignored), arguments);
+        zygote_policy_keep(policy, start_zygote(starting, error), arguments);
         choice = zygote_policy_choose(policy, arguments);
     }
     if (choice != ZYGOTE_FORK)
         return NULL;
     launch.zygote = policy->zygote;
     process =
-        worker_process_start(starting->start->loop, &launch, starting->start->listener, &ignored);
+        worker_process_start(starting->start->loop, &launch, starting->start->listener, error);
     if (process == NULL)
         zygote_policy_give_up(policy);
-    return process;
-}
-
-static struct worker_process *start_forked_placed(const struct starting *starting,
-                                                  char *const *arguments)
-{
-    struct worker_process *process;
-    struct error problem;
-
-    if (starting->config->placement != NULL &&
-        placement_begin_start(starting->config->placement, &problem) != 0)
-        return NULL;
-    process = start_forked(starting, arguments);
-    if (starting->config->placement != NULL &&
-        placement_end_start(starting->config->placement, &problem) != 0)
-        log_line("%s", problem.text);
     return process;
 }
 
@@ -598,10 +572,10 @@ struct worker_process *launcher_start(const struct launch_config *config,
     if (launcher_find(config, start->program, error) == NULL ||
         rewind_snapshot(start->snapshot_fd, error) != 0)
         return NULL;
-    put_words(&starting, &words);
+    put_worker_arguments(&starting, &words);
     if (may_be_forked(&starting) && start->snapshot_fd >= 0)
-        process = start_forked_placed(&starting, words.arguments);
+        process = start_on_cpu(&starting, words.arguments, error, start_forked);
     if (process != NULL || rewind_snapshot(start->snapshot_fd, error) != 0)
         return process;
-    return start_placed(&starting, words.arguments, error);
+    return start_on_cpu(&starting, words.arguments, error, start_executed);
 }

@@ -17,15 +17,14 @@
 /* SwingSet's limit for a delivery (npm @agoric/xsnap 0.15.0, DEFAULT_CRANK_METERING_LIMIT). */
 enum { LAUNCHER_COMPUTE_LIMIT_DEFAULT = 100000000 };
 
-/* What counts the work of workers, beside the engine itself. */
+/* The counters of workers' work, in addition to the engine's computrons. */
 struct counters {
-    bool qemu;     /* machine instructions, under QEMU */
-    bool compiled; /* units of block cost: the worker that has the meter compiled in */
-    /* Of the latter: it also says which function they are of, and takes longer. */
-    bool by_function;
+    bool qemu;        /* machine instructions, under QEMU */
+    bool compiled;    /* units of block cost: the worker that has the meter compiled in */
+    bool by_function; /* with `compiled`: counts by function, too, which takes longer */
 };
 
-/* What a worker runs; each has a program of its own. */
+/* The contracts' languages; each has its own worker program. */
 enum launcher_program {
     LAUNCHER_JAVASCRIPT,
     LAUNCHER_WASM,
@@ -38,7 +37,7 @@ struct launcher_worker {
     int program_fd;      /* its file, when counted; else -1 */
 };
 
-/* Of a delivery, and of the heap; 0: none. */
+/* Limits of one delivery, and of the heap; 0: none. */
 struct worker_limits {
     uint32_t compute;      /* computrons */
     uint64_t instructions; /* machine instructions, when counted */
@@ -46,39 +45,38 @@ struct worker_limits {
     uint64_t heap;         /* bytes; 0: the engine's own limit */
 };
 
-/* Who traces workers, or takes their counters' profiles. */
+/* A tracer of workers, or a reader of their counters' profiles. */
 struct launcher_trace {
     const char *agent; /* the path of libgastrace.so; NULL: for a counter */
-    /* A worker will execute this program under this name. The descriptor of the memory that it is
-     * to share, which stays the tracer's; or -1 with the error filled. */
+    /* Called before a worker executes this program under this name. Returns the descriptor of the
+     * memory to share, which stays the tracer's; or -1 with the error. */
     int (*begin)(void *context, const char *program, const char *name, struct error *error);
     void *context;
 };
 
 /*
- * How workers are started, the same way each time: natively or under the counter. Opened once; the
- * opener sets the members below the line, and nothing changes once the first worker has started.
+ * How all workers are started: natively or under QEMU. The opener sets the members below the line;
+ * nothing changes once the first worker has started.
  */
 struct launch_config {
     bool counted;
-    bool foreign;     /* they know xsnap-worker's options only */
-    bool metered;     /* they have the meter compiled in, */
-    bool by_function; /* which says which function its units are of */
+    bool xsnap_options_only; /* they may be xsnap-worker, without gaspipe's options */
+    bool metered;            /* they have the meter compiled in, */
+    bool by_function;        /* which says which function its units are of */
     struct launcher_worker workers[LAUNCHER_PROGRAMS];
     struct guest_tools tools; /* when counted */
 
     /* ---- */
     struct worker_limits limits; /* of workers that are started without others */
     uint32_t wasm_compute; /* the same of contracts in WebAssembly, which prepaid gas limits */
-    bool
-        cost_by_default; /* contracts in native code, which may have no meter, have no cost limit */
-    uint64_t memory_limit; /* bytes that a worker may write to, QEMU's own with it; 0: no limit */
+    bool cost_by_default;  /* native contracts, which may have no meter, get no cost limit */
+    uint64_t memory_limit; /* bytes that a worker may write to, including QEMU's; 0: no limit */
     bool profile;          /* they take profiles */
     const struct confinement *confinement; /* borrowed; NULL: none */
-    /* Traces them where they are not counted, borrowed; NULL: nobody does. */
+    /* Traces workers that are not counted, borrowed; NULL: none. */
     const struct launcher_trace *trace;
-    /* Takes what their counter or meter writes of each delivery, borrowed; NULL: nobody does. Only
-     * where they are counted, or metered by function. */
+    /* Reads the profile that the counter or meter writes of each delivery, borrowed; NULL: none.
+     * Only for workers that are counted, or metered by function. */
     const struct launcher_trace *native_profile;
     const struct placement *placement; /* borrowed; NULL: wherever Linux schedules them */
 };
@@ -88,7 +86,7 @@ struct worker_start {
     uv_loop_t *loop;
     const char *name; /* that ps(1) shows */
     enum launcher_program program;
-    bool uncounted;                     /* natively, and without a trace: it prepares others */
+    bool uncounted; /* run it natively and untraced: it only prepares a snapshot for others */
     const struct worker_limits *limits; /* NULL: the configuration's */
     int snapshot_fd; /* a file, read from its beginning; -1: none, the heap is a new one */
     /* Forks it where that is possible: workers that start from one snapshot, the same each time.
@@ -97,38 +95,33 @@ struct worker_start {
     const struct worker_listener *listener;
 };
 
-/* One that was not opened, and may be closed. */
+/* A configuration that was not opened, and may be closed. */
 #define LAUNCH_CONFIG_UNOPENED                                                                     \
     {                                                                                              \
         .workers = { {.program_fd = -1}, {.program_fd = -1}, {.program_fd = -1} }                  \
     }
 
-/*
- * Finds what is needed. 0, or -1 with ERROR_SYSTEM: what is missing and how to get it.
- */
+/* Finds the programs. 0, or -1 with ERROR_SYSTEM: which is missing and how to get it. */
 int launcher_open(struct launch_config *config, struct counters counters, uint32_t compute_limit,
                   struct error *error);
 
-/*
- * As launcher_open(), for the worker at that path, which need be no more than xsnap-worker is; it
- * runs without the counter.
- */
-int launcher_open_foreign(struct launch_config *config, const char *path, uint32_t compute_limit,
-                          struct error *error);
+/* As launcher_open(), for the worker at that path, which may be xsnap-worker; it is not counted. */
+int launcher_open_xsnap(struct launch_config *config, const char *path, uint32_t compute_limit,
+                        struct error *error);
 void launcher_close(struct launch_config *config);
 
 /* The limits of the configuration for workers with this program. */
 struct worker_limits launcher_limits(const struct launch_config *config,
                                      enum launcher_program program);
 
-/* The path of the worker's program; NULL with ERROR_SYSTEM where it is not there, and why. */
+/* The path of the worker's program; NULL with ERROR_SYSTEM and the reason if it is missing. */
 const char *launcher_find(const struct launch_config *config, enum launcher_program program,
                           struct error *error);
 
 /*
- * Milliseconds that a worker may take to start and to load its runtime, where a
- * delivery may take `timeout_ms` (0: no limit for either): at least a minute, so
- * that a tight limit on deliveries does not end vats on a busy machine.
+ * Milliseconds that a worker may take to start and load its runtime, if a delivery may take
+ * `timeout_ms`; 0: no limit. At least a minute, so that a tight limit on deliveries does not end
+ * vats on a busy machine.
  */
 static inline uint64_t launcher_start_limit(uint64_t timeout_ms)
 {

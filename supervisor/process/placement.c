@@ -23,13 +23,13 @@ static cpu_set_t one_cpu(int cpu)
     return set;
 }
 
-static int pin(int cpu, struct error *error)
+static int pin_thread(int cpu, struct error *error)
 {
     const cpu_set_t set = one_cpu(cpu);
 
     if (sched_setaffinity(0, sizeof set, &set) == 0)
         return 0;
-    return error_system(error, errno, "cannot run on processor %d alone", cpu);
+    return error_system(error, errno, "cannot run on CPU %d alone", cpu);
 }
 
 /* The first CPU after `cpu` that the set has, from its beginning again after its end. */
@@ -41,7 +41,8 @@ static int next_cpu(const cpu_set_t *set, int cpu)
     return cpu;
 }
 
-/* The one that this thread runs on now, since moving costs; with a slot, that many after the first.
+/* The CPU that this thread runs on, since moving costs time; with a slot, that many after the
+ * first.
  */
 static int first_cpu(const struct placement *placement)
 {
@@ -62,7 +63,7 @@ int placement_open(struct placement *placement, enum placement_kind kind, int sl
     if (kind == PLACEMENT_NONE)
         return 0;
     if (sched_getaffinity(0, sizeof placement->before, &placement->before) != 0)
-        return error_system(error, errno, "cannot ask which processors may be used");
+        return error_system(error, errno, "cannot ask which CPUs may be used");
     if (kind == PLACEMENT_AUTO)
         return 0;
     placement->here = first_cpu(placement);
@@ -71,8 +72,8 @@ int placement_open(struct placement *placement, enum placement_kind kind, int sl
         placement->there = next_cpu(&placement->before, placement->here);
     if (kind == PLACEMENT_SPREAD && placement->there == placement->here)
         return error_set(error, ERROR_SYSTEM,
-                         "there is only one processor to use: spread needs two");
-    return pin(placement->here, error);
+                         "--placement spread needs two CPUs; this process may use one");
+    return pin_thread(placement->here, error);
 }
 
 void placement_gather(struct placement *placement)
@@ -87,7 +88,7 @@ void placement_gather(struct placement *placement)
     if (!moves)
         return;
     cpu = first_cpu(placement);
-    if (pin(cpu, &ignored) != 0)
+    if (pin_thread(cpu, &ignored) != 0)
         return;
     set = one_cpu(cpu);
     worker_process_place_all(&set);
@@ -96,31 +97,31 @@ void placement_gather(struct placement *placement)
 
 int placement_begin_start(const struct placement *placement, struct error *error)
 {
-    return placement->there == placement->here ? 0 : pin(placement->there, error);
+    return placement->there == placement->here ? 0 : pin_thread(placement->there, error);
 }
 
 int placement_end_start(const struct placement *placement, struct error *error)
 {
-    return placement->there == placement->here ? 0 : pin(placement->here, error);
+    return placement->there == placement->here ? 0 : pin_thread(placement->here, error);
 }
 
 /* ---- CPUs of workers whose deliveries overlap ---- */
 
-static bool is_free(const struct placement *placement, const cpu_set_t *reserved, int cpu)
+static bool is_cpu_free(const struct placement *placement, const cpu_set_t *reserved, int cpu)
 {
     return cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET((size_t)cpu, &placement->before) &&
            !CPU_ISSET((size_t)cpu, reserved);
 }
 
-static int choose(const struct placement *placement, const cpu_set_t *reserved, int last,
-                  int caller)
+static int choose_cpu(const struct placement *placement, const cpu_set_t *reserved, int last,
+                      int caller)
 {
-    if (last != caller && is_free(placement, reserved, last))
+    if (last != caller && is_cpu_free(placement, reserved, last))
         return last;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (cpu != caller && is_free(placement, reserved, cpu))
+        if (cpu != caller && is_cpu_free(placement, reserved, cpu))
             return cpu;
-    return is_free(placement, reserved, caller) ? caller : -1;
+    return is_cpu_free(placement, reserved, caller) ? caller : -1;
 }
 
 int placement_reserve_cpu(const struct placement *placement, cpu_set_t *reserved, int last)
@@ -130,7 +131,7 @@ int placement_reserve_cpu(const struct placement *placement, cpu_set_t *reserved
     if (placement->kind != PLACEMENT_AUTO || !placement->overlap ||
         CPU_COUNT(&placement->before) < 2)
         return -1;
-    cpu = choose(placement, reserved, last, sched_getcpu());
+    cpu = choose_cpu(placement, reserved, last, sched_getcpu());
     if (cpu >= 0)
         CPU_SET((size_t)cpu, reserved);
     return cpu;

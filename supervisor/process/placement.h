@@ -10,9 +10,8 @@
 struct worker_process;
 
 /*
- * Which CPU each end of a pipe runs on. One core waking another costs many times what a switch on
- * one core does (docs/benchmarks.md), and a process that waits for an answer does not need a second
- * core meanwhile.
+ * The CPU of each end of a pipe. To wake another core takes many times as long as a switch on one
+ * core (docs/benchmarks.md), and a process that waits for an answer needs no second core meanwhile.
  */
 enum placement_kind {
     PLACEMENT_NONE,   /* wherever Linux schedules them */
@@ -34,7 +33,7 @@ struct placement {
 /* "none", "same", "spread", "auto", by enum placement_kind; ends with NULL. */
 extern const char *const placement_names[];
 
-/* Of placement_open(): there are no others to keep apart from. */
+/* A slot for placement_open(): no other process works at the same time. */
 enum { PLACEMENT_NO_SLOT = -1 };
 
 /*
@@ -47,28 +46,28 @@ int placement_open(struct placement *placement, enum placement_kind kind, int sl
                    struct error *error);
 
 /*
- * Of PLACEMENT_AUTO, when deliveries begin and do not overlap: moves this thread and the workers
- * that it has started to one CPU. The first call counts: workers that start side by side before it
- * may run anywhere. Where it is not allowed, they stay where they are.
+ * Call it when deliveries begin. With PLACEMENT_AUTO, if deliveries do not overlap, the first call
+ * moves this thread and the workers that it has started to one CPU; workers that start side by side
+ * before it may run anywhere. If Linux refuses, they stay where they are.
  */
 void placement_gather(struct placement *placement);
 
-/* What is started between these two runs where `there` says. */
+/* A process that is started between these two runs on the CPU `there`. */
 int placement_begin_start(const struct placement *placement, struct error *error);
 int placement_end_start(const struct placement *placement, struct error *error);
 
 /* ---- CPUs of workers whose deliveries overlap ---- */
 
 /*
- * Of PLACEMENT_AUTO, where deliveries overlap: adds a CPU that is not in `reserved` to it and
- * returns it: `last` if possible, and the calling thread's only if there is no other. -1: there is
- * none. By itself Linux often wakes the second worker on the CPU of the first, where it waits for
- * milliseconds while another CPU is idle.
+ * With PLACEMENT_AUTO, if deliveries overlap: adds a CPU to `reserved` and returns it. That is
+ * `last` if it is free, and the calling thread's only if no other is; -1: none is free. By itself
+ * Linux often wakes the second worker on the CPU of the first, where it waits for milliseconds
+ * while another CPU is idle.
  */
 int placement_reserve_cpu(const struct placement *placement, cpu_set_t *reserved, int last);
 
-/* Wakes a worker on that CPU: call the first before a frame is sent to it, and the second after,
- * when it may run anywhere again. */
+/* Wakes a worker on that CPU: call the first before a frame is sent to it. After the second it may
+ * run anywhere again. */
 void placement_pin(const struct worker_process *process, int cpu);
 void placement_unpin(const struct placement *placement, const struct worker_process *process);
 

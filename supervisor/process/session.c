@@ -24,7 +24,7 @@ struct session {
     char problem[STDERR_TEXT_SIZE]; /* of a bad frame */
 };
 
-/* The loop would keep the stop for its next turn if this is none. */
+/* Outside the loop, uv_stop() would end its next turn. */
 static void end_turn(struct session *session)
 {
     if (session->in_loop)
@@ -32,7 +32,7 @@ static void end_turn(struct session *session)
 }
 
 static void __attribute__((format(printf, 2, 3)))
-be_bad(struct session *session, const char *format, ...)
+note_bad_frame(struct session *session, const char *format, ...)
 {
     va_list args;
 
@@ -40,10 +40,10 @@ be_bad(struct session *session, const char *format, ...)
     va_start(args, format);
     vsnprintf(session->problem, sizeof session->problem, format, args);
     va_end(args);
-    end_turn(session); /* it may come before the loop waits, and is enough */
+    end_turn(session); /* also before the loop waits for more */
 }
 
-static void keep_frame(struct session *session, struct iovec frame)
+static void keep_session_frame(struct session *session, struct iovec frame)
 {
     static const char padding[SCAN_PADDING];
 
@@ -54,32 +54,32 @@ static void keep_frame(struct session *session, struct iovec frame)
     session->has_frame = true;
 }
 
-static void on_frame(void *context, struct iovec frame, struct stamp come)
+static void on_session_frame(void *context, struct iovec frame, struct stamp come)
 {
     struct session *session = context;
 
     if (!session->awaits) {
-        be_bad(session, "it sent a second frame where one is right");
+        note_bad_frame(session, "it sent a second frame before it was answered");
         return;
     }
     (void)come;
-    keep_frame(session, frame);
+    keep_session_frame(session, frame);
     end_turn(session);
 }
 
-static void on_bad_frame(void *context, const struct error *error)
+static void on_bad_session_frame(void *context, const struct error *error)
 {
-    be_bad(context, "its frames are broken: %s", error->text);
+    note_bad_frame(context, "its frames are broken: %s", error->text);
 }
 
-static void on_stderr_line(void *context, const char *line)
+static void on_session_stderr(void *context, const char *line)
 {
     struct session *session = context;
 
     snprintf(session->stderr_text, sizeof session->stderr_text, "%s", line);
 }
 
-static void on_gone(void *context, int exit_status, int signal_number)
+static void on_session_gone(void *context, int exit_status, int signal_number)
 {
     struct session *session = context;
 
@@ -89,7 +89,7 @@ static void on_gone(void *context, int exit_status, int signal_number)
     end_turn(session);
 }
 
-static void timer_rang(uv_timer_t *timer)
+static void on_session_timeout(uv_timer_t *timer)
 {
     struct session *session = timer->data;
 
@@ -103,10 +103,10 @@ struct session *session_start(const struct launch_config *config, uv_loop_t *loo
     struct session *session = calloc(1, sizeof *session);
     struct worker_listener listener = {
         .context = session,
-        .frame = on_frame,
-        .bad_frame = on_bad_frame,
-        .stderr_line = on_stderr_line,
-        .gone = on_gone,
+        .frame = on_session_frame,
+        .bad_frame = on_bad_session_frame,
+        .stderr_line = on_session_stderr,
+        .gone = on_session_gone,
     };
 
     if (session == NULL) {
@@ -141,7 +141,7 @@ int session_send(struct session *session, const struct iovec *parts, int count, 
     return worker_process_send(session->process, parts, count, &sent, error);
 }
 
-static void run_loop(struct session *session)
+static void run_session_loop(struct session *session)
 {
     session->in_loop = true;
     (void)uv_run(session->loop, UV_RUN_ONCE);
@@ -149,19 +149,19 @@ static void run_loop(struct session *session)
 }
 
 /* Runs the loop until something has come, or the time is over. */
-static void wait_for_news(struct session *session, uint64_t timeout_ms)
+static void wait_for_event(struct session *session, uint64_t timeout_ms)
 {
     session->late = false;
     if (session->awaits)
         worker_process_await(session->process);
-    /* Cannot fail: the callback is there. The loop's idea of now may be old: what
-     * was done between two waits is not the worker's time. */
+    /* Cannot fail: the callback is there. The loop's clock may be old: the
+     * time between two waits is not the worker's. */
     uv_update_time(session->loop);
     if (timeout_ms > 0)
-        (void)uv_timer_start(&session->timer, timer_rang, timeout_ms, 0);
+        (void)uv_timer_start(&session->timer, on_session_timeout, timeout_ms, 0);
     while (!session->has_frame && !session->gone && !session->bad && !session->late)
         if (!worker_process_read(session->process))
-            run_loop(session);
+            run_session_loop(session);
     uv_timer_stop(&session->timer);
 }
 
@@ -169,7 +169,7 @@ int session_wait(struct session *session, uint64_t timeout_ms, struct session_ne
                  struct error *error)
 {
     if (!session->has_frame)
-        wait_for_news(session, timeout_ms);
+        wait_for_event(session, timeout_ms);
     *news = (struct session_news){.stderr_text = session->stderr_text};
     if (session->bad) {
         news->event = SESSION_BAD;
@@ -190,7 +190,7 @@ int session_wait(struct session *session, uint64_t timeout_ms, struct session_ne
     return 0;
 }
 
-static void timer_closed(uv_handle_t *handle)
+static void free_session(uv_handle_t *handle)
 {
     struct session *session = handle->data;
 
@@ -215,12 +215,12 @@ void session_end(struct session *session)
     worker_process_hang_up(session->process);
     uv_update_time(session->loop);
     session->late = false;
-    (void)uv_timer_start(&session->timer, timer_rang, CLOSING_MS, 0);
+    (void)uv_timer_start(&session->timer, on_session_timeout, CLOSING_MS, 0);
     while (!session->gone) {
-        run_loop(session);
+        run_session_loop(session);
         if (session->late)
             worker_process_kill(session->process);
     }
     worker_process_free(session->process);
-    uv_close((uv_handle_t *)&session->timer, timer_closed);
+    uv_close((uv_handle_t *)&session->timer, free_session);
 }

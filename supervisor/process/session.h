@@ -18,14 +18,14 @@ struct session;
 enum session_event {
     SESSION_FRAME,   /* a frame has come */
     SESSION_GONE,    /* the worker's process has ended */
-    SESSION_BAD,     /* what came is no frame, or a frame out of turn */
+    SESSION_BAD,     /* it sent something that is not a frame, or a frame out of turn */
     SESSION_TIMEOUT, /* nothing came in time */
 };
 
-/* What session_wait() met. Borrowed until the next wait. */
+/* The event that ended session_wait(). Borrowed until the next wait. */
 struct session_news {
     enum session_event event;
-    struct iovec frame;      /* of SESSION_FRAME; SCAN_PADDING bytes behind it are readable */
+    struct iovec frame;      /* of SESSION_FRAME; SCAN_PADDING bytes after it are readable */
     int exit_status;         /* of SESSION_GONE */
     int signal_number;       /* of SESSION_GONE; 0: it exited by itself */
     const char *stderr_text; /* the last line that the worker printed, or ""; of SESSION_BAD: why */

@@ -16,7 +16,7 @@ void snapshot_pipe_init(struct snapshot_pipe *pipe, int fd, uint64_t cap)
     *pipe = (struct snapshot_pipe){.fd = fd, .file = -1, .cap = cap};
 }
 
-/* The worker would wait for ever if nobody read what is not kept. As read(2). */
+/* As read(2). Also what is not kept is read, or the worker would wait for ever. */
 static ssize_t drop_some(const struct snapshot_pipe *pipe)
 {
     static char dropped[64 << 10];
@@ -41,7 +41,7 @@ static ssize_t keep_some(struct snapshot_pipe *pipe)
 }
 
 /* Takes what is in the pipe now, but no more than that: a worker could write for ever. */
-static void take_some(struct snapshot_pipe *pipe)
+static void read_snapshot_pipe(struct snapshot_pipe *pipe)
 {
     ssize_t taken = 0;
 
@@ -58,11 +58,12 @@ static void take_some(struct snapshot_pipe *pipe)
     }
 }
 
-static void on_readable(uv_poll_t *poll, int status, int events)
+static void on_snapshot_readable(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
-    take_some((struct snapshot_pipe *)((char *)poll - offsetof(struct snapshot_pipe, poll)));
+    read_snapshot_pipe(
+        (struct snapshot_pipe *)((char *)poll - offsetof(struct snapshot_pipe, poll)));
 }
 
 static int open_poll(struct snapshot_pipe *pipe, uv_loop_t *loop, void *data, int *opened)
@@ -71,7 +72,7 @@ static int open_poll(struct snapshot_pipe *pipe, uv_loop_t *loop, void *data, in
 
     if (pipe->poll.data != NULL)
         return 0;
-    /* Where it may not be larger, its ends take more turns. */
+    /* If Linux refuses, the two ends switch more often. */
     (void)fcntl(pipe->fd, F_SETPIPE_SZ, PIPE_SIZE);
     result = uv_poll_init(loop, &pipe->poll, pipe->fd);
     if (result != 0)
@@ -82,7 +83,7 @@ static int open_poll(struct snapshot_pipe *pipe, uv_loop_t *loop, void *data, in
 }
 
 /* At most what fits into the pipe: a worker that continues to write spoils its own snapshot. */
-static void drop_old(const struct snapshot_pipe *pipe)
+static void drop_old_bytes(const struct snapshot_pipe *pipe)
 {
     for (ssize_t dropped = 0, some; dropped < PIPE_SIZE; dropped += some) {
         some = drop_some(pipe);
@@ -99,13 +100,14 @@ int snapshot_pipe_begin(struct snapshot_pipe *pipe, uv_loop_t *loop, void *data,
     if (result != 0)
         return error_set(error, ERROR_SYSTEM, "cannot take a snapshot from a worker: %s",
                          uv_strerror(result));
-    drop_old(pipe);
+    drop_old_bytes(pipe);
     pipe->size = 0;
     pipe->problem = 0;
     pipe->file = memfd_create("gaspipe-snapshot", MFD_CLOEXEC);
     if (pipe->file < 0)
         return error_system(error, errno, "cannot take a snapshot from a worker");
-    (void)uv_poll_start(&pipe->poll, UV_READABLE, on_readable); /* cannot fail: it is open */
+    (void)uv_poll_start(&pipe->poll, UV_READABLE,
+                        on_snapshot_readable); /* cannot fail: it is open */
     return 0;
 }
 
@@ -114,7 +116,7 @@ int snapshot_pipe_end(struct snapshot_pipe *pipe, struct error *error)
     const int file = pipe->file;
 
     (void)uv_poll_stop(&pipe->poll);
-    take_some(pipe);
+    read_snapshot_pipe(pipe);
     pipe->file = -1;
     if (pipe->problem == 0)
         return file;

@@ -12,7 +12,7 @@ const char worker_unsettled[] = "the method's promise was not settled when nothi
 
 const char worker_over_compute[] = "Compute meter exceeded";
 
-/* Exits that tell of the worker's vat. The engine's own limits are XS's and engine_xs.c's. */
+/* Exits that are the vat's fault. The engine's own limits are XS's and engine_xs.c's. */
 static const struct {
     enum worker_exit exit_status;
     const char *words;
@@ -41,7 +41,7 @@ static const struct {
       "(--max-heap can only lower it)"}},
     {WORKER_EXIT_KEYS,
      "Too many property names",
-     {WORKER_LIMIT_KEYS, "keys", NULL, "the engine has room for, which no option changes"}},
+     {WORKER_LIMIT_KEYS, "keys", NULL, "the engine can hold, which no option changes"}},
     {WORKER_EXIT_MESSAGE,
      "A message is too long for a frame",
      {WORKER_LIMIT_MESSAGE, "message", NULL,
@@ -51,7 +51,7 @@ static const struct {
 
 enum { VAT_FAILURES = sizeof vat_failures / sizeof *vat_failures };
 
-/* NULL for an exit that tells of the host. */
+/* NULL if the host is at fault. */
 static const char *vat_failure(int exit_status)
 {
     for (size_t i = 0; i < VAT_FAILURES; i++) {

@@ -18,8 +18,8 @@
 enum error_kind worker_exit_describe(int exit_status, int signal_number, const char *stderr_line,
                                      char *text, size_t size);
 
-/* The host's trouble, but perhaps the vat's doing: a signal that a program's own fault raises; the
- * host gave it no memory. */
+/* A host failure that the vat may have caused: a signal that a program's own fault raises; the host
+ * gave it no memory. */
 bool worker_exit_is_crash(int signal_number);
 bool worker_exit_is_memory(int exit_status, int signal_number);
 
@@ -34,10 +34,10 @@ enum worker_limit_kind {
     WORKER_LIMIT_MESSAGE,
 };
 
-/* The limit that such words tell of. */
+/* The limit that a reason names. */
 struct worker_limit {
     enum worker_limit_kind kind;
-    const char *name;  /* of what is limited, one word; NULL: they tell of no limit */
+    const char *name;  /* of what is limited, one word; NULL: the reason names none */
     const char *what;  /* what there was more of than the limit's value, with its option */
     const char *fixed; /* the same where no value was set: the engine's own limit; NULL: none */
 };

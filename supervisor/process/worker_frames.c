@@ -13,8 +13,8 @@
 
 enum {
     PIPE_SIZE = 64 * 1024,     /* as pipe(2) makes them */
-    LARGE_PIPE_SIZE = 1 << 20, /* the most that anybody may have (pipe(7), pipe-max-size) */
-    WRITE_PATIENCE_MS = 10,
+    LARGE_PIPE_SIZE = 1 << 20, /* the most that a user may have (pipe(7), pipe-max-size) */
+    WRITE_TIMEOUT_MS = 10,
 };
 
 /* ---- reading directly ---- */
@@ -30,7 +30,7 @@ enum {
  */
 enum { TICK_NANOSECONDS = 10000000 };
 
-/* A signal's handler can be given nothing, so all of it is static. */
+/* A signal's handler gets no context, so all of this is static. */
 static timer_t tick_timer;
 static enum { UNTRIED, READY, UNAVAILABLE } timer_state;
 static volatile sig_atomic_t timer_runs; /* the timer */
@@ -50,9 +50,8 @@ static void set_timer(long nanoseconds)
 }
 
 /*
- * The handler's signal restarts the read that it interrupts, and all else (SA_RESTART), so
- * nothing but a direct read notices it. That one is made not to block any more, which ends
- * it also when the signal came just before read(2) was entered.
+ * The signal restarts what it interrupts (SA_RESTART), so that only a direct read notices it: its
+ * descriptor no longer blocks, which ends the read even if the signal came just before read(2).
  */
 static void tick(int number)
 {
@@ -166,9 +165,9 @@ void worker_frames_hang_up(struct worker_frames *frames)
 }
 
 /*
- * A frame that does not fit in the pipe has the two ends switch for each pipeful; the more
- * it holds the fewer there are. Only for who sends large frames: a user's pipes have a
- * limit in all. Where it is not allowed, things go on as they are.
+ * If a frame does not fit in the pipe, the two ends take turns for each pipeful; a larger pipe
+ * needs fewer. Only for large frames, because Linux limits a user's pipes in total. If Linux
+ * refuses, the pipe stays as it is.
  */
 static void enlarge_pipe(int fd, size_t frame, bool *large)
 {
@@ -191,12 +190,12 @@ static void up_closed(struct worker_frames *frames)
         error_set(&error, ERROR_INPUT, "it ended inside a frame");
         frames->listener.bad_frame(frames->listener.context, &error);
     }
-    frames->listener.ended(frames->listener.context);
+    frames->listener.ended(frames);
 }
 
-/* True: the frame was whole, and has been told. */
-static bool tell_decoded(struct worker_frames *frames, enum netstring_result decoded,
-                         struct iovec frame, struct stamp come, const struct error *error)
+/* Returns true if the frame was whole and has been reported. */
+static bool report_decoded(struct worker_frames *frames, enum netstring_result decoded,
+                           struct iovec frame, struct stamp come, const struct error *error)
 {
     if (decoded == NETSTRING_FRAME) {
         set_awaited(frames, false);
@@ -209,7 +208,7 @@ static bool tell_decoded(struct worker_frames *frames, enum netstring_result dec
     return decoded == NETSTRING_FRAME;
 }
 
-/* All frames in what came into the input. */
+/* Reports all frames in the input. */
 static void take_input(struct worker_frames *frames, size_t length, struct stamp come)
 {
     const char *bytes = frames->input;
@@ -226,24 +225,24 @@ static void take_input(struct worker_frames *frames, size_t length, struct stamp
             enlarge_pipe(frames->up_fd, frames->decoder.length, &frames->up_large);
         /* The worker sent more before it was answered: reject both frames. */
         if (decoded == NETSTRING_FRAME && used < length) {
-            error_set(&error, ERROR_INPUT, "it spoke out of turn");
+            error_set(&error, ERROR_INPUT, "it sent a frame before it was answered");
             decoded = NETSTRING_BAD;
         }
-        more = tell_decoded(frames, decoded, frame, come, &error);
+        more = report_decoded(frames, decoded, frame, come, &error);
         bytes += used;
         length -= used;
     }
 }
 
-/* Once, when something is there or while nothing else is to be waited for. What follows a
- * bad frame is thrown away. False when nothing came. */
+/* Reads once, if the pipe is readable or nothing else is awaited. Drops what follows a bad frame.
+ * Returns false if nothing came. */
 static bool read_up(struct worker_frames *frames,
                     ssize_t (*read_some)(int fd, void *bytes, size_t size))
 {
     struct iovec place = {.iov_base = frames->input, .iov_len = sizeof frames->input};
     bool straight = !frames->garbled && netstring_rest(&frames->decoder, &place);
     ssize_t length = read_some(frames->up_fd, place.iov_base, place.iov_len);
-    /* Of a frame that was sent just now one clock is enough. */
+    /* After a frame that was sent just now, one clock is enough. */
     struct stamp come = frames->awaited ? stamp_after(frames->sent) : stamp_now();
 
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
@@ -256,7 +255,7 @@ static bool read_up(struct worker_frames *frames,
         enum netstring_result decoded =
             netstring_take_rest(&frames->decoder, (size_t)length, &frame, &error);
 
-        (void)tell_decoded(frames, decoded, frame, come, &error);
+        (void)report_decoded(frames, decoded, frame, come, &error);
     } else {
         take_input(frames, (size_t)length, come);
     }
@@ -282,14 +281,14 @@ static bool may_wait_directly(const struct worker_frames *frames)
            uv_stream_get_write_queue_size((const uv_stream_t *)&frames->down) == 0;
 }
 
-/* While frames are read directly, so that the worker's write does not stop to tell the loop. */
-static void lose_interest(struct worker_frames *frames)
+/* While frames are read directly: the worker's write need not wake the loop. */
+static void stop_polling_up(struct worker_frames *frames)
 {
     if (uv_is_active((uv_handle_t *)&frames->up))
         (void)uv_poll_stop(&frames->up);
 }
 
-static void watch(struct worker_frames *frames)
+static void poll_up(struct worker_frames *frames)
 {
     /* Cannot fail: it was started before. */
     if (!uv_is_active((uv_handle_t *)&frames->up) && !frames->up_ended && !frames->stopped)
@@ -304,8 +303,8 @@ static bool loop_returns_at_once(const uv_loop_t *loop)
 }
 
 /*
- * Before the loop waits: while this worker is all that is waited for, its frames are read
- * directly. What they lead to mostly has the next one sent.
+ * Called before the loop waits: reads a worker's frames directly while nothing else is awaited.
+ * Handling a frame usually sends the next one.
  */
 static void wait_directly(uv_prepare_t *prepare)
 {
@@ -313,12 +312,12 @@ static void wait_directly(uv_prepare_t *prepare)
         (struct worker_frames *)((char *)prepare - offsetof(struct worker_frames, before_poll));
 
     if (may_wait_directly(frames) && direct_read_begin()) {
-        lose_interest(frames);
+        stop_polling_up(frames);
         while (may_wait_directly(frames) && !direct_read_due())
             frames->slow = !read_up(frames, direct_read);
     }
     if (!loop_returns_at_once(prepare->loop))
-        watch(frames);
+        poll_up(frames);
 }
 
 void worker_frames_await(struct worker_frames *frames)
@@ -335,13 +334,13 @@ bool worker_frames_read(struct worker_frames *frames)
 {
     if (!may_wait_directly(frames) || direct_read_due() || !direct_read_begin())
         return false;
-    lose_interest(frames);
+    stop_polling_up(frames);
     frames->slow = !read_up(frames, direct_read);
     return true;
 }
 
-/* libuv would have the descriptor not block; with one reader, and reading once when there
- * is something, blocking is the same to the loop. */
+/* libuv expects a descriptor that does not block. With one reader, which reads once when the pipe
+ * is readable, blocking makes no difference to the loop. */
 int worker_frames_open_up(struct worker_frames *frames, uv_loop_t *loop, int fd, void *data,
                           int *opened)
 {
@@ -378,7 +377,7 @@ void worker_frames_finish(struct worker_frames *frames)
 
 /* ---- frames down ---- */
 
-/* What the pipe did not take at once. */
+/* The part of a frame that did not fit in the pipe. */
 struct rest {
     uv_write_t request;
     char bytes[];
@@ -386,7 +385,7 @@ struct rest {
 
 static void rest_written(uv_write_t *request, int status)
 {
-    /* A failure is the worker's going, of which gone() tells. */
+    /* A failure means that the worker has ended, which gone() reports. */
     (void)status;
     free(request->data);
 }
@@ -425,16 +424,15 @@ static void skip_written(uv_buf_t **pieces, unsigned *count, size_t written)
     }
 }
 
-/* Whether the pipe takes more, after a while at most. Not to be waited for while others
- * are, nor when it is full because nobody reads; and what the loop has to write before that
- * is written by nobody else. */
-static bool wait_for_room(const struct worker_frames *frames, int fd)
+/* Returns true if the pipe takes more after a short wait. Does not wait while other workers are
+ * awaited, if this one does not read, or if the loop has to write an earlier part first. */
+static bool wait_for_space(const struct worker_frames *frames, int fd)
 {
     struct pollfd pipe = {.fd = fd, .events = POLLOUT};
 
     if (uv_stream_get_write_queue_size((const uv_stream_t *)&frames->down) > 0)
         return false;
-    return frames->awaited && awaited_count == 1 && poll(&pipe, 1, WRITE_PATIENCE_MS) == 1;
+    return frames->awaited && awaited_count == 1 && poll(&pipe, 1, WRITE_TIMEOUT_MS) == 1;
 }
 
 /* Writes as much as the pipe takes; *left is what remains. */
@@ -449,13 +447,13 @@ static void write_pieces(struct worker_frames *frames, uv_buf_t **pieces, unsign
         int written = uv_try_write((uv_stream_t *)&frames->down, *pieces, *count);
 
         if (written < 0 && written != UV_EAGAIN)
-            *left = 0; /* the worker has gone, of which gone() tells */
+            *left = 0; /* the worker has ended, which gone() reports */
         if (written > 0) {
             *left -= (size_t)written;
             if (*left > 0)
                 skip_written(pieces, count, (size_t)written);
         }
-        if (*left == 0 || !wait_for_room(frames, fd))
+        if (*left == 0 || !wait_for_space(frames, fd))
             return;
     }
 }

@@ -15,15 +15,17 @@
 
 enum { WORKER_INPUT_SIZE = 64 * 1024 };
 
-/* From within the loop. */
+struct worker_frames;
+
+/* Its events, from within the loop. */
 struct worker_frames_listener {
     void *context;
     /* A frame, borrowed for the call, and when its last byte had come. */
     void (*frame)(void *context, struct iovec frame, struct stamp come);
-    /* What came is no frame; nothing more is told but the end. */
+    /* What came is not a frame; only the end follows. */
     void (*bad_frame)(void *context, const struct error *error);
     /* The pipe up is read to its end: the last call. */
-    void (*ended)(void *context);
+    void (*ended)(struct worker_frames *frames);
 };
 
 /*
@@ -36,15 +38,15 @@ struct worker_frames {
     uv_prepare_t before_poll;
     /* The rest is worker_frames.c's. */
     struct worker_frames_listener listener;
-    int up_fd; /* in blocking mode; read when there is something, or directly */
+    int up_fd; /* in blocking mode; read when the loop finds it readable, or directly */
     struct netstring_decoder decoder;
     bool up_ended, down_closed, stopped;
     bool awaited;      /* a frame was sent, and none has come since */
     struct stamp sent; /* the last one: its moment */
-    bool slow;         /* it did not answer while it was waited for directly */
+    bool slow;         /* it did not answer during the last direct read */
     bool needs_loop;   /* as worker_frames_use_loop() has it */
     bool down_large, up_large;
-    bool garbled; /* a frame was bad: what follows is no frame */
+    bool garbled; /* a frame was bad: what follows is not read as frames */
     char input[WORKER_INPUT_SIZE];
 };
 
@@ -59,35 +61,35 @@ void worker_frames_init(struct worker_frames *frames, size_t frame_cap,
 int worker_frames_open_up(struct worker_frames *frames, uv_loop_t *loop, int fd, void *data,
                           int *opened);
 
-/* Frames are told from now on. 0 or libuv's error. */
+/* Starts reading frames. 0 or libuv's error. */
 int worker_frames_start(struct worker_frames *frames);
 
 /* As worker_process_send(). */
 int worker_frames_send(struct worker_frames *frames, const struct iovec *parts, int count,
                        struct stamp *sent, struct error *error);
 
-/* Another frame is to come, though nothing was sent since the last one. */
+/* As worker_process_await(). */
 void worker_frames_await(struct worker_frames *frames);
 
 /*
- * Reads once from the pipe up, without the loop, and tells the frames; waits for that. False, at
- * once: the loop has to be run before anything more can come, or before it is called again.
+ * Reads once from the pipe up, and waits for that, without the loop; calls frame() for what came.
+ * Returns false at once if the loop has to run before anything can come, or before the next call.
  */
 bool worker_frames_read(struct worker_frames *frames);
 
-/* Until its next frame begins, the loop has more to wait for than that: it is not read directly. */
+/* Does not read directly until the next frame begins: the loop has other events to wait for. */
 void worker_frames_use_loop(struct worker_frames *frames);
 
 /* Nothing more is sent; the owner closes `down`. */
 void worker_frames_hang_up(struct worker_frames *frames);
 
 /*
- * The worker's process has ended: tells the frames that are there still, and the end. Others
- * that have the pipe open, such as a child of the worker, do not keep it from ending.
+ * The worker's process has ended: reports the frames that are still in the pipe, and the end. Other
+ * processes that have the pipe open, such as a child of the worker, do not delay the end.
  */
 void worker_frames_finish(struct worker_frames *frames);
 
-/* Nobody waits for its frames any more. */
+/* The worker's frames are no longer awaited. */
 void worker_frames_stop(struct worker_frames *frames);
 
 /* When the handles are closed. */

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,19 +25,19 @@ enum {
     FRAMES_UP_FD = 4,
 };
 
-/* Of a snapshot, in bytes. */
+/* Bytes in a snapshot. */
 static const uint64_t SNAPSHOT_CAP = 4ULL << 30;
 
 /* ---- the lines that it prints ---- */
 
 struct worker_stderr {
-    void (*tell)(void *context, const char *line);
+    void (*report)(void *context, const char *line);
     void *context;
-    int64_t allowance; /* bytes that may be told now */
-    int64_t refilled;  /* when that was reckoned: nanoseconds, monotonic */
-    uint64_t told;     /* bytes */
-    uint64_t dropped;  /* bytes, since the last line was told */
-    bool over;         /* the total was reached, and that was told */
+    int64_t allowance; /* bytes that may be reported now */
+    int64_t refilled;  /* when that was computed: nanoseconds, monotonic */
+    uint64_t reported; /* bytes */
+    uint64_t dropped;  /* bytes, since the last line was reported */
+    bool over;         /* the total was reached, and that was reported */
     size_t length;     /* of the line so far */
     char line[WORKER_STDERR_LINE];
 };
@@ -44,23 +45,23 @@ struct worker_stderr {
 static const int64_t NANOSECONDS = 1000000000;
 
 static void worker_stderr_init(struct worker_stderr *from,
-                               void (*tell)(void *context, const char *line), void *context)
+                               void (*report)(void *context, const char *line), void *context)
 {
-    from->tell = tell;
+    from->report = report;
     from->context = context;
     from->allowance = WORKER_STDERR_RATE;
-    from->refilled = from->told = from->dropped = 0;
+    from->refilled = from->reported = from->dropped = 0;
     from->over = false;
     from->length = 0;
 }
 
-static void refill(struct worker_stderr *from, int64_t now)
+static void refill_allowance(struct worker_stderr *from, int64_t now)
 {
     const int64_t passed = now - from->refilled;
     const int64_t more = passed < NANOSECONDS ? passed * WORKER_STDERR_RATE / NANOSECONDS
                                               : (int64_t)WORKER_STDERR_RATE;
 
-    /* Below one byte's worth of time nothing is added: the clock goes on from before. */
+    /* Less time than for one byte stays uncounted until later. */
     if (more <= 0)
         return;
     from->refilled = now;
@@ -69,48 +70,48 @@ static void refill(struct worker_stderr *from, int64_t now)
         from->allowance = WORKER_STDERR_RATE;
 }
 
-static void tell_dropped(struct worker_stderr *from)
+static void report_dropped(struct worker_stderr *from)
 {
     char note[96];
 
     snprintf(note, sizeof note, "(%" PRIu64 " bytes that it printed too fast are left out)",
              from->dropped);
-    from->tell(from->context, note);
+    from->report(from->context, note);
     from->dropped = 0;
 }
 
-static void tell_over(struct worker_stderr *from)
+static void report_over(struct worker_stderr *from)
 {
     char note[96];
 
     snprintf(note, sizeof note, "(it printed more than %d bytes; what follows is left out)",
              (int)WORKER_STDERR_TOTAL);
-    from->tell(from->context, note);
+    from->report(from->context, note);
     from->over = true;
 }
 
-static void end_line(struct worker_stderr *from, int64_t now)
+static void end_stderr_line(struct worker_stderr *from, int64_t now)
 {
     const size_t length = from->length;
 
     from->length = 0;
     if (length == 0 || from->over)
         return;
-    if (from->told + length > WORKER_STDERR_TOTAL) {
-        tell_over(from);
+    if (from->reported + length > WORKER_STDERR_TOTAL) {
+        report_over(from);
         return;
     }
-    refill(from, now);
+    refill_allowance(from, now);
     if (from->allowance < (int64_t)length) {
         from->dropped += length;
         return;
     }
     if (from->dropped > 0)
-        tell_dropped(from);
+        report_dropped(from);
     from->allowance -= (int64_t)length;
-    from->told += length;
+    from->reported += length;
     from->line[length] = '\0';
-    from->tell(from->context, from->line);
+    from->report(from->context, from->line);
 }
 
 static void worker_stderr_feed(struct worker_stderr *from, const char *bytes, size_t length,
@@ -118,7 +119,7 @@ static void worker_stderr_feed(struct worker_stderr *from, const char *bytes, si
 {
     for (size_t i = 0; i < length; i++) {
         if (bytes[i] == '\n' || from->length == sizeof from->line - 1)
-            end_line(from, now);
+            end_stderr_line(from, now);
         if (bytes[i] != '\n' && bytes[i] != '\0')
             from->line[from->length++] = bytes[i];
     }
@@ -126,9 +127,9 @@ static void worker_stderr_feed(struct worker_stderr *from, const char *bytes, si
 
 static void worker_stderr_end(struct worker_stderr *from, int64_t now)
 {
-    end_line(from, now);
+    end_stderr_line(from, now);
     if (from->dropped > 0)
-        tell_dropped(from);
+        report_dropped(from);
 }
 
 /* ---- a worker ---- */
@@ -143,11 +144,11 @@ struct worker_process {
     struct snapshot_pipe snapshots; /* what the worker writes to WORKER_SAVE_PLACE */
     char group[PATH_MAX];
     int handles_open;
-    bool reaped, up_ended, stderr_ended, freed;
+    bool exited, up_ended, stderr_ended, freed;
     int exit_status, signal_number;
 };
 
-/* Those of this thread whose process runs. */
+/* The running workers of this thread. */
 static _Thread_local struct worker_process *running;
 
 static void list_running(struct worker_process *process)
@@ -168,8 +169,8 @@ static void unlist_running(struct worker_process *process)
 
 void worker_process_place(const struct worker_process *process, const cpu_set_t *set)
 {
-    /* Where it is refused, the worker goes on where it is. */
-    if (!process->reaped)
+    /* If Linux refuses, the worker stays where it is. */
+    if (!process->exited)
         (void)sched_setaffinity(process->child.pid, sizeof *set, set);
 }
 
@@ -179,10 +180,10 @@ void worker_process_place_all(const cpu_set_t *set)
         worker_process_place(process, set);
 }
 
-/* Tells the owner when nothing more can come. */
-static void tell_when_gone(struct worker_process *process)
+/* Reports the end when nothing more can come. */
+static void report_when_gone(struct worker_process *process)
 {
-    if (process->reaped && process->up_ended && process->stderr_ended)
+    if (process->exited && process->up_ended && process->stderr_ended)
         process->listener.gone(process->listener.context, process->exit_status,
                                process->signal_number);
 }
@@ -214,7 +215,7 @@ static void stderr_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf
         return;
     }
     end_stderr(process);
-    tell_when_gone(process);
+    report_when_gone(process);
 }
 
 /* At most what the pipe can hold: a worker that prints without end does not hold this up. */
@@ -242,29 +243,16 @@ void worker_process_read_stderr(struct worker_process *process)
 
 /* ---- its frames ---- */
 
-static void on_frame(void *context, struct iovec frame, struct stamp come)
+/* A worker that closed its pipe cannot say anything more: it is killed if it does not exit itself.
+ */
+static void on_frames_ended(struct worker_frames *frames)
 {
-    struct worker_process *process = context;
-
-    process->listener.frame(process->listener.context, frame, come);
-}
-
-static void on_bad_frame(void *context, const struct error *error)
-{
-    struct worker_process *process = context;
-
-    process->listener.bad_frame(process->listener.context, error);
-}
-
-/* A worker that closed its pipe has nothing more to say: if it is not ending by
- * itself, it is made to. */
-static void on_frames_ended(void *context)
-{
-    struct worker_process *process = context;
+    struct worker_process *process =
+        (struct worker_process *)((char *)frames - offsetof(struct worker_process, frames));
 
     process->up_ended = true;
     worker_process_kill(process);
-    tell_when_gone(process);
+    report_when_gone(process);
 }
 
 int worker_process_send(struct worker_process *process, const struct iovec *parts, int count,
@@ -285,13 +273,13 @@ bool worker_process_read(struct worker_process *process)
 
 /* ---- the end ---- */
 
-static void close_fd(int fd)
+static void close_if_open(int fd)
 {
     if (fd >= 0)
         close(fd);
 }
 
-static void free_process(struct worker_process *process)
+static void free_worker_process(struct worker_process *process)
 {
     worker_frames_free(&process->frames);
     snapshot_pipe_free(&process->snapshots);
@@ -306,10 +294,10 @@ static void handle_closed(uv_handle_t *handle)
 
     process->handles_open--;
     if (process->handles_open == 0 && process->freed)
-        free_process(process);
+        free_worker_process(process);
 }
 
-/* Those that were never opened have no `data`. */
+/* A handle that was never opened has no `data`. */
 static void close_handle(void *handle)
 {
     const uv_handle_t *known = handle;
@@ -323,17 +311,17 @@ static void process_ended(struct child_process *child, int exit_status, int sign
     struct worker_process *process = child->end.data;
     const bool frames_ended = process->up_ended;
 
-    process->reaped = true;
+    process->exited = true;
     unlist_running(process);
     process->exit_status = exit_status;
     process->signal_number = signal_number;
-    /* Nor do its children stay, whatever they hold. ESRCH: it had none. */
+    /* Its children end, too. ESRCH: it had none. */
     (void)kill(-child->pid, SIGKILL);
     control_group_end(process->group);
     worker_process_read_stderr(process);
     end_stderr(process);
     if (frames_ended)
-        tell_when_gone(process);
+        report_when_gone(process);
     else
         worker_frames_finish(&process->frames);
 }
@@ -341,8 +329,8 @@ static void process_ended(struct child_process *child, int exit_status, int sign
 void worker_process_kill(struct worker_process *process)
 {
     /* All of its group: a child of it that held the pipes would keep gone() from
-     * being called. ESRCH: it is gone already, and process_ended() tells or has told so. */
-    if (!process->reaped)
+     * being called. ESRCH: it has ended, which process_ended() reports. */
+    if (!process->exited)
         (void)kill(-process->child.pid, SIGKILL);
 }
 
@@ -387,12 +375,13 @@ static int init_pipe(struct worker_process *process, uv_loop_t *loop, uv_pipe_t 
     return uv_pipe_open(pipe, fd);
 }
 
-/* A worker's descriptors, of which those that are its own alone are left out. */
+/* A worker's descriptors; a zygote has only those that its workers share. */
 enum { WORKER_FDS = WORKER_TRACE_FD + 1 };
 
 /* In a process group of its own: an interrupt at the terminal reaches the supervisor alone,
  * which then ends its workers. */
-static struct child_launch launch_of(const struct worker_launch *launch, const int fds[WORKER_FDS])
+static struct child_launch child_launch_of(const struct worker_launch *launch,
+                                           const int fds[WORKER_FDS])
 {
     return (struct child_launch){
         .path = launch->path,
@@ -400,15 +389,15 @@ static struct child_launch launch_of(const struct worker_launch *launch, const i
         .environment = (char *const *)launch->environment,
         .fds = fds,
         .fd_count = launch->trace_fd > 0 ? WORKER_TRACE_FD + 1 : WORKER_SAVE_FD + 1,
-        .folder = "/",
+        .directory = "/",
         .fixed_layout = true,
         .control_group = launch->group,
     };
 }
 
-static int spawn(struct worker_process *process, uv_loop_t *loop,
-                 const struct worker_launch *launch, const int pipes[FORK_REQUEST_FDS],
-                 struct error *error)
+static int spawn_worker(struct worker_process *process, uv_loop_t *loop,
+                        const struct worker_launch *launch, const int pipes[FORK_REQUEST_FDS],
+                        struct error *error)
 {
     const int fds[WORKER_FDS] = {
         [0] = -1,
@@ -421,7 +410,7 @@ static int spawn(struct worker_process *process, uv_loop_t *loop,
         [WORKER_SAVE_FD] = pipes[FORK_REQUEST_SAVE],
         [WORKER_TRACE_FD] = launch->trace_fd > 0 ? launch->trace_fd : -1,
     };
-    const struct child_launch child = launch_of(launch, fds);
+    const struct child_launch child = child_launch_of(launch, fds);
 
     return child_process_start(&process->child, loop, &child, process_ended, error);
 }
@@ -442,7 +431,7 @@ static int make_child(struct worker_process *process, uv_loop_t *loop,
                       struct error *error)
 {
     const int result = launch->zygote != NULL ? fork_worker(process, loop, launch, pipes, error)
-                                              : spawn(process, loop, launch, pipes, error);
+                                              : spawn_worker(process, loop, launch, pipes, error);
 
     if (result != 0)
         return -1;
@@ -451,19 +440,19 @@ static int make_child(struct worker_process *process, uv_loop_t *loop,
     return 0;
 }
 
-struct zygote *worker_process_breed(const struct worker_launch *launch, struct error *error)
+struct zygote *worker_process_start_zygote(const struct worker_launch *launch, struct error *error)
 {
     const int fds[WORKER_FDS] = {
         [0] = -1,
         [GUEST_PROGRAM_FD] = launch->program_fd,
         [WORKER_SNAPSHOT_FD] = launch->snapshot_fd,
     };
-    const struct child_launch child = launch_of(launch, fds);
+    const struct child_launch child = child_launch_of(launch, fds);
 
     return zygote_start(&child, error);
 }
 
-/* Gives our ends to the loop. An end that a handle took over becomes -1. */
+/* Gives gaspipe's ends to the loop. An end that a handle took over becomes -1. */
 static int open_handles(struct worker_process *process, uv_loop_t *loop, int *down, int *up,
                         int *printed, struct error *error)
 {
@@ -495,7 +484,7 @@ static int limit_memory(const struct worker_process *process, uint64_t bytes, st
 
     if (bytes == 0 || prlimit(process->child.pid, RLIMIT_DATA, &limit, NULL) == 0)
         return 0;
-    /* ESRCH: it has ended, of which gone() tells. */
+    /* ESRCH: it has ended, which gone() reports. */
     return errno == ESRCH ? 0 : error_system(error, errno, "cannot limit a worker's memory");
 }
 
@@ -523,15 +512,14 @@ static int start_reading(struct worker_process *process, struct error *error)
     return 0;
 }
 
-/* A process that never came to be is freed like one that has gone; its owner
- * is not told. */
-static void abandon(struct worker_process *process)
+/* A process that could not be started is freed like one that has ended; gone() is not called. */
+static void abandon_process(struct worker_process *process)
 {
     worker_process_kill(process);
-    if (!process->reaped)
+    if (!process->exited)
         unlist_running(process);
     if (process->handles_open == 0)
-        free_process(process);
+        free_worker_process(process);
     else
         worker_process_free(process);
 }
@@ -549,16 +537,16 @@ static struct worker_process *new_process(const struct worker_launch *launch,
 {
     struct worker_process *process = calloc(1, sizeof *process);
     const struct worker_frames_listener frames = {
-        .context = process,
-        .frame = on_frame,
-        .bad_frame = on_bad_frame,
+        .context = listener->context,
+        .frame = listener->frame,
+        .bad_frame = listener->bad_frame,
         .ended = on_frames_ended,
     };
 
     if (process == NULL)
         return NULL;
     process->listener = *listener;
-    process->reaped = true; /* until there is one to reap */
+    process->exited = true; /* until there is one to reap */
     process->child.pidfd = -1;
     snapshot_pipe_init(&process->snapshots, -1, snapshot_cap(launch));
     if (launch->group != NULL)
@@ -589,20 +577,20 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
                            [FORK_REQUEST_PRINTED] = printed[1],
                            [FORK_REQUEST_SAVE] = save[1]},
                    error) == 0) {
-        process->reaped = false;
+        process->exited = false;
         list_running(process);
         started = limit_memory(process, launch->memory_limit, error) == 0 &&
                   start_reading(process, error) == 0;
     }
     process->snapshots.fd = save[0];
-    close_fd(save[1]);
+    close_if_open(save[1]);
     for (int end = 0; end < 2; end++) {
-        close_fd(down[end]);
-        close_fd(up[end]);
-        close_fd(printed[end]);
+        close_if_open(down[end]);
+        close_if_open(up[end]);
+        close_if_open(printed[end]);
     }
     if (started)
         return process;
-    abandon(process);
+    abandon_process(process);
     return NULL;
 }

@@ -13,32 +13,32 @@
 #include "supervisor/process/zygote.h"
 
 /*
- * One worker's process and its three pipes on the loop: frames down, frames up,
- * and the lines that it prints. Knows nothing of vats.
+ * One worker's process and its three pipes on the loop: frames down, frames up, and the lines that
+ * it prints. Knows nothing of vats.
  */
 struct worker_process;
 
-/* Where a worker that goes on from a snapshot reads it, and how it is told. */
+/* The descriptor from which a worker reads the snapshot that it starts from, and its option. */
 #define WORKER_SNAPSHOT_FD    6
 #define WORKER_SNAPSHOT_PLACE "@6"
 
-/* Where a worker writes a snapshot: a pipe that it was started with. */
+/* The pipe into which a worker writes a snapshot, and its name in the command. */
 #define WORKER_SAVE_FD    7
 #define WORKER_SAVE_PLACE "@7"
 
-/* Where a worker that is traced finds the memory that it shares with its tracer; where the counter
- * of one that is profiled writes. */
+/* The memory that a traced worker shares with its tracer; or the file into which the counter of a
+ * profiled one writes. */
 #define WORKER_TRACE_FD 8
 
 /*
- * What a worker prints, as lines. It does no I/O: it is fed bytes. A worker that floods is
- * read on, so that it does not block, but its lines are dropped: beyond a rate until it has
- * slowed down, beyond a total for good. A line tells how much was dropped.
+ * What a worker prints, as lines. A worker that floods is read on, so that it does not block, but
+ * its lines are dropped: above the rate until it slows down, above the total for good. A line says
+ * how much was dropped.
  */
 enum {
-    WORKER_STDERR_LINE = 1024,     /* bytes; a longer line is told in pieces */
+    WORKER_STDERR_LINE = 1024,     /* bytes; a longer line comes in pieces */
     WORKER_STDERR_RATE = 64 << 10, /* bytes a second, and as many at once */
-    WORKER_STDERR_TOTAL = 1 << 20, /* bytes told in a worker's life */
+    WORKER_STDERR_TOTAL = 1 << 20, /* bytes in a worker's life */
 };
 
 /* How to start it. Everything is borrowed for the call. */
@@ -52,24 +52,23 @@ struct worker_launch {
     size_t frame_cap;               /* bytes; a longer frame from it is bad */
     uint64_t memory_limit;          /* bytes that it may write to (RLIMIT_DATA); 0: no limit */
     const char *group; /* the control group that it enters and that ends with it; NULL or "" */
-    /* What forks it, and what is asked of that; the rest above is not used then. NULL: it is
-     * executed. */
+    /* Forks it; only `frame_cap`, `memory_limit` and `name` are used then. NULL: it is executed. */
     struct zygote *zygote;
     const char *name; /* that ps(1) shows of one that `zygote` forks */
 };
 
-/* What it tells its owner, from within the loop. */
+/* Its events, from within the loop. */
 struct worker_listener {
     void *context;
     /* A frame, borrowed for the call, and when its last byte had come. */
     void (*frame)(void *context, struct iovec frame, struct stamp come);
-    /* What came is no frame; nothing more is read. */
+    /* It sent something that is not a frame; nothing more is read. */
     void (*bad_frame)(void *context, const struct error *error);
     /* A line, or the piece of a long one, from its stdout or stderr; WORKER_STDERR_RATE
      * says what is left out. */
     void (*stderr_line)(void *context, const char *line);
     /*
-     * The process is reaped and its pipes are read to the end: the last call.
+     * The process has exited and its pipes are read to the end: the last call.
      * signal_number is 0 when it exited by itself.
      */
     void (*gone)(void *context, int exit_status, int signal_number);
@@ -83,38 +82,33 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
                                             const struct worker_listener *listener,
                                             struct error *error);
 
-/*
- * Starts a zygote as such a worker is started; its arguments say that it is one. NULL with
- * ERROR_SYSTEM.
- */
-struct zygote *worker_process_breed(const struct worker_launch *launch, struct error *error);
+/* Starts a zygote like a worker; the arguments say that it is one. NULL with ERROR_SYSTEM. */
+struct zygote *worker_process_start_zygote(const struct worker_launch *launch, struct error *error);
 
 /*
- * Sends one frame of at most NETSTRING_PARTS_MAX parts, borrowed for the call;
- * what the pipe does not take at once goes when it can. *sent is the moment
- * before the first byte went. A worker that is no longer there is not an error
- * here: gone() tells of it. -1 when memory ran out.
+ * Sends one frame of at most NETSTRING_PARTS_MAX parts, borrowed for the call; what does not fit in
+ * the pipe follows from the loop. *sent is the moment before the first byte. A worker that has
+ * ended is no error here: gone() reports it. -1 if out of memory.
  */
 int worker_process_send(struct worker_process *process, const struct iovec *parts, int count,
                         struct stamp *sent, struct error *error);
 
-/* Another frame is to come, though nothing was sent since the last one. */
+/* Another frame will come, although none was sent since the last one. */
 void worker_process_await(struct worker_process *process);
 
 /*
- * Waits for what it says without running the loop, which costs several system calls for each frame;
- * frame(), or nothing, is told. False, at once: the loop has to be run now.
+ * Reads from the worker, and waits for that, without the loop, which costs several system calls a
+ * frame; calls frame() for what came. Returns false at once if the loop has to run now.
  */
 bool worker_process_read(struct worker_process *process);
 
-/* Lets it run on these processors, as far as that is allowed. */
+/* Lets it run on these CPUs, if Linux allows that. */
 void worker_process_place(const struct worker_process *process, const cpu_set_t *set);
 
-/* Lets all workers that this thread has started run on these processors, as far as that is
- * allowed. */
+/* The same for all workers that this thread has started. */
 void worker_process_place_all(const cpu_set_t *set);
 
-/* Gives to stderr_line() what has been printed up to now. */
+/* Calls stderr_line() for what has been printed up to now. */
 void worker_process_read_stderr(struct worker_process *process);
 
 /* Call it before the worker is asked for a snapshot at WORKER_SAVE_PLACE. -1 with ERROR_SYSTEM. */

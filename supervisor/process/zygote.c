@@ -16,7 +16,7 @@
 #include "base/buf.h"
 
 /* It starts within a tenth of a second: one that does not answer was stopped. */
-enum { PATIENCE_MS = 10000 };
+enum { TIMEOUT_MS = 10000 };
 
 enum { DESCRIPTORS_MAX = 16 };
 
@@ -64,11 +64,12 @@ struct zygote *zygote_start(const struct child_launch *launch, struct error *err
     return NULL;
 }
 
-static bool ask(const struct zygote *zygote, const char *name, const int fds[FORK_REQUEST_FDS])
+static bool send_fork_request(const struct zygote *zygote, const char *name,
+                              const int fds[FORK_REQUEST_FDS])
 {
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(FORK_REQUEST_FDS * sizeof(int))];
+        char space[CMSG_SPACE(FORK_REQUEST_FDS * sizeof(int))];
     } rights = {0};
     struct fork_request request = {.parent = getpid()};
     ssize_t sent;
@@ -91,13 +92,13 @@ static bool ask(const struct zygote *zygote, const char *name, const int fds[FOR
     return sent == (ssize_t)sizeof request;
 }
 
-static bool receive(const struct zygote *zygote, struct fork_answer *answer)
+static bool receive_fork_answer(const struct zygote *zygote, struct fork_answer *answer)
 {
     struct pollfd awaited = {.fd = zygote->socket, .events = POLLIN};
     int ready;
 
     do
-        ready = poll(&awaited, 1, PATIENCE_MS);
+        ready = poll(&awaited, 1, TIMEOUT_MS);
     while (ready < 0 && errno == EINTR);
     errno = ready == 0 ? ETIMEDOUT : errno;
     return ready > 0 &&
@@ -111,10 +112,10 @@ int zygote_fork(struct zygote *zygote, const char *name, const int fds[FORK_REQU
     struct fork_answer answer = {0};
     cpu_set_t set;
 
-    if (!ask(zygote, name, fds) || !receive(zygote, &answer))
+    if (!send_fork_request(zygote, name, fds) || !receive_fork_answer(zygote, &answer))
         return error_system(error, errno, "a zygote does not answer");
     *pid = answer.pid;
-    /* Where it is refused, the worker stays where the zygote is. */
+    /* If Linux refuses, the worker stays where the zygote is. */
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         (void)sched_setaffinity(answer.pid, sizeof set, &set);
     return 0;
@@ -134,7 +135,7 @@ void zygote_end(struct zygote *zygote)
 
 /* ---- when to fork ---- */
 
-/* Everything in which the workers of one zygote may differ from others. NULL: out of memory. */
+/* The workers of one zygote have the same arguments. NULL: out of memory. */
 static char *join_arguments(char *const *arguments)
 {
     struct buf words = {0};

@@ -16,17 +16,18 @@
 struct zygote;
 
 /*
- * Starts one as `launch` has it, but for the descriptors 3, 4 and 7, which become its socket. The
- * calling process becomes a subreaper (PR_SET_CHILD_SUBREAPER in prctl(2)), so that it is the
- * parent of those that are forked. NULL with ERROR_SYSTEM.
+ * Starts a zygote as `launch` describes; its descriptors 3, 4 and 7 become its socket. The calling
+ * process becomes a subreaper (PR_SET_CHILD_SUBREAPER in prctl(2)), and so the parent of forked
+ * workers. NULL with ERROR_SYSTEM.
  */
 struct zygote *zygote_start(const struct child_launch *launch, struct error *error);
 
 /*
- * Has a worker forked with these descriptors, which are borrowed, and waits until it is there, at
- * first also until the zygote has started; seconds at most. ps(1) shows it as `name`. It is a
- * child of this process in a process group of its own, and runs where the calling thread may. -1
- * with ERROR_SYSTEM: the zygote can no longer be used, and the descriptors may have a reader.
+ * Forks a worker with these descriptors, which are borrowed, and waits until it exists; the first
+ * time also for the zygote's start, seconds at most. ps(1) shows it as `name`. It is this process's
+ * child, in a process group of its own, and may use the calling thread's CPUs. -1 with
+ * ERROR_SYSTEM: the zygote can no longer be used, and another process may read from the
+ * descriptors.
  */
 int zygote_fork(struct zygote *zygote, const char *name, const int fds[FORK_REQUEST_FDS],
                 pid_t *pid, struct error *error);
@@ -57,11 +58,11 @@ enum zygote_choice {
 /* For a worker with these arguments, which end with NULL. */
 enum zygote_choice zygote_policy_choose(struct zygote_policy *policy, char *const *arguments);
 
-/* After ZYGOTE_START. The zygote is owned from now on; NULL: it could not be started. */
+/* After ZYGOTE_START. Takes over the zygote; NULL: it could not be started. */
 void zygote_policy_keep(struct zygote_policy *policy, struct zygote *zygote,
                         char *const *arguments);
 
-/* The zygote failed: from now on all workers are executed. */
+/* The zygote failed: all later workers are executed. */
 void zygote_policy_give_up(struct zygote_policy *policy);
 
 /* It may be used again afterwards. */

@@ -335,8 +335,8 @@ int replay_against_open(struct replay_against *against, const struct replay_opti
         .timeout_ms = options->timeout_ms,
     };
     against->notes.json = options->json;
-    if (launcher_open_foreign(&against->launcher, options->against, options->compute_limit,
-                              error) != 0)
+    if (launcher_open_xsnap(&against->launcher, options->against, options->compute_limit, error) !=
+        0)
         return -1;
     against->is_open = true;
     against->launcher.confinement = first->host.launcher->confinement;

@@ -221,8 +221,8 @@ static int open_replay_launcher(struct replay_run *run, struct error *error)
     if (confinement_open(&run->confinement, options->sandbox, error) != 0)
         return -1;
     if (options->worker != NULL
-            ? launcher_open_foreign(&run->launcher, options->worker, options->compute_limit,
-                                    error) != 0
+            ? launcher_open_xsnap(&run->launcher, options->worker, options->compute_limit, error) !=
+                  0
             : launcher_open(&run->launcher, options->counters, options->compute_limit, error) != 0)
         return -1;
     run->launcher.confinement = &run->confinement;

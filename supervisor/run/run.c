@@ -468,7 +468,7 @@ static int open_run_launcher(struct run *run, struct error *error)
         return -1;
     if (options->worker != NULL)
         result =
-            launcher_open_foreign(&run->launcher, options->worker, options->compute_limit, error);
+            launcher_open_xsnap(&run->launcher, options->worker, options->compute_limit, error);
     else
         result = launcher_open(&run->launcher, options->counters, options->compute_limit, error);
     run->launcher.limits.instructions = options->instruction_limit;

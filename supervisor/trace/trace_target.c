@@ -96,19 +96,19 @@ int trace_child_start(struct trace_child *child, const char *program, char *cons
         .arguments = arguments,
         .fds = fds,
         .fd_count = sizeof fds / sizeof *fds,
-        .in_our_group = true,
+        .in_same_group = true,
     };
-    char **environment;
+    struct command_line environment = {0};
     int result;
 
     if (trace_child_check(program, error) != 0 || locate("libgastrace.so", agent, error) != 0)
         return -1;
-    environment = agent_environment(agent, RING_FD, environ);
-    if (environment == NULL)
-        return error_memory(error, "a program's environment");
-    launch.environment = environment;
-    result = child_process_spawn(&launch, &child->pid, error);
-    free(environment);
+    agent_environment(&environment, agent, RING_FD, environ);
+    launch.environment = environment.words;
+    result = command_line_check(&environment, error);
+    if (result == 0)
+        result = child_process_spawn(&launch, &child->pid, error);
+    command_line_free(&environment);
     if (result != 0)
         return -1;
     child->pidfd = pidfd_open(child->pid, 0);

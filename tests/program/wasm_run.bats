@@ -258,7 +258,7 @@ calls() {
     assert_status 1 # one of the deliveries is refused
     run "$programs/gaspipe" run --counter none --vat "ft=$TOKEN" "$LINES"
     assert_status 4
-    assert_output_has 'vat ft: gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe'
+    assert_output_has 'vat ft: gaspipe-worker-wasm, which runs WebAssembly, is not next to gaspipe'
 }
 
 @test "a delivery in which the kernel refuses a syscall costs the operations up to there" {

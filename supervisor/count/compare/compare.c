@@ -440,8 +440,8 @@ int compare_command_time(struct compare_command *command, const struct count_opt
         .environment = (char *const *)(uintptr_t)options->environment,
         .fds = fds,
         .fd_count = 3,
-        .folder = options->directory,
-        .in_our_group = true,
+        .directory = options->directory,
+        .in_same_group = true,
     };
     double processor = processor_seconds();
     int64_t began;

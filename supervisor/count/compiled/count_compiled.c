@@ -119,8 +119,8 @@ static int run_program(struct cost_run *run, const struct cost_program *program,
         .environment = (char *const *)(uintptr_t)around.variables,
         .fds = fds,
         .fd_count = 3,
-        .folder = program->directory,
-        .in_our_group = true,
+        .directory = program->directory,
+        .in_same_group = true,
     };
     result = child_process_spawn(&launch, &child, error);
     free(around.variables);

@@ -79,7 +79,7 @@ static int start(const struct fixture *fixture, const char *path, const char *sc
         .environment = environment,
         .fds = fds,
         .fd_count = 3,
-        .folder = directory,
+        .directory = directory,
         .control_group = fixture->group,
     };
 

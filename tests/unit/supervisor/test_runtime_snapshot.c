@@ -81,7 +81,7 @@ static void open_place(struct place *place)
 
     *place = (struct place){0};
     assert_int_equal(uv_loop_init(&place->loop), 0);
-    assert_int_equal(launcher_open_foreign(&place->launcher, "/proc/self/exe", 0, &error), 0);
+    assert_int_equal(launcher_open_xsnap(&place->launcher, "/proc/self/exe", 0, &error), 0);
     assert_int_equal(vat_runtime_choose(&place->runtimes,
                                         (struct scan_span){bundle, strlen(bundle)}, &place->runtime,
                                         &error),

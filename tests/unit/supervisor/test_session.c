@@ -37,7 +37,7 @@ static void open_talk(struct talk *talk, const char *script)
     assert_int_equal(fchmod(fd, 0700), 0);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(uv_loop_init(&talk->loop), 0);
-    assert_int_equal(launcher_open_foreign(&talk->launcher, talk->path, 0, &error), 0);
+    assert_int_equal(launcher_open_xsnap(&talk->launcher, talk->path, 0, &error), 0);
     talk->session =
         session_start(&talk->launcher, &talk->loop, LAUNCHER_JAVASCRIPT, "script", -1, &error);
     assert_non_null(talk->session);

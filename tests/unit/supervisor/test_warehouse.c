@@ -322,7 +322,7 @@ static void set_up(struct hall *hall, uint64_t max_workers)
     *hall = (struct hall){.folder = "/tmp/test_warehouse.XXXXXX"};
     assert_non_null(mkdtemp(hall->folder));
     assert_int_equal(uv_loop_init(&hall->loop), 0);
-    assert_int_equal(launcher_open_foreign(&hall->launcher, "/proc/self/exe", 0, &error), 0);
+    assert_int_equal(launcher_open_xsnap(&hall->launcher, "/proc/self/exe", 0, &error), 0);
     hall->store = store_open(hall->folder, &error);
     assert_non_null(hall->store);
     assert_int_equal(store_transaction_begin(hall->store, &error), 0);
