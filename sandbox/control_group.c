@@ -40,21 +40,21 @@ static bool take_path(const char *groups, char path[PATH_MAX])
 
 /* A mount shows the hierarchy from `root` on. */
 static bool join_cgroup_path(const char *root, const char *place, const char *path,
-                             char folder[PATH_MAX])
+                             char directory[PATH_MAX])
 {
     const size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
     int written;
 
     if (strncmp(path, root, length) != 0 || (path[length] != '/' && path[length] != '\0'))
         return false;
-    written = snprintf(folder, PATH_MAX, "%s%s", place,
+    written = snprintf(directory, PATH_MAX, "%s%s", place,
                        strcmp(path + length, "/") == 0 ? "" : path + length);
     return written > 0 && written < PATH_MAX;
 }
 
-/* One line of mountinfo, see proc(5); *folder is filled if it is of cgroup2 and shows the path.
+/* One line of mountinfo, see proc(5); *directory is filled if it is of cgroup2 and shows the path.
  * A place with blanks, which are escaped there, is passed over. */
-static bool take_mount(const char *line, size_t length, const char *path, char folder[PATH_MAX])
+static bool take_mount(const char *line, size_t length, const char *path, char directory[PATH_MAX])
 {
     static const char type[] = " - cgroup2 ";
     char text[2 * PATH_MAX], root[PATH_MAX], place[PATH_MAX];
@@ -65,10 +65,10 @@ static bool take_mount(const char *line, size_t length, const char *path, char f
     text[length] = '\0';
     _Static_assert(PATH_MAX == 4096, "the lengths below");
     return sscanf(text, "%*s %*s %*s %4095s %4095s", root, place) == 2 &&
-           strchr(place, '\\') == NULL && join_cgroup_path(root, place, path, folder);
+           strchr(place, '\\') == NULL && join_cgroup_path(root, place, path, directory);
 }
 
-bool current_cgroup_parse(const char *groups, const char *mounts, char folder[PATH_MAX])
+bool current_cgroup_parse(const char *groups, const char *mounts, char directory[PATH_MAX])
 {
     char path[PATH_MAX];
 
@@ -77,14 +77,14 @@ bool current_cgroup_parse(const char *groups, const char *mounts, char folder[PA
     for (const char *line = mounts; *line != '\0';) {
         const size_t length = strcspn(line, "\n");
 
-        if (take_mount(line, length, path, folder))
+        if (take_mount(line, length, path, directory))
             return true;
         line += length + (line[length] == '\n');
     }
     return false;
 }
 
-static bool current_cgroup_find(char folder[PATH_MAX])
+static bool current_cgroup_find(char directory[PATH_MAX])
 {
     struct buf groups = {0}, mounts = {0};
     struct error ignored;
@@ -93,7 +93,7 @@ static bool current_cgroup_find(char folder[PATH_MAX])
     if (io_read_file("/proc/self/cgroup", FILE_SIZE_MAX, &groups, &ignored) == 0 &&
         io_read_file("/proc/self/mountinfo", FILE_SIZE_MAX, &mounts, &ignored) == 0 &&
         buf_string(&groups) != NULL && buf_string(&mounts) != NULL)
-        found = current_cgroup_parse(groups.data, mounts.data, folder);
+        found = current_cgroup_parse(groups.data, mounts.data, directory);
     buf_free(&groups);
     buf_free(&mounts);
     return found;
@@ -103,16 +103,16 @@ static bool current_cgroup_find(char folder[PATH_MAX])
 #define CONTROLLERS "cgroup.subtree_control"
 #define MEMBERS     "cgroup.procs"
 
-#define FOLDER_PREFIX "gaspipe-"
-#define OWN_PLACE     "supervisor"
+#define DIRECTORY_PREFIX "gaspipe-"
+#define OWN_PLACE        "supervisor"
 
 /* QEMU takes four threads. */
 static const char processes_max[] = "32";
 
 /* PATH/NAME. False: too long. */
-static bool join(char path[PATH_MAX], const char *folder, const char *name)
+static bool join(char path[PATH_MAX], const char *directory, const char *name)
 {
-    const int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    const int length = snprintf(path, PATH_MAX, "%s/%s", directory, name);
 
     return length > 0 && length < PATH_MAX;
 }
@@ -152,32 +152,33 @@ static bool get(const char *group, const char *name, char *text, size_t size)
 
 /* ---- what others left behind ---- */
 
-/* Removes the folder and the groups in it, those that have no processes. */
-static void remove_groups(const char *folder)
+/* Removes the directory and the groups in it, those that have no processes. */
+static void remove_groups(const char *directory)
 {
-    DIR *entries = opendir(folder);
+    DIR *entries = opendir(directory);
     const struct dirent *entry;
     char path[PATH_MAX];
 
     if (entries == NULL)
         return;
-    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
+    /* cppcheck-suppress readdirCalled ; nobody else reads this directory */
     while ((entry = readdir(entries)) != NULL)
-        if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && join(path, folder, entry->d_name))
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+            join(path, directory, entry->d_name))
             (void)rmdir(path); /* EBUSY: it lives */
     (void)closedir(entries);
-    (void)rmdir(folder);
+    (void)rmdir(directory);
 }
 
 /* Its owner holds a lock on it as long as it lives. */
-static int lock_folder(const char *folder)
+static int lock_directory(const char *directory)
 {
-    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
         return fd;
     if (fd >= 0)
-        (void)close(fd); /* of a folder that was only read */
+        (void)close(fd); /* of a directory that was only read */
     return -1;
 }
 
@@ -185,23 +186,23 @@ static void remove_left(const char *own)
 {
     DIR *entries = opendir(own);
     const struct dirent *entry;
-    char folder[PATH_MAX];
+    char directory[PATH_MAX];
     int lock;
 
     if (entries == NULL)
         return;
-    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
+    /* cppcheck-suppress readdirCalled ; nobody else reads this directory */
     while ((entry = readdir(entries)) != NULL) {
-        if (strncmp(entry->d_name, FOLDER_PREFIX, sizeof FOLDER_PREFIX - 1) != 0 ||
-            !join(folder, own, entry->d_name) || (lock = lock_folder(folder)) < 0)
+        if (strncmp(entry->d_name, DIRECTORY_PREFIX, sizeof DIRECTORY_PREFIX - 1) != 0 ||
+            !join(directory, own, entry->d_name) || (lock = lock_directory(directory)) < 0)
             continue;
-        remove_groups(folder);
+        remove_groups(directory);
         (void)close(lock);
     }
     (void)closedir(entries);
 }
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
 static bool is_alone(const char *group)
 {
@@ -223,7 +224,7 @@ static bool move_below(struct control_groups *groups)
 {
     char place[PATH_MAX];
 
-    if (!join(place, groups->folder, OWN_PLACE) || mkdir(place, 0755) != 0)
+    if (!join(place, groups->directory, OWN_PLACE) || mkdir(place, 0755) != 0)
         return false;
     groups->moved = set(place, MEMBERS, "0");
     return groups->moved;
@@ -234,7 +235,7 @@ static bool pass_on(const struct control_groups *groups, const char *own, const 
 {
     if (!is_root(own))
         (void)set(own, CONTROLLERS, controller); /* where it failed, this does, too: */
-    return set(groups->folder, CONTROLLERS, controller);
+    return set(groups->directory, CONTROLLERS, controller);
 }
 
 static void pass_on_controllers(struct control_groups *groups, const char *own)
@@ -246,18 +247,18 @@ static void pass_on_controllers(struct control_groups *groups, const char *own)
 }
 
 /* Somebody else may remove it before it is locked, which cannot happen many times. */
-static bool make_folder(struct control_groups *groups, const char *own)
+static bool make_directory(struct control_groups *groups, const char *own)
 {
     char name[32];
 
-    snprintf(name, sizeof name, FOLDER_PREFIX "%d", (int)getpid());
-    if (!join(groups->folder, own, name))
+    snprintf(name, sizeof name, DIRECTORY_PREFIX "%d", (int)getpid());
+    if (!join(groups->directory, own, name))
         return false;
     for (int tries = 0; tries < 10; tries++) {
-        if (mkdir(groups->folder, 0755) != 0 && errno != EEXIST)
+        if (mkdir(groups->directory, 0755) != 0 && errno != EEXIST)
             return false;
-        groups->lock = lock_folder(groups->folder);
-        if (groups->lock >= 0 && access(groups->folder, F_OK) == 0)
+        groups->lock = lock_directory(groups->directory);
+        if (groups->lock >= 0 && access(groups->directory, F_OK) == 0)
             return true;
         if (groups->lock >= 0)
             (void)close(groups->lock);
@@ -273,36 +274,36 @@ void control_groups_open(struct control_groups *groups)
     if (!current_cgroup_find(own) || access(own, W_OK) != 0)
         return;
     remove_left(own);
-    if (make_folder(groups, own))
+    if (make_directory(groups, own))
         pass_on_controllers(groups, own);
     else
-        groups->folder[0] = '\0';
+        groups->directory[0] = '\0';
 }
 
 static void move_back(struct control_groups *groups)
 {
     char own[PATH_MAX], place[PATH_MAX];
 
-    memcpy(own, groups->folder, sizeof own);
+    memcpy(own, groups->directory, sizeof own);
     *strrchr(own, '/') = '\0';
-    (void)set(groups->folder, CONTROLLERS, "-memory");
-    (void)set(groups->folder, CONTROLLERS, "-pids");
+    (void)set(groups->directory, CONTROLLERS, "-memory");
+    (void)set(groups->directory, CONTROLLERS, "-pids");
     (void)set(own, CONTROLLERS, "-memory");
     (void)set(own, CONTROLLERS, "-pids");
-    /* Where it stays behind, the folder is removed by the next one that opens. */
-    if (set(own, MEMBERS, "0") && join(place, groups->folder, OWN_PLACE))
+    /* Where it stays behind, the directory is removed by the next one that opens. */
+    if (set(own, MEMBERS, "0") && join(place, groups->directory, OWN_PLACE))
         (void)rmdir(place);
 }
 
 void control_groups_close(struct control_groups *groups)
 {
-    if (groups->folder[0] == '\0')
+    if (groups->directory[0] == '\0')
         return;
     if (groups->moved)
         move_back(groups);
-    remove_groups(groups->folder);
+    remove_groups(groups->directory);
     (void)close(groups->lock);
-    groups->folder[0] = '\0';
+    groups->directory[0] = '\0';
 }
 
 /* ---- a worker's ---- */
@@ -326,11 +327,11 @@ int control_group_make(const struct control_groups *groups, uint64_t memory, cha
     char name[32];
 
     path[0] = '\0';
-    if (groups->folder[0] == '\0')
+    if (groups->directory[0] == '\0')
         return 0;
     snprintf(name, sizeof name, "worker-%u", atomic_fetch_add(&made, 1) + 1);
     errno = ENAMETOOLONG;
-    if (!join(path, groups->folder, name) || mkdir(path, 0755) != 0) {
+    if (!join(path, groups->directory, name) || mkdir(path, 0755) != 0) {
         path[0] = '\0';
         return error_system(error, errno, "cannot make a control group for a worker");
     }
@@ -345,7 +346,7 @@ void control_group_end(const char *path)
 {
     if (path[0] == '\0')
         return;
-    /* What is killed may take a moment to go; then the folder goes with all the others. */
+    /* What is killed may take a moment to go; then the directory goes with all the others. */
     (void)set(path, "cgroup.kill", "1");
     (void)rmdir(path);
 }

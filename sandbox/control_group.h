@@ -10,15 +10,16 @@
 
 /*
  * Control groups (version 2), one for each worker: nothing outlives a group, and where the
- * controllers are to be had it limits memory and processes. They stand in a folder gaspipe-PID in
- * the group that this process is in, if it may make folders there: the group is delegated to it.
+ * controllers are to be had it limits memory and processes. They stand in a directory gaspipe-PID
+ * in the group that this process is in, if it may make directories there: the group is delegated to
+ * it.
  *
  * A group whose controllers are passed on may not have processes itself. So where this process is
  * alone in its group, it moves into one of its own below, until control_groups_close().
  */
 struct control_groups {
-    char folder[PATH_MAX]; /* "": none can be made */
-    int lock;              /* on the folder: its owner lives */
+    char directory[PATH_MAX]; /* "": none can be made */
+    int lock;                 /* on the directory: its owner lives */
     bool limit_memory, limit_processes;
     bool moved; /* this process, into a group below */
 };
@@ -47,6 +48,6 @@ int control_group_enter(const char *path, struct error *error);
  * The directory of the control group (version 2) that this process is in, from the texts of
  * /proc/self/cgroup and /proc/self/mountinfo. False: it cannot see one.
  */
-bool current_cgroup_parse(const char *groups, const char *mounts, char folder[PATH_MAX]);
+bool current_cgroup_parse(const char *groups, const char *mounts, char directory[PATH_MAX]);
 
 #endif

@@ -102,7 +102,8 @@ static const struct option_row rows[] = {
     {"program", "FILE", "may be read and executed, too", OPTION_IS_LIST(struct request, programs)},
     {"preload", "FILE", "a library that is loaded into PROGRAM first",
      OPTION_IS_TEXT(struct request, preload)},
-    {"group", "FOLDER", "a control group that is entered", OPTION_IS_TEXT(struct request, group)},
+    {"group", "DIRECTORY", "a control group that is entered",
+     OPTION_IS_TEXT(struct request, group)},
 };
 
 static const struct option_table table = {
@@ -110,7 +111,7 @@ static const struct option_table table = {
     .usage = "usage: gaspipe-sandbox [--strict] [--forks] [--descriptors N] [--program FILE]... "
              "[--preload "
              "FILE]\n"
-             "                       [--group FOLDER] -- PROGRAM [ARG...]\n"
+             "                       [--group DIRECTORY] -- PROGRAM [ARG...]\n"
              "\n"
              "Executes PROGRAM so that it reaches no files but the system's libraries, PROGRAM and "
              "each FILE, no network and no other process, and has no privileges. PROGRAM's argv[0] "
@@ -122,7 +123,7 @@ static const struct option_table table = {
     .ends_at_operand = true,
 };
 
-/* The process's root and working folder will be others. Names that are not there stay: executing
+/* The process's root and working directory will be others. Names that are not there stay: executing
  * PROGRAM says so. */
 static void make_absolute(const char **path)
 {

@@ -53,7 +53,7 @@ int sandbox_limit_resources(struct error *error)
     return 0;
 }
 
-/* Writes `text` to a file of the process's folder in /proc. */
+/* Writes `text` to a file of the process's directory in /proc. */
 static bool tell_kernel(const char *path, const char *text)
 {
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -167,7 +167,7 @@ enum {
     SCOPE_SIGNALS_AND_ABSTRACT_SOCKETS = 3,
 };
 
-static const uint64_t read_folder = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+static const uint64_t read_directory = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 static const uint64_t execute = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE;
 static const uint64_t write_file = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
 static const uint64_t rights_to_a_file =
@@ -226,7 +226,7 @@ static uint64_t rights_for(enum sandbox_use use)
     case SANDBOX_READ:
         break;
     }
-    return read_folder;
+    return read_directory;
 }
 
 static int allow_all(int ruleset, const char *const *programs, struct error *error)
@@ -259,7 +259,7 @@ int sandbox_restrict_paths(const char *const *programs, struct error *error)
     return result == 0 ? (int)abi : -1;
 }
 
-/* A folder for each part of `path` but its last one, where there is none. */
+/* A directory for each part of `path` but its last one, where there is none. */
 static int make_parents(int root, const char *path, struct error *error)
 {
     char parent[PATH_MAX];
@@ -274,17 +274,17 @@ static int make_parents(int root, const char *path, struct error *error)
 }
 
 /* A mount is put on something of its own kind. */
-static int make_mount_point(int root, const char *path, bool is_folder, struct error *error)
+static int make_mount_point(int root, const char *path, bool is_directory, struct error *error)
 {
     const int result =
-        is_folder ? mkdirat(root, path, 0755) : mknodat(root, path, S_IFREG | 0644, 0);
+        is_directory ? mkdirat(root, path, 0755) : mknodat(root, path, S_IFREG | 0644, 0);
 
     return result == 0 ? 0
                        : error_system(error, errno, "cannot make /%s in the worker's root", path);
 }
 
 /* What is at the absolute `source` is at `path`, too, below the root. */
-static int mount_at(int root, const char *source, bool is_folder, struct error *error)
+static int mount_at(int root, const char *source, bool is_directory, struct error *error)
 {
     const char *const path = source + 1;
     const int tree =
@@ -293,7 +293,8 @@ static int mount_at(int root, const char *source, bool is_folder, struct error *
 
     if (tree < 0)
         return error_system(error, errno, "cannot mount %s in the worker's root", source);
-    if (make_parents(root, path, error) != 0 || make_mount_point(root, path, is_folder, error) != 0)
+    if (make_parents(root, path, error) != 0 ||
+        make_mount_point(root, path, is_directory, error) != 0)
         result = -1;
     else if (move_mount(tree, "", root, path, MOVE_MOUNT_F_EMPTY_PATH) != 0)
         result = error_system(error, errno, "cannot mount %s in the worker's root", source);

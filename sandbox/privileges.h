@@ -35,7 +35,7 @@ int sandbox_drop_privileges(struct error *error);
 
 /*
  * Which files the process can reach from now on, with Landlock: the system's libraries, its own
- * folder in /proc, /dev/null, and the files that are named; nothing is made, removed or renamed.
+ * directory in /proc, /dev/null, and the files that are named; nothing is made, removed or renamed.
  * TCP is refused from ABI 4 on, signals and abstract sockets outside of the sandbox from ABI 6 on.
  *
  * `programs` may be read and executed; the list ends with NULL. no_new_privs must be set.
@@ -46,7 +46,7 @@ int sandbox_restrict_paths(const char *const *programs, struct error *error);
 /*
  * A mount namespace of its own, whose root has only what the process may read and execute: the
  * places of sandbox/privileges.c and `programs`, a list of absolute paths that ends with NULL.
- * Everything is read-only, and where it was; the working folder is the root. Any other path does
+ * Everything is read-only, and where it was; the working directory is the root. Any other path does
  * not exist. Needs a user namespace of its own, or CAP_SYS_ADMIN. 0, or -1 with ERROR_SYSTEM: the
  * process sees what it saw before.
  */

@@ -14,7 +14,7 @@
 
 enum { OUTPUTS = 7 };
 
-/* An argument may be a file, seen from the folder that the program runs in. */
+/* An argument may be a file, seen from the directory that the program runs in. */
 static int check_argument(const struct output_wanted *output, const char *directory,
                           const char *argument, struct error *error)
 {

@@ -219,7 +219,7 @@ static int read_inputs(struct work *work, struct error *error)
 {
     const struct estimate_options *options = &work->options;
 
-    if (suite_read(&work->suite, options->folder, error) != 0)
+    if (suite_read(&work->suite, options->directory, error) != 0)
         return -1;
     if (options->only != NULL && suite_select(&work->suite, options->only) == 0)
         return error_set(error, ERROR_USAGE, "no operation of suite %s matches '%s'",

@@ -93,7 +93,7 @@ enum option_result estimate_options_parse(struct estimate_options *options, int 
     if (result != OPTION_TAKEN)
         return result;
     if (operands[0] == NULL || operands[1] != NULL)
-        return error_set(error, ERROR_USAGE, "give the folder of a suite, or its name");
-    options->folder = operands[0];
+        return error_set(error, ERROR_USAGE, "give the directory of a suite, or its name");
+    options->directory = operands[0];
     return estimate_options_check(options, error) != 0 ? OPTION_FAILED : OPTION_TAKEN;
 }

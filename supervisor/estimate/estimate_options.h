@@ -10,8 +10,8 @@
 
 /* The command line of `gaspipe estimate`. Strings are borrowed from argv. */
 struct estimate_options {
-    const char *folder; /* of the suite */
-    const char *only;   /* a pattern of operations; NULL: all */
+    const char *directory; /* of the suite */
+    const char *only;      /* a pattern of operations; NULL: all */
     struct counters counters;
     int sandbox;            /* enum confinement_level */
     uint64_t near_protocol; /* 0: gaspipe run's default */

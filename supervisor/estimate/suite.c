@@ -17,7 +17,7 @@ enum { SUITE_FILE_MAX = 1 << 20, SUITE_CONTRACT_MAX = 64 << 20, SUITE_CALLS = 2 
 
 /* Where an error is: the file, and the operation that is being read, or NULL. */
 struct suite_place {
-    const char *folder;
+    const char *directory;
     const char *operation;
 };
 
@@ -25,9 +25,9 @@ struct suite_place {
 static int suite_fault(const struct suite_place *place, struct error *error, const char *text)
 {
     if (place->operation != NULL)
-        return error_set(error, ERROR_INPUT, "%s/suite.json: operation %s: %s", place->folder,
+        return error_set(error, ERROR_INPUT, "%s/suite.json: operation %s: %s", place->directory,
                          place->operation, text);
-    return error_set(error, ERROR_INPUT, "%s/suite.json: %s", place->folder, text);
+    return error_set(error, ERROR_INPUT, "%s/suite.json: %s", place->directory, text);
 }
 
 /* ---- contracts ---- */
@@ -61,7 +61,7 @@ static int read_contracts(struct suite *suite, const struct suite_place *place, 
         contract->name = name;
         if (!json_is_string(file) || strlen(json_string_value(file)) == 0)
             return suite_fault(place, error, "a contract's file must be a string");
-        if (snprintf(contract->path, sizeof contract->path, "%s/%s", place->folder,
+        if (snprintf(contract->path, sizeof contract->path, "%s/%s", place->directory,
                      json_string_value(file)) >= (int)sizeof contract->path)
             return suite_fault(place, error, "a contract's path is too long");
         if (look_at_file(contract, error) != 0)
@@ -234,18 +234,18 @@ static int read_head(struct suite *suite, const struct suite_place *place, struc
         (read_number(calls, 1, &suite->calls) != 0 || suite->calls > SUITE_CALLS_MAX))
         return suite_fault(place, error, "\"calls\" must be a number from 1 to 100");
     suite->has_charge = charge != NULL;
-    return charge == NULL ? 0 : gas_model_take(&suite->charge, charge, place->folder, error);
+    return charge == NULL ? 0 : gas_model_take(&suite->charge, charge, place->directory, error);
 }
 
-static int read_json(struct suite *suite, const char *folder, struct error *error)
+static int read_json(struct suite *suite, const char *directory, struct error *error)
 {
     struct buf text = {0};
     json_error_t fault;
     char path[PATH_MAX];
     int result;
 
-    if (snprintf(path, sizeof path, "%s/suite.json", folder) >= (int)sizeof path)
-        return error_set(error, ERROR_INPUT, "%s: the path is too long", folder);
+    if (snprintf(path, sizeof path, "%s/suite.json", directory) >= (int)sizeof path)
+        return error_set(error, ERROR_INPUT, "%s: the path is too long", directory);
     result = io_read_file(path, SUITE_FILE_MAX, &text, error);
     if (result == 0) {
         suite->json = json_value_read(text.data, text.length, JSON_REJECT_DUPLICATES, &fault);
@@ -256,8 +256,8 @@ static int read_json(struct suite *suite, const char *folder, struct error *erro
     return result;
 }
 
-/* The folder of a suite that came with the program; without one, the name stays what it is. */
-static const char *find_folder(const char *name, char path[PATH_MAX])
+/* The directory of a suite that came with the program; without one, the name stays what it is. */
+static const char *find_directory(const char *name, char path[PATH_MAX])
 {
     char relative[PATH_MAX];
     struct error ignored;
@@ -269,13 +269,13 @@ static const char *find_folder(const char *name, char path[PATH_MAX])
     return path;
 }
 
-int suite_read(struct suite *suite, const char *folder, struct error *error)
+int suite_read(struct suite *suite, const char *directory, struct error *error)
 {
     char path[PATH_MAX];
-    struct suite_place place = {.folder = find_folder(folder, path)};
+    struct suite_place place = {.directory = find_directory(directory, path)};
 
     *suite = (struct suite){0};
-    if (read_json(suite, place.folder, error) != 0 || read_head(suite, &place, error) != 0 ||
+    if (read_json(suite, place.directory, error) != 0 || read_head(suite, &place, error) != 0 ||
         read_contracts(suite, &place, error) != 0)
         return -1;
     return read_operations(suite, &place, error);

@@ -10,7 +10,7 @@
 #include "gas/gas_model.h"
 
 /*
- * A suite of operations whose costs are to be estimated: a folder with suite.json and the
+ * A suite of operations whose costs are to be estimated: a directory with suite.json and the
  * contracts that it names. docs/estimate.md describes the file.
  */
 
@@ -61,11 +61,11 @@ struct suite {
 };
 
 /*
- * Reads the suite in the folder; a name without a slash that is no such folder here is one of those
- * that were built or installed with the program. 0, or -1 with ERROR_INPUT (the file, and which
- * operation) or ERROR_SYSTEM. To be freed whatever the result.
+ * Reads the suite in the directory; a name without a slash that is no such directory here is one of
+ * those that were built or installed with the program. 0, or -1 with ERROR_INPUT (the file, and
+ * which operation) or ERROR_SYSTEM. To be freed whatever the result.
  */
-int suite_read(struct suite *suite, const char *folder, struct error *error);
+int suite_read(struct suite *suite, const char *directory, struct error *error);
 
 void suite_free(struct suite *suite);
 

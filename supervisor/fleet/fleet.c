@@ -37,7 +37,7 @@ static struct fleet_transport *open_transport(const struct fleet_options *option
     if (options->nats.url != NULL)
         return nats_transport_open(&options->nats, make ? (int)options->replicas : 0,
                                    options->lease_ms, error);
-    return folder_transport_open(options->folder, make, options->lease_ms, error);
+    return directory_transport_open(options->directory, make, options->lease_ms, error);
 }
 
 static int run_fleet(size_t command, const struct fleet_options *options, struct error *error)

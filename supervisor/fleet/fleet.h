@@ -24,7 +24,7 @@ enum {
 struct fleet_options {
     struct replay_options replay; /* of submit: the source and how to replay it. First: option
                                    * rows of replay's set it by its place */
-    const char *folder;           /* of the fleet; NULL: it is over NATS, */
+    const char *directory;        /* of the fleet; NULL: it is over NATS, */
     struct nats_access nats;      /* like this */
     uint64_t replicas;            /* of submit: of each stream that it makes */
     int kind;                     /* of submit: index of fleet_options_kinds */
@@ -41,8 +41,8 @@ struct fleet_options {
     const char *only;             /* of submit, kind estimate: pattern; NULL: all operations */
     uint64_t near_protocol;       /* likewise; 0: the newest */
     const char *by;               /* groups of a summary; NULL: the usual ones */
-    const char *shared;           /* folder whose files jobs name; NULL: none */
-    const char *out;              /* of collect, kind rows: the tables' folder */
+    const char *shared;           /* directory whose files jobs name; NULL: none */
+    const char *out;              /* of collect, kind rows: the tables' directory */
 };
 
 extern const struct option_table fleet_options_tables[5];

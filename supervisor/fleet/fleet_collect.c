@@ -18,7 +18,7 @@
 #include "supervisor/fleet/fleet.h"
 #include "supervisor/fleet/fleet_job.h"
 #include "supervisor/fleet/fleet_object.h"
-#include "supervisor/fleet/scratch_folder.h"
+#include "supervisor/fleet/scratch_directory.h"
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/guest.h"
 #include "supervisor/replay/replay_result.h"
@@ -30,29 +30,29 @@ struct collection {
     const struct fleet_options *options;
     struct fleet_transport *transport;
     struct fleet_run run;
-    size_t missing, aside, cancelled; /* jobs without a result */
+    size_t missing, failed, cancelled; /* jobs without a result */
 };
 
 /* Takes the result of a job: its first line, about the worker, and then what the job's process
  * gave. -1 with the error. */
 typedef int collection_take(void *context, const struct buf *result, struct error *error);
 
-static int tell_aside(struct collection *collection, const struct fleet_run_job *job,
-                      struct error *error)
+static int report_failed_job(struct collection *collection, const struct fleet_run_job *job,
+                             struct error *error)
 {
     struct fleet_transport *transport = collection->transport;
     struct buf words = {0};
     int result = transport->operations->get_words(transport, job->id, &words, error);
     size_t length = words.length;
 
-    collection->aside++;
+    collection->failed++;
     while (length > 0 && words.data[length - 1] == '\n')
         length--;
     if (result == 0) {
         const char *last = memrchr(words.data, '\n', length);
         const size_t from = last != NULL ? (size_t)(last + 1 - words.data) : 0;
 
-        log_line("set aside: %s: %.*s", job->name, (int)(length - from), words.data + from);
+        log_line("failed: %s: %.*s", job->name, (int)(length - from), words.data + from);
     }
     buf_free(&words);
     return result;
@@ -81,8 +81,8 @@ static int take_job(struct collection *collection, const struct fleet_run_job *j
         return -1;
     if (state == FLEET_DONE)
         return hand_over(collection, job, take, context, error);
-    if (state == FLEET_ASIDE)
-        return tell_aside(collection, job, error);
+    if (state == FLEET_FAILED)
+        return report_failed_job(collection, job, error);
     collection->cancelled += state == FLEET_CANCELLED;
     collection->missing += state != FLEET_CANCELLED;
     return 0;
@@ -115,7 +115,7 @@ static int collection_each(struct collection *collection, collection_take *take,
 /* The exit status where the results themselves are good. */
 static int collection_status(const struct collection *collection)
 {
-    if (collection->aside > 0)
+    if (collection->failed > 0)
         return ERROR_SYSTEM;
     return collection->missing + collection->cancelled == 0 ? 0 : ERROR_INPUT;
 }
@@ -339,10 +339,10 @@ static int collect_costs(struct collection *collection, struct error *error)
 enum { MERGED_PATH_MAX = PATH_MAX + 64 };
 
 /* What slogreport made of each file, as files for `slogreport merge`: histograms, or for rows a
- * folder of tables. */
+ * directory of tables. */
 struct merging {
     const struct collection *collection;
-    struct scratch_folder folder;
+    struct scratch_directory directory;
     struct command_line line;
     size_t count;
 };
@@ -359,7 +359,7 @@ static int take_histograms(void *context, const struct buf *result, struct error
 
     if (head == NULL)
         return error_set(error, ERROR_INPUT, "a result is damaged");
-    snprintf(path, sizeof path, "%s/%zu", merging->folder.path, merging->count);
+    snprintf(path, sizeof path, "%s/%zu", merging->directory.path, merging->count);
     buf_append(&rest, head + 1, result->length - (size_t)(head + 1 - result->data));
     status = output_file_write_whole(path, "the histograms", &rest, error);
     buf_free(&rest);
@@ -379,7 +379,7 @@ static int take_table(struct merging *merging, const json_t *table, struct error
     if (name == NULL || strspn(name, "abcdefghijklmnopqrstuvwxyz.") != strlen(name) ||
         name[0] == '.' || !job_check_hash(object))
         return error_set(error, ERROR_INPUT, "a result names no table");
-    snprintf(path, sizeof path, "%s/%zu/%s", merging->folder.path, merging->count, name);
+    snprintf(path, sizeof path, "%s/%zu/%s", merging->directory.path, merging->count, name);
     return fleet_object_get(merging->collection->transport, json_string_value(object), name, path,
                             error);
 }
@@ -391,7 +391,7 @@ static int take_tables(void *context, const struct buf *result, struct error *er
     size_t place = 0, length;
     const char *line;
 
-    snprintf(path, sizeof path, "%s/%zu", merging->folder.path, merging->count);
+    snprintf(path, sizeof path, "%s/%zu", merging->directory.path, merging->count);
     if (mkdir(path, 0700) != 0)
         return error_system(error, errno, "cannot make %s", path);
     while (lines_next(result, &place, &line, &length)) {
@@ -413,15 +413,15 @@ static void remove_tables(const struct merging *merging)
     char path[MERGED_PATH_MAX];
 
     for (size_t i = 0; i <= merging->count; i++) {
-        snprintf(path, sizeof path, "%s/%zu", merging->folder.path, i);
-        scratch_folder_clear(path);
+        snprintf(path, sizeof path, "%s/%zu", merging->directory.path, i);
+        scratch_directory_clear(path);
         (void)rmdir(path); /* the last one may not be there */
     }
 }
 
 /* ---- slogreport ---- */
 
-/* An absolute path, since slogreport runs in another folder. */
+/* An absolute path, since slogreport runs in another directory. */
 static int add_out(struct merging *merging, const char *out, struct error *error)
 {
     char here[PATH_MAX];
@@ -431,7 +431,7 @@ static int add_out(struct merging *merging, const char *out, struct error *error
         return 0;
     }
     if (getcwd(here, sizeof here) == NULL)
-        return error_system(error, errno, "cannot find the present folder");
+        return error_system(error, errno, "cannot find the present directory");
     command_line_add(&merging->line, "--out=%s/%s", here, out);
     return 0;
 }
@@ -461,7 +461,7 @@ static int merge_files(struct merging *merging, struct error *error)
         .environment = environ,
         .fds = fds,
         .fd_count = sizeof fds / sizeof *fds,
-        .directory = merging->folder.path,
+        .directory = merging->directory.path,
         .in_same_group = true,
     };
     int status;
@@ -493,14 +493,14 @@ static int collect_slogs_merge(struct merging *merging, struct collection *colle
 
 static int collect_slogs(struct collection *collection, struct error *error)
 {
-    struct merging merging = {.collection = collection, .folder = {.lock = -1}};
-    int result = scratch_folder_open(&merging.folder, error);
+    struct merging merging = {.collection = collection, .directory = {.lock = -1}};
+    int result = scratch_directory_open(&merging.directory, error);
 
     if (result == 0)
         result = collect_slogs_merge(&merging, collection, error);
     if (collection->options->out != NULL)
         remove_tables(&merging);
-    scratch_folder_close(&merging.folder);
+    scratch_directory_close(&merging.directory);
     command_line_free(&merging.line);
     return result;
 }

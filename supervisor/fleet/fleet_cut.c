@@ -312,7 +312,7 @@ static int put_snapshot(struct cutter *cutter, int fd, struct error *error)
     return result;
 }
 
-/* Out of the source, or the user's folder; its SHA-256 was checked then. */
+/* Out of the source, or the user's directory; its SHA-256 was checked then. */
 static int fetch_snapshot(struct cutter *cutter, const struct source_event *event, bool *found,
                           struct error *error)
 {

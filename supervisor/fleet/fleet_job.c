@@ -176,7 +176,7 @@ int job_gas_fetch(const struct job_place *place, const struct fleet_job *job, st
         return error_memory(error, "a gas model");
     buf_append_string(&text, dumped);
     free(dumped);
-    snprintf(path, sizeof path, "%s/%s", place->folder, file_name);
+    snprintf(path, sizeof path, "%s/%s", place->directory, file_name);
     result = output_file_write_whole(path, "a gas model", &text, error);
     buf_free(&text);
     return result;

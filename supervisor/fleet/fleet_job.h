@@ -20,7 +20,7 @@
  *     {"version":1,"kind":"replay","vatID","vat","first","end","deliveries",
  *      "transcript":HASH,"snapshot":HASH or "","bundles":[{"object":HASH,"vat":"v1" or ""}],
  *      "arguments":["--tolerate=gc"],"fingerprint":HASH}
- * and where the source stays in a shared folder "source" (shared_span.h), with the SHA-256 of
+ * and where the source stays in a shared directory "source" (shared_span.h), with the SHA-256 of
  * objects and of the worker that it is for (job_kinds.c). Any other kind runs a program
  * over files:
  *     {"version":1,"kind":"estimate","name":"ed25519_verify",
@@ -53,12 +53,12 @@ void fleet_job_free(struct fleet_job *job);
 /* Where a worker does a job. */
 struct job_place {
     struct fleet_transport *transport;
-    const char *folder; /* for what the job's process reads and writes, empty before and after */
-    const char *shared; /* folder of the files that jobs name instead of objects; NULL: none */
+    const char *directory; /* for what the job's process reads and writes, empty before and after */
+    const char *shared; /* directory of the files that jobs name instead of objects; NULL: none */
     const char *worker; /* path of another worker for replays; NULL: ours */
     enum confinement_level sandbox;
     enum placement_kind placement; /* of replays */
-    int seat;                      /* likewise, as of placement_open() */
+    int slot;                      /* likewise, as of placement_open() */
 };
 
 /* What became of the job's process. */
@@ -89,7 +89,7 @@ struct job_kind {
     /* Appends what messages call it: "v5, deliveries 10 to 20". */
     void (*describe)(const struct fleet_job *job, struct buf *out);
 
-    /* Writes into the folder what the process reads. -1 with ERROR_INPUT (missing or damaged) or
+    /* Writes into the directory what the process reads. -1 with ERROR_INPUT (missing or damaged) or
      * ERROR_SYSTEM. */
     int (*fetch)(const struct job_place *place, const struct fleet_job *job, struct error *error);
 
@@ -118,9 +118,9 @@ bool job_check_vat_id(const json_t *value);
 /* "" */
 bool job_check_none(const json_t *value);
 
-/* An array of {"name","object"}: names of files in one folder, and what is in them; with "shared",
- * which is a path below a folder that the worker was given, that is not among the objects but
- * there. */
+/* An array of {"name","object"}: names of files in one directory, and what is in them; with
+ * "shared", which is a path below a directory that the worker was given, that is not among the
+ * objects but there. */
 bool job_check_files(const json_t *files);
 
 /* An array of strings, each of which begins with one of the `count` in `allowed`: whoever may add
@@ -137,7 +137,7 @@ int job_gas_set(json_t *members, const struct gas_model *model);
 /* Whether it is a gas model, or there is none. */
 bool job_gas_is(const json_t *job);
 
-/* Writes the file into the job's folder. -1 with ERROR_SYSTEM. */
+/* Writes the file into the job's directory. -1 with ERROR_SYSTEM. */
 int job_gas_fetch(const struct job_place *place, const struct fleet_job *job, struct error *error);
 
 /* Appends the option, if the job has a gas model. */

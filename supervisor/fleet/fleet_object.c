@@ -152,14 +152,14 @@ static int span_objects_path(struct fleet_transport *transport, const char *hash
 {
     const struct span_objects *objects = (const struct span_objects *)transport;
 
-    if (snprintf(path, PATH_MAX, "%s/object-%s", objects->folder, hash) >= PATH_MAX)
-        return error_set(error, ERROR_SYSTEM, "%s: its path is too long", objects->folder);
+    if (snprintf(path, PATH_MAX, "%s/object-%s", objects->directory, hash) >= PATH_MAX)
+        return error_set(error, ERROR_SYSTEM, "%s: its path is too long", objects->directory);
     return 0;
 }
 
 static bool keeps_nothing(const struct fleet_transport *transport)
 {
-    return ((const struct span_objects *)transport)->folder == NULL;
+    return ((const struct span_objects *)transport)->directory == NULL;
 }
 
 static int has_object(struct fleet_transport *transport, const char *hash, bool *found,
@@ -206,7 +206,7 @@ static int get_object(struct fleet_transport *transport, const char *hash, int *
     return *packed >= 0 ? 0 : error_set(error, ERROR_INPUT, "%s: its source has it no more", hash);
 }
 
-struct fleet_transport *span_objects_init(struct span_objects *objects, const char *folder)
+struct fleet_transport *span_objects_init(struct span_objects *objects, const char *directory)
 {
     static const struct fleet_operations operations = {
         .has_object = has_object,
@@ -214,29 +214,31 @@ struct fleet_transport *span_objects_init(struct span_objects *objects, const ch
         .get_object = get_object,
     };
 
-    *objects = (struct span_objects){.transport = {.operations = &operations}, .folder = folder};
+    *objects =
+        (struct span_objects){.transport = {.operations = &operations}, .directory = directory};
     return &objects->transport;
 }
 
-/* ---- files in a shared folder ---- */
+/* ---- files in a shared directory ---- */
 
-json_t *shared_path_below(const char *folder, const char *path, struct error *error)
+json_t *shared_path_below(const char *directory, const char *path, struct error *error)
 {
-    char real_folder[PATH_MAX], real[PATH_MAX];
+    char real_directory[PATH_MAX], real[PATH_MAX];
     size_t length;
     json_t *below;
 
-    if (realpath(folder, real_folder) == NULL) {
-        error_set(error, ERROR_INPUT, "--shared %s: %s", folder, strerror(errno));
+    if (realpath(directory, real_directory) == NULL) {
+        error_set(error, ERROR_INPUT, "--shared %s: %s", directory, strerror(errno));
         return NULL;
     }
     if (realpath(path, real) == NULL) {
         error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
         return NULL;
     }
-    length = strlen(real_folder);
-    if (strncmp(real, real_folder, length) != 0 || real[length] != '/') {
-        error_set(error, ERROR_INPUT, "%s: it is not in the folder --shared %s", path, folder);
+    length = strlen(real_directory);
+    if (strncmp(real, real_directory, length) != 0 || real[length] != '/') {
+        error_set(error, ERROR_INPUT, "%s: it is not in the directory --shared %s", path,
+                  directory);
         return NULL;
     }
     below = json_string(real + length + 1);
@@ -259,16 +261,16 @@ bool shared_path_is(const json_t *value)
     return true;
 }
 
-int shared_path_find(const char *folder, const char *below, char path[PATH_MAX],
+int shared_path_find(const char *directory, const char *below, char path[PATH_MAX],
                      struct error *error)
 {
     char real[PATH_MAX];
 
-    if (folder == NULL)
-        return error_set(error, ERROR_SYSTEM, "%s is in a shared folder: give it with --shared DIR",
-                         below);
-    if (realpath(folder, real) == NULL)
-        return error_system(error, errno, "--shared %s", folder);
+    if (directory == NULL)
+        return error_set(error, ERROR_SYSTEM,
+                         "%s is in a shared directory: give it with --shared DIR", below);
+    if (realpath(directory, real) == NULL)
+        return error_system(error, errno, "--shared %s", directory);
     if (snprintf(path, PATH_MAX, "%s/%s", real, below) >= PATH_MAX)
         return error_set(error, ERROR_INPUT, "%s: its path is too long", below);
     return 0;

@@ -48,29 +48,30 @@ int fleet_object_get(struct fleet_transport *transport, const char *hash, const 
 
 /*
  * A transport of objects alone, for a span that is cut out of its source where it is replayed: they
- * become files in a folder of the worker's, object-HASH. With NULL for a folder nothing is kept,
- * and has_object() finds nothing.
+ * become files in a directory of the worker's, object-HASH. With NULL for a directory nothing is
+ * kept, and has_object() finds nothing.
  */
 struct span_objects {
     struct fleet_transport transport;
-    const char *folder; /* borrowed */
+    const char *directory; /* borrowed */
 };
 
-struct fleet_transport *span_objects_init(struct span_objects *objects, const char *folder);
+struct fleet_transport *span_objects_init(struct span_objects *objects, const char *directory);
 
-/* Files and folders below a folder that all workers reach, each by its own path (--shared DIR). */
+/* Files and directories below a directory that all workers reach, each by its own path (--shared
+ * DIR). */
 
-/* Where it is below the folder, as a JSON string. NULL with ERROR_INPUT (not there, not below it,
- * not UTF-8) or ERROR_SYSTEM. */
-json_t *shared_path_below(const char *folder, const char *path, struct error *error);
+/* Where it is below the directory, as a JSON string. NULL with ERROR_INPUT (not there, not below
+ * it, not UTF-8) or ERROR_SYSTEM. */
+json_t *shared_path_below(const char *directory, const char *path, struct error *error);
 
 /* Whether a job may name it: no "..", and not from the root. */
 bool shared_path_is(const json_t *value);
 
-/* The path on this machine. -1 with ERROR_SYSTEM where the folder is not given (NULL) or not there:
- * whatever is wrong with it is wrong with this machine, and not with the job; with ERROR_INPUT
- * where the path is too long. */
-int shared_path_find(const char *folder, const char *below, char path[PATH_MAX],
+/* The path on this machine. -1 with ERROR_SYSTEM where the directory is not given (NULL) or not
+ * there: whatever is wrong with it is wrong with this machine, and not with the job; with
+ * ERROR_INPUT where the path is too long. */
+int shared_path_find(const char *directory, const char *below, char path[PATH_MAX],
                      struct error *error);
 
 #endif

@@ -14,10 +14,10 @@ static const struct option_row rows[] = {
     {"Fleet", .kind = OPTION_HEADING},
 
     {"to", "DIR", "put the jobs into DIR, which is created if absent", .commands = FLEET_SUBMIT,
-     OPTION_IS_TEXT(struct fleet_options, folder)},
+     OPTION_IS_TEXT(struct fleet_options, directory)},
     {"from", "DIR", "use the fleet in DIR",
      .commands = FLEET_WORK | FLEET_STATUS | FLEET_COLLECT | FLEET_CANCEL,
-     OPTION_IS_TEXT(struct fleet_options, folder)},
+     OPTION_IS_TEXT(struct fleet_options, directory)},
     {"nats", "URL", "use NATS servers with JetStream in place of DIR; separate several with commas",
      OPTION_IS_TEXT(struct fleet_options, nats.url)},
     {COMMON_OPTION_CREDS(struct fleet_options, nats.credentials)},
@@ -219,11 +219,11 @@ static int check_submit(struct fleet_options *options, char **operands, struct e
 static int check(struct fleet_options *options, unsigned command, char **operands,
                  struct error *error)
 {
-    if ((options->folder == NULL) == (options->nats.url == NULL))
+    if ((options->directory == NULL) == (options->nats.url == NULL))
         return error_set(error, ERROR_USAGE,
                          "give the fleet's directory with %s DIR, or --nats URL",
                          command == FLEET_SUBMIT ? "--to" : "--from");
-    if (options->job != NULL && options->folder == NULL)
+    if (options->job != NULL && options->directory == NULL)
         return error_set(error, ERROR_USAGE, "--job goes with --from DIR");
     if ((options->nats.certificate == NULL) != (options->nats.key == NULL))
         return error_set(error, ERROR_USAGE, "--tls-cert and --tls-key go together");

@@ -75,11 +75,11 @@ static void put_json(struct buf *out, const struct fleet_run *run, const struct 
 {
     buf_printf(out,
                "{\"kind\":\"run\",\"run\":\"%s\",\"spans\":%zu,\"done\":%zu,\"taken\":%zu,"
-               "\"waiting\":%zu,\"aside\":%zu,\"cancelled\":%zu,\"of\":\"%s\",\"%s\":%" PRId64
+               "\"waiting\":%zu,\"failed\":%zu,\"cancelled\":%zu,\"of\":\"%s\",\"%s\":%" PRId64
                ",\"%sDone\":%" PRId64 ",\"perSecond\":%.3f,\"secondsLeft\":",
                run->name, run->count, progress->spans[FLEET_DONE], progress->spans[FLEET_TAKEN],
                progress->spans[FLEET_WAITING] + progress->spans[FLEET_UNKNOWN],
-               progress->spans[FLEET_ASIDE], progress->spans[FLEET_CANCELLED], run->kind->name,
+               progress->spans[FLEET_FAILED], progress->spans[FLEET_CANCELLED], run->kind->name,
                run->kind->member, progress->amount, run->kind->member, progress->done, rate);
     if (rate > 0)
         buf_printf(out, "%.0f}\n", left);
@@ -94,8 +94,8 @@ static void fleet_status_put_text(struct buf *out, const struct fleet_run *run,
                progress->spans[FLEET_DONE], run->count, run->kind->items,
                progress->spans[FLEET_TAKEN],
                progress->spans[FLEET_WAITING] + progress->spans[FLEET_UNKNOWN]);
-    if (progress->spans[FLEET_ASIDE] > 0)
-        buf_printf(out, ", %zu set aside", progress->spans[FLEET_ASIDE]);
+    if (progress->spans[FLEET_FAILED] > 0)
+        buf_printf(out, ", %zu failed", progress->spans[FLEET_FAILED]);
     if (progress->spans[FLEET_CANCELLED] > 0)
         buf_printf(out, ", %zu cancelled", progress->spans[FLEET_CANCELLED]);
     buf_printf(out, "; %" PRId64 " of %" PRId64 " %s", progress->done, progress->amount,

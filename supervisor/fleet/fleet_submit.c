@@ -104,7 +104,7 @@ static int add_file(json_t *files, const char *name, const char *object, struct 
                                                                    : error_memory(error, "a job");
 }
 
-/* The same where the file stays in the shared folder of the options, and the job names it. */
+/* The same where the file stays in the shared directory of the options, and the job names it. */
 static int submission_name_file(struct submission *submission, json_t *files, const char *path,
                                 const char *name, int64_t *size, struct error *error)
 {

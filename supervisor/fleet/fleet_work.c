@@ -23,8 +23,8 @@
 #include "supervisor/common_options.h"
 #include "supervisor/fleet/fleet.h"
 #include "supervisor/fleet/fleet_job.h"
-#include "supervisor/fleet/job_beat.h"
-#include "supervisor/fleet/scratch_folder.h"
+#include "supervisor/fleet/lease_renewal.h"
+#include "supervisor/fleet/scratch_directory.h"
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/guest.h"
 
@@ -82,23 +82,23 @@ struct job_process {
 static int spawn(struct job_process *process, const char *program, const struct command_line *line,
                  struct error *error)
 {
-    const int folder = open(process->place->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int directory = open(process->place->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const int fds[] = {-1, process->output, process->words >= 0 ? process->words : STDERR_FILENO,
-                       folder};
+                       directory};
     const struct child_launch launch = {
         .path = program,
         .arguments = line->words,
         .environment = environ,
         .fds = fds,
         .fd_count = sizeof fds / sizeof *fds,
-        .directory = process->place->folder,
+        .directory = process->place->directory,
     };
     int result;
 
-    if (folder < 0)
-        return error_system(error, errno, "cannot open %s", process->place->folder);
+    if (directory < 0)
+        return error_system(error, errno, "cannot open %s", process->place->directory);
     result = child_process_spawn(&launch, &process->pid, error);
-    close(folder);
+    close(directory);
     return result;
 }
 
@@ -181,13 +181,13 @@ static int job_process_judge(const struct job_process *process, int status, stru
 static int judge(const struct job_process *process, struct fleet_lease *lease, int status,
                  struct buf *output, struct error *words, struct error *error)
 {
-    struct job_beat beat;
+    struct lease_renewal renewal;
     int result;
 
-    if (job_beat_begin(&beat, process->place->transport, lease, error) != 0)
+    if (lease_renewal_begin(&renewal, process->place->transport, lease, error) != 0)
         return -1;
     result = job_process_judge(process, status, output, words, error);
-    job_beat_end(&beat);
+    lease_renewal_end(&renewal);
     return result;
 }
 
@@ -237,15 +237,15 @@ static int fetched(const struct job_place *place, struct fleet_lease *lease,
 static int fetch(const struct job_place *place, struct fleet_lease *lease,
                  const struct fleet_job *job, struct error *error)
 {
-    struct job_beat beat;
+    struct lease_renewal renewal;
     int result;
 
-    if (job_beat_begin(&beat, place->transport, lease, error) != 0)
+    if (lease_renewal_begin(&renewal, place->transport, lease, error) != 0)
         return -1;
     result = job->kind->fetch(place, job, error);
     if (result == 0)
         result = job_gas_fetch(place, job, error);
-    job_beat_end(&beat);
+    lease_renewal_end(&renewal);
     return result;
 }
 
@@ -267,7 +267,7 @@ static int job_process_run(const struct job_place *place, struct fleet_lease *le
     } else {
         result = -1;
     }
-    scratch_folder_clear(place->folder);
+    scratch_directory_clear(place->directory);
     return result;
 }
 
@@ -278,7 +278,7 @@ struct work {
     struct job_place place;
     struct fleet_transport *transport;
     char wanted[FLEET_HASH_SIZE]; /* the one job; "": all */
-    struct scratch_folder folder;
+    struct scratch_directory directory;
     char worker[PATH_MAX]; /* of the options, absolute */
     char host[64];
     const struct job_kind *kind; /* that `fingerprint` is of, */
@@ -524,12 +524,12 @@ int fleet_work(const struct fleet_options *options, struct fleet_transport *tran
     struct work work = {
         .options = options,
         .transport = transport,
-        .folder = {.lock = -1},
+        .directory = {.lock = -1},
         .place = {.transport = transport,
                   .shared = options->shared,
                   .sandbox = options->replay.sandbox,
                   .placement = options->replay.placement,
-                  .seat = options->is_slot ? (int)options->slot : PLACEMENT_NO_SLOT}};
+                  .slot = options->is_slot ? (int)options->slot : PLACEMENT_NO_SLOT}};
     int result = 0;
 
     (void)gethostname(work.host, sizeof work.host - 1);
@@ -541,11 +541,11 @@ int fleet_work(const struct fleet_options *options, struct fleet_transport *tran
     if (options->job != NULL)
         result = read_wanted(&work, options->job, error);
     if (result == 0)
-        result = scratch_folder_open(&work.folder, error);
-    work.place.folder = work.folder.path;
+        result = scratch_directory_open(&work.directory, error);
+    work.place.directory = work.directory.path;
     if (result == 0)
         result = take_all(&work, error);
-    scratch_folder_close(&work.folder);
+    scratch_directory_close(&work.directory);
     buf_free(&work.refused);
     if (work.done + work.failed > 0)
         log_line("%" PRId64 " jobs done, %" PRId64 " failed", work.done, work.failed);

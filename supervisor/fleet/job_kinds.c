@@ -180,7 +180,7 @@ static int get_object(const struct objects *objects, const char *hash, const cha
 {
     char path[PATH_MAX];
 
-    snprintf(path, sizeof path, "%s/%s", objects->place->folder, name);
+    snprintf(path, sizeof path, "%s/%s", objects->place->directory, name);
     return fleet_object_get(objects->from, hash, what, path, error);
 }
 
@@ -227,7 +227,7 @@ static int replay_kind_cut(const struct job_place *place, const struct fleet_job
 {
     const struct shared_span span = {
         .source = json_object_get(job->json, "source"),
-        .folder = place->shared,
+        .directory = place->shared,
         .vat_id = fleet_job_text(job, "vatID"),
         .first = fleet_job_number(job, "first"),
         .end = fleet_job_number(job, "end"),
@@ -245,7 +245,7 @@ static int replay_kind_fetch(const struct job_place *place, const struct fleet_j
     struct span_objects cut;
 
     if (json_object_get(job->json, "source") != NULL) {
-        objects.from = span_objects_init(&cut, place->folder);
+        objects.from = span_objects_init(&cut, place->directory);
         if (replay_kind_cut(place, job, objects.from, error) != 0)
             return -1;
     }
@@ -272,8 +272,8 @@ static int replay_kind_command(const struct job_place *place, const struct fleet
     command_line_add(line, "--snapshots=.");
     command_line_add(line, "--sandbox=%s", common_options_sandbox_levels[place->sandbox]);
     command_line_add(line, "--placement=%s", placement_names[place->placement]);
-    if (place->seat != PLACEMENT_NO_SLOT)
-        command_line_add(line, "--seat=%d", place->seat);
+    if (place->slot != PLACEMENT_NO_SLOT)
+        command_line_add(line, "--slot=%d", place->slot);
     if (place->worker != NULL)
         command_line_add(line, "--worker=%s", place->worker);
     json_array_foreach(given, index, item)
@@ -342,7 +342,7 @@ static void file_jobs_describe(const struct fleet_job *job, struct buf *out)
     buf_append_string(out, fleet_job_text(job, "name"));
 }
 
-/* A link to a file of the shared folder, whose hash is checked. */
+/* A link to a file of the shared directory, whose hash is checked. */
 static int link_shared(const struct job_place *place, const json_t *file, const char *link,
                        struct error *error)
 {
@@ -367,7 +367,7 @@ static int fetch_file(const struct job_place *place, const json_t *file, struct 
     const char *name = json_string_value(json_object_get(file, "name"));
     char path[PATH_MAX];
 
-    snprintf(path, sizeof path, "%s/%s", place->folder, name);
+    snprintf(path, sizeof path, "%s/%s", place->directory, name);
     if (json_object_get(file, "shared") != NULL)
         return link_shared(place, file, path, error);
     return fleet_object_get(place->transport, json_string_value(json_object_get(file, "object")),
@@ -536,7 +536,7 @@ static int summary_judge(const struct job_place *place, const struct job_end *en
     if (file_jobs_check_end(end, error) != 0)
         return -1;
     buf_clear(end->output);
-    snprintf(path, sizeof path, "%s/%s", place->folder, histograms_name);
+    snprintf(path, sizeof path, "%s/%s", place->directory, histograms_name);
     return io_read_file(path, SIZE_MAX, end->output, error);
 }
 
@@ -573,7 +573,7 @@ static int put_table(const struct job_place *place, const char *name, struct buf
     char path[PATH_MAX], object[FLEET_HASH_SIZE];
     int64_t size;
 
-    snprintf(path, sizeof path, "%s/%s", place->folder, name);
+    snprintf(path, sizeof path, "%s/%s", place->directory, name);
     if (fleet_object_put_file(place->transport, path, object, &size, error) != 0)
         return -1;
     buf_printf(out, "{\"kind\":\"table\",\"name\":\"%s\",\"object\":\"%s\"}\n", name, object);

@@ -118,8 +118,8 @@ static void name_record(char subject[NATS_SUBJECT_SIZE], const char *kind, const
 }
 
 /* "@HASH" of an object that it is now. */
-static int put_aside(struct nats_link *link, const struct buf *text, char stand_in[80],
-                     struct error *error)
+static int store_long_record(struct nats_link *link, const struct buf *text, char stand_in[80],
+                             struct error *error)
 {
     unsigned char digest[SHA256_SIZE];
     char hash[FLEET_HASH_SIZE];
@@ -141,8 +141,8 @@ static int put_aside(struct nats_link *link, const struct buf *text, char stand_
 }
 
 /* What an object holds that stands for a record. */
-static int read_aside(struct nats_link *link, const char *hash, struct buf *text, bool *found,
-                      struct error *error)
+static int read_long_record(struct nats_link *link, const char *hash, struct buf *text, bool *found,
+                            struct error *error)
 {
     const int file = temporary_file_open(error);
     char path[32];
@@ -168,7 +168,7 @@ int nats_record_put(struct nats_link *link, const char *kind, const char *key,
     name_record(subject, kind, key);
     if (text->length <= NATS_PIECE_SIZE)
         return nats_link_add(link, NATS_RECORDS, subject, text->data, text->length, added, error);
-    if (put_aside(link, text, stand_in, error) != 0)
+    if (store_long_record(link, text, stand_in, error) != 0)
         return -1;
     return nats_link_add(link, NATS_RECORDS, subject, stand_in, strlen(stand_in), added, error);
 }
@@ -187,5 +187,5 @@ int nats_record_get(struct nats_link *link, const char *kind, const char *key, s
         return 0;
     snprintf(hash, sizeof hash, "%.*s", FLEET_HASH_SIZE - 1, text->data + before + 1);
     text->length = before;
-    return read_aside(link, hash, text, found, error);
+    return read_long_record(link, hash, text, found, error);
 }

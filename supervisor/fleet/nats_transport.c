@@ -105,8 +105,8 @@ static int noted_state(struct nats_transport *nats, const char *id, enum fleet_s
     const char *text = buf_string(&value);
 
     *state = FLEET_UNKNOWN;
-    if (text != NULL && strcmp(text, "aside") == 0)
-        *state = FLEET_ASIDE;
+    if (text != NULL && strcmp(text, "failed") == 0)
+        *state = FLEET_FAILED;
     else if (text != NULL && strcmp(text, "cancelled") == 0)
         *state = FLEET_CANCELLED;
     buf_free(&value);
@@ -324,10 +324,10 @@ static int count_failures(struct nats_transport *nats, const char *id, struct bu
     return 0;
 }
 
-static int set_aside(struct nats_transport *nats, const char *id, natsMsg *message,
-                     struct error *error)
+static int mark_failed(struct nats_transport *nats, const char *id, natsMsg *message,
+                       struct error *error)
 {
-    if (set_note(nats, "state", id, "aside", error) != 0)
+    if (set_note(nats, "state", id, "failed", error) != 0)
         return -1;
     /* Should this be lost, the job comes again, and whoever takes it sees the note. */
     (void)natsMsg_Term(message, NULL);
@@ -388,8 +388,8 @@ static int nats_transport_judge(struct nats_transport *nats, natsMsg *message, c
         was_lost_often(nats, id, message, &often, error) != 0)
         return -1;
     if (often)
-        return set_aside(nats, id, message, error);
-    if (state != FLEET_DONE && state != FLEET_CANCELLED && state != FLEET_ASIDE)
+        return mark_failed(nats, id, message, error);
+    if (state != FLEET_DONE && state != FLEET_CANCELLED && state != FLEET_FAILED)
         return 1;
     (void)natsMsg_Ack(message, NULL); /* if it is lost, it is judged once more */
     return 0;
@@ -498,7 +498,7 @@ static int fail_job(struct fleet_transport *transport, struct fleet_lease *lease
     if (status == 0)
         status = note_taken(nats, lease->id, 0, error);
     if (status == 0 && failures + 1 >= FLEET_FAILURES_MAX)
-        status = set_aside(nats, lease->id, lease->hold, error);
+        status = mark_failed(nats, lease->id, lease->hold, error);
     else if (status == 0)
         (void)natsMsg_NakWithDelay(lease->hold, RETRY_MS, NULL); /* else when the lease ends */
     buf_free(&words);

@@ -12,7 +12,7 @@
 
 /* ---- naming ---- */
 
-static int name_paths(json_t *source, const struct replay_options *options, const char *folder,
+static int name_paths(json_t *source, const struct replay_options *options, const char *directory,
                       struct error *error)
 {
     json_t *paths = json_array();
@@ -22,7 +22,7 @@ static int name_paths(json_t *source, const struct replay_options *options, cons
     int result = paths != NULL ? 0 : error_memory(error, "a source");
 
     for (size_t i = 0; result == 0 && i < count; i++) {
-        json_t *below = shared_path_below(folder, sources[i], error);
+        json_t *below = shared_path_below(directory, sources[i], error);
 
         if (below == NULL)
             result = -1;
@@ -35,25 +35,25 @@ static int name_paths(json_t *source, const struct replay_options *options, cons
     return result;
 }
 
-static int name_path(json_t *source, const char *member, const char *path, const char *folder,
+static int name_path(json_t *source, const char *member, const char *path, const char *directory,
                      struct error *error)
 {
     json_t *below;
 
     if (path == NULL)
         return 0;
-    below = shared_path_below(folder, path, error);
+    below = shared_path_below(directory, path, error);
     if (below == NULL)
         return -1;
     return json_object_set_new(source, member, below) == 0 ? 0 : error_memory(error, "a source");
 }
 
 /* Of [VAT=]PATH. */
-static json_t *name_bundle(const char *value, const char *folder, struct error *error)
+static json_t *name_bundle(const char *value, const char *directory, struct error *error)
 {
     const char *equals = access(value, F_OK) != 0 ? strchr(value, '=') : NULL;
     const char *path = equals != NULL ? equals + 1 : value;
-    json_t *below = shared_path_below(folder, path, error), *named;
+    json_t *below = shared_path_below(directory, path, error), *named;
 
     if (below == NULL)
         return NULL;
@@ -64,14 +64,14 @@ static json_t *name_bundle(const char *value, const char *folder, struct error *
     return named;
 }
 
-static int name_bundles(json_t *source, const struct option_list *bundles, const char *folder,
+static int name_bundles(json_t *source, const struct option_list *bundles, const char *directory,
                         struct error *error)
 {
     json_t *names = json_array();
     int result = names != NULL ? 0 : error_memory(error, "a source");
 
     for (size_t i = 0; result == 0 && i < bundles->count; i++) {
-        json_t *named = name_bundle(bundles->items[i], folder, error);
+        json_t *named = name_bundle(bundles->items[i], directory, error);
 
         if (named == NULL)
             result = -1;
@@ -84,7 +84,7 @@ static int name_bundles(json_t *source, const struct option_list *bundles, const
     return result;
 }
 
-json_t *shared_span_name(const struct replay_options *options, const char *folder,
+json_t *shared_span_name(const struct replay_options *options, const char *directory,
                          struct error *error)
 {
     const bool beside = options->archive != NULL && options->snapshots == options->archive;
@@ -92,16 +92,16 @@ json_t *shared_span_name(const struct replay_options *options, const char *folde
     int result = source != NULL ? 0 : error_memory(error, "a source");
 
     if (result == 0 && options->store != NULL)
-        result = name_path(source, "store", options->store, folder, error);
+        result = name_path(source, "store", options->store, directory, error);
     else if (result == 0)
-        result = name_paths(source, options, folder, error);
+        result = name_paths(source, options, directory, error);
     if (result == 0 && options->from_start &&
         json_object_set_new(source, "fromStart", json_true()) != 0)
         result = error_memory(error, "a source");
     if (result == 0 && !beside)
-        result = name_path(source, "snapshots", options->snapshots, folder, error);
+        result = name_path(source, "snapshots", options->snapshots, directory, error);
     if (result == 0)
-        result = name_bundles(source, &options->bundles, folder, error);
+        result = name_bundles(source, &options->bundles, directory, error);
     if (result == 0)
         return source;
     json_decref(source);
@@ -161,7 +161,7 @@ static char *find_path(struct opening *opening, const struct shared_span *span, 
 {
     char path[PATH_MAX], *owned = NULL;
 
-    if (shared_path_find(span->folder, json_string_value(below), path, error) != 0)
+    if (shared_path_find(span->directory, json_string_value(below), path, error) != 0)
         return NULL;
     if (asprintf(&owned, "%s%s%s", vat, vat[0] != '\0' ? "=" : "", path) < 0) {
         error_memory(error, "a path");

@@ -8,24 +8,25 @@
 #include "supervisor/replay/replay_options.h"
 
 /*
- * A span whose source stays in a folder that all workers reach. The job names the source, all paths
- * below that folder,
+ * A span whose source stays in a directory that all workers reach. The job names the source, all
+ * paths below that directory,
  *     {"paths":["agoric"] or "store":"run","fromStart":false,
  *      "bundles":[{"vat":"v1" or "","path":"b.json"}],"snapshots":"snapshots"}
  * the vat and its deliveries, which are the span's place in it, and the hash of its transcript. A
  * worker cuts the span out of the source again, and believes it if the hash is the same.
  */
 
-/* What a job names as its source. NULL with ERROR_INPUT (it is not in the folder) or ERROR_SYSTEM.
+/* What a job names as its source. NULL with ERROR_INPUT (it is not in the directory) or
+ * ERROR_SYSTEM.
  */
-json_t *shared_span_name(const struct replay_options *options, const char *folder,
+json_t *shared_span_name(const struct replay_options *options, const char *directory,
                          struct error *error);
 
 bool shared_span_is(const json_t *source);
 
 struct shared_span {
     const json_t *source;
-    const char *folder; /* of this machine's, as of shared_path_find() */
+    const char *directory; /* of this machine's, as of shared_path_find() */
     const char *vat_id;
     int64_t first, end; /* numbers of deliveries */
     const char *transcript;

@@ -22,7 +22,7 @@
 
 #define FLEET_HASH_SIZE 65 /* a SHA-256 in hexadecimal, and '\0' */
 
-/* A span that fails this often is set aside; so is one that loses this many workers. */
+/* A span fails for good after this many failures, or after this many lost workers. */
 enum { FLEET_FAILURES_MAX = 3, FLEET_LOSSES_MAX = 20 };
 
 enum fleet_state {
@@ -30,14 +30,14 @@ enum fleet_state {
     FLEET_WAITING,
     FLEET_TAKEN,
     FLEET_DONE,
-    FLEET_ASIDE, /* it failed too often */
+    FLEET_FAILED, /* it failed too often */
     FLEET_CANCELLED,
 };
 
 /* Whether a job that is submitted again in this state is to be done (once more). */
 static inline bool fleet_state_takes_job(enum fleet_state state)
 {
-    return state == FLEET_UNKNOWN || state == FLEET_ASIDE || state == FLEET_CANCELLED;
+    return state == FLEET_UNKNOWN || state == FLEET_FAILED || state == FLEET_CANCELLED;
 }
 
 /* A job that this worker has. */
@@ -130,7 +130,7 @@ struct fleet_transport {
 };
 
 /*
- * A fleet whose machines share a folder, and one machine's own. In it:
+ * A fleet whose machines share a directory, and one machine's own. In it:
  *     fleet.json              {"version":1}
  *     objects/HASH.zst        HASH is of what the file holds, uncompressed
  *     jobs/ID.json            each job
@@ -140,7 +140,7 @@ struct fleet_transport {
  *                             modification is when the lease was extended
  *     results/ID.jsonl
  *     words/ID                why it failed, a line each time
- *     aside/ID, cancelled/ID  empty files
+ *     failed/ID, cancelled/ID  empty files
  *     runs/NAME.jsonl         {"id":ID,...} for each job, in order
  *
  * A job is taken by renaming its file, which only one worker succeeds in. Results are written
@@ -148,11 +148,11 @@ struct fleet_transport {
  */
 
 /*
- * Opens it; where `make`, also a folder that is new or empty. `lease_ms` is how long a worker may
- * be silent. NULL with ERROR_INPUT: it is no fleet's folder, or ERROR_SYSTEM.
+ * Opens it; where `make`, also a directory that is new or empty. `lease_ms` is how long a worker
+ * may be silent. NULL with ERROR_INPUT: it is no fleet's directory, or ERROR_SYSTEM.
  */
-struct fleet_transport *folder_transport_open(const char *path, bool make, uint64_t lease_ms,
-                                              struct error *error);
+struct fleet_transport *directory_transport_open(const char *path, bool make, uint64_t lease_ms,
+                                                 struct error *error);
 
 /*
  * A fleet whose machines exchange all over NATS JetStream, in four streams of one message a
@@ -160,7 +160,7 @@ struct fleet_transport *folder_transport_open(const char *path, bool make, uint6
  *     GASPIPE_OBJECTS   gaspipe.object.HASH.N, pieces of the object; .whole, their number: last
  *     GASPIPE_JOBS      gaspipe.job.ID, a work queue; the durable consumer "workers" takes jobs
  *     GASPIPE_RECORDS   gaspipe.record.job.ID, .result.ID, .run.NAME: written once
- *     GASPIPE_NOTES     gaspipe.note.state.ID ("aside", "cancelled" or "none"), .words.ID,
+ *     GASPIPE_NOTES     gaspipe.note.state.ID ("failed", "cancelled" or "none"), .words.ID,
  *                       .refused.ID (times), .taken.ID (for so many milliseconds from when it
  *                       was set, 0: no more)
  * Streams are made where they are missing, and never deleted. Records longer than a piece are

@@ -39,7 +39,7 @@ void confinement_close(struct confinement *confinement)
 /* Control groups are used if the system has them; CONFINEMENT_STRICT does not require them. */
 static void note_groups(const struct control_groups *groups, char missing[SANDBOX_MISSING_SIZE])
 {
-    if (groups->folder[0] == '\0')
+    if (groups->directory[0] == '\0')
         sandbox_note_missing(missing, "control groups");
     else if (!groups->limit_memory || !groups->limit_processes)
         sandbox_note_missing(missing, "limits of control groups");

@@ -481,7 +481,7 @@ static bool is_limited_by_group(const struct starting *starting)
 {
     const struct control_groups *groups = &starting->config->confinement->groups;
 
-    return groups->folder[0] != '\0' && (groups->limit_memory || groups->limit_processes);
+    return groups->directory[0] != '\0' && (groups->limit_memory || groups->limit_processes);
 }
 
 /* A tracer, and what takes the counter's profile, must be there from the worker's beginning. */

@@ -60,14 +60,14 @@ struct replay_parts {
 };
 
 /* A child's working directory as a descriptor: children start in "/". */
-enum { FOLDER_FD = 3, CHILD_FDS };
+enum { DIRECTORY_FD = 3, CHILD_FDS };
 
 /* A job's process. */
 struct child {
     struct child_process process; /* first: its callback is given this */
     struct runner *runner;
     const struct replay_job *job;
-    size_t seat; /* its number among those that run at the same time */
+    size_t slot; /* its number among those that run at the same time */
     bool started;
     int output; /* a file in memory, its stdout; -1: none */
     int exit_status, signal_number;
@@ -81,7 +81,7 @@ struct runner {
     struct child **order;    /* in that in which they start */
     bool *taken;             /* reserved CPUs: children->at_once of them */
     size_t next, running;
-    int folder; /* that we work in */
+    int directory; /* that we work in */
     int failed;
     struct error *error;
 };
@@ -96,7 +96,7 @@ static void child_closed(uv_handle_t *handle)
 
     child_process_free(&child->process);
     child->runner->running--;
-    child->runner->taken[child->seat] = false;
+    child->runner->taken[child->slot] = false;
     start_more(child->runner);
 }
 
@@ -131,7 +131,7 @@ static void make_arguments(const struct replay_children *children, const struct 
     command_line_add(line, "gaspipe");
     command_line_add(line, "replay");
     command_line_add(line, "--json");
-    command_line_add(line, "--seat=%zu", child->seat);
+    command_line_add(line, "--slot=%zu", child->slot);
     for (int i = 0; i < REPLAY_JOB_OPTIONS && job->options[i] != NULL; i++)
         command_line_add(line, "%s", job->options[i]);
     for (int i = 1; i < children->argc; i++)
@@ -141,7 +141,7 @@ static void make_arguments(const struct replay_children *children, const struct 
 static int replay_children_start(struct runner *runner, struct child *child, struct error *error)
 {
     struct command_line line = {0};
-    int fds[CHILD_FDS] = {-1, -1, STDERR_FILENO, runner->folder};
+    int fds[CHILD_FDS] = {-1, -1, STDERR_FILENO, runner->directory};
     struct child_launch launch = {
         .path = "/proc/self/exe",
         .environment = environ,
@@ -164,14 +164,14 @@ static int replay_children_start(struct runner *runner, struct child *child, str
     return result;
 }
 
-static size_t take_reserved_cpu(struct runner *runner)
+static size_t take_free_slot(struct runner *runner)
 {
-    size_t seat = 0;
+    size_t slot = 0;
 
-    while (runner->taken[seat])
-        seat++;
-    runner->taken[seat] = true;
-    return seat;
+    while (runner->taken[slot])
+        slot++;
+    runner->taken[slot] = true;
+    return slot;
 }
 
 /* As many as may run at once; when one cannot be started, the others are not waited for. */
@@ -183,7 +183,7 @@ static void start_more(struct runner *runner)
            runner->running < children->at_once) {
         struct child *child = runner->order[runner->next];
 
-        child->seat = take_reserved_cpu(runner);
+        child->slot = take_free_slot(runner);
         runner->failed = replay_children_start(runner, child, runner->error);
         if (runner->failed == 0) {
             runner->next++;
@@ -336,12 +336,12 @@ static int run_all_jobs(struct runner *runner, struct replay_parts *parts, struc
 static int replay_children_run(struct replay_parts *parts, const struct replay_children *children,
                                struct error *error)
 {
-    const int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct runner runner = {.children = children, .folder = folder};
+    const int directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct runner runner = {.children = children, .directory = directory};
     int result;
 
     *parts = (struct replay_parts){0};
-    if (folder < 0)
+    if (directory < 0)
         return error_system(error, errno, "cannot open the working directory");
     result = make_processes(&runner, error);
     if (result == 0)
@@ -351,7 +351,7 @@ static int replay_children_run(struct replay_parts *parts, const struct replay_c
     free(runner.processes);
     free(runner.order);
     free(runner.taken);
-    close(runner.folder);
+    close(runner.directory);
     return result;
 }
 
@@ -373,9 +373,9 @@ static int replay_children_join(struct error *error)
 {
     /* If the parent is killed, its result is of no use. */
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (fchdir(FOLDER_FD) != 0)
+    if (fchdir(DIRECTORY_FD) != 0)
         return error_system(error, errno, "cannot change to the parent's directory");
-    close(FOLDER_FD);
+    close(DIRECTORY_FD);
     return 0;
 }
 

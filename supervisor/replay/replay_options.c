@@ -25,15 +25,15 @@ static int take_part_option(void *place, const char *option, char *value, struct
     return 0;
 }
 
-static int take_cpu_option(void *place, const char *option, char *value, struct error *error)
+static int take_slot(void *place, const char *option, char *value, struct error *error)
 {
     struct replay_options *options = place;
-    uint64_t seat;
+    uint64_t slot;
 
-    if (!number_read(value, JOBS_MAX, &seat))
+    if (!number_read(value, JOBS_MAX, &slot))
         return error_set(error, ERROR_USAGE, "%s %s: not a number up to %d", option, value,
                          JOBS_MAX);
-    options->seat = (int)seat;
+    options->slot = (int)slot;
     return 0;
 }
 
@@ -184,7 +184,7 @@ static const struct option_row rows[] = {
     /* Passed by a replay to its own children (replay.c); not for users. */
 
     {"part", "I/N", .kind = OPTION_OTHER, .take = take_part_option},
-    {"seat", "N", .kind = OPTION_OTHER, .take = take_cpu_option},
+    {"slot", "N", .kind = OPTION_OTHER, .take = take_slot},
     {"only", "VAT:START", .kind = OPTION_OTHER, .take = take_only},
 };
 
@@ -325,7 +325,7 @@ struct replay_options replay_options_defaults(void)
         .timeout_ms = COMMON_OPTIONS_TIMEOUT_MS,
         .jobs = 1,
         .placement = PLACEMENT_AUTO,
-        .seat = PLACEMENT_NO_SLOT,
+        .slot = PLACEMENT_NO_SLOT,
         .part_count = 1,
         .selection = {.span = -1, .to = INT64_MAX},
     };

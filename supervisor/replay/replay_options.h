@@ -37,7 +37,7 @@ struct replay_options {
     struct counters counters;
     enum confinement_level sandbox;
     enum placement_kind placement;
-    int seat; /* of a part: as of placement_open() */
+    int slot; /* of a part: as of placement_open() */
     bool json;
     uint64_t compute_limit;     /* computrons for each delivery; 0: none */
     bool compute_given;         /* --compute-limit; else prepaid gas alone limits WebAssembly */

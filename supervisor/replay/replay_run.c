@@ -286,7 +286,7 @@ static int open_all(struct replay_run *run, struct error *error)
     if (replay_against_open(&run->against, options, &run->context, error) != 0)
         return -1;
     /* Last: what was started before may run anywhere. */
-    return placement_open(&run->placement, options->placement, options->seat, false, error);
+    return placement_open(&run->placement, options->placement, options->slot, false, error);
 }
 
 /* Workers write into a trace until they end. */

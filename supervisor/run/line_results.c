@@ -12,7 +12,7 @@
 #include "base/text/format.h"
 
 static const char result_prefix[] = "input.result.", id_prefix[] = "input.id.",
-                  outcome_prefix[] = "input.told.";
+                  outcome_prefix[] = "input.reported.";
 static const char *const state_words[] = {
     [KERNEL_PROMISE_UNRESOLVED] = "unresolved",
     [KERNEL_PROMISE_FULFILLED] = "fulfilled",

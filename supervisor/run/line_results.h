@@ -12,9 +12,9 @@
 #include "store/store.h"
 
 /* The results that input lines wait for, and the names that lines gave to theirs, each with the
- * kernel's promise, in the store's keys input.result.LINE and input.id.ID. input.told.LINE holds a
- * line's outcome until it was printed: "fulfilled", "rejected" or "unresolved", the input's name as
- * a JSON string, and capdata or null, separated by spaces. */
+ * kernel's promise, in the store's keys input.result.LINE and input.id.ID. input.reported.LINE
+ * holds a line's outcome until it was printed: "fulfilled", "rejected" or "unresolved", the input's
+ * name as a JSON string, and capdata or null, separated by spaces. */
 struct line_result {
     int64_t line;
     char promise[KERNEL_REF_SIZE];

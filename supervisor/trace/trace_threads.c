@@ -212,15 +212,15 @@ static int stop_listed(struct trace_threads *threads, bool *more, struct error *
 {
     char path[64];
     struct dirent *entry;
-    DIR *folder;
+    DIR *directory;
     int result = 0;
 
     snprintf(path, sizeof path, "/proc/%d/task", threads->process);
-    folder = opendir(path);
-    if (folder == NULL)
+    directory = opendir(path);
+    if (directory == NULL)
         return trace_threads_refuse(threads->process, ESRCH, error);
-    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
-    while (result == 0 && (entry = readdir(folder)) != NULL) {
+    /* cppcheck-suppress readdirCalled ; nobody else reads this directory */
+    while (result == 0 && (entry = readdir(directory)) != NULL) {
         const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
 
         if (id <= 0 || is_known(threads, id))
@@ -228,7 +228,7 @@ static int stop_listed(struct trace_threads *threads, bool *more, struct error *
         *more = true;
         result = stop_one(threads, id, error);
     }
-    closedir(folder);
+    closedir(directory);
     return result;
 }
 

@@ -110,7 +110,7 @@ square\tnot linear')"
     run --separate-stderr "$BUILD/gaspipe" estimate --deliveries .
     assert_bad_input 3 'operation a: no such member: sise'
     run --separate-stderr "$BUILD/gaspipe" estimate
-    assert_bad_input 2 'give the folder of a suite'
+    assert_bad_input 2 'give the directory of a suite'
 }
 
 # charged OPERATION PER: what $output says is charged today, whole gas.

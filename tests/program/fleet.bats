@@ -74,24 +74,24 @@ work() {
     assert_equal "$output" "$(cat "$BATS_FILE_TMPDIR/local")"
 }
 
-@test "a span whose transcript has a wrong bit fails three times, is set aside and named" {
+@test "a span whose transcript has a wrong bit fails three times, fails for good and is named" {
     local object
 
     object=$(jq -r 'select(.vatID == "v4").transcript' fleet/jobs/*)
     printf 'X' | dd of="fleet/objects/$object.zst" bs=1 seek=300 conv=notrunc status=none
     work
     assert_status 0
-    assert_equal "$(files fleet/aside)" 1
+    assert_equal "$(files fleet/failed)" 1
     fleet collect --from fleet
     assert_status 4
-    [[ $stderr == *'set aside: v4: v4, deliveries 1 to 8: '* ]] || fail "$stderr"
+    [[ $stderr == *'failed: v4: v4, deliveries 1 to 8: '* ]] || fail "$stderr"
     assert_output_has 'v14    widgets'
     # Submitted again, it waits again.
     submit again
     assert_equal "$(field run .added)" 1
 }
 
-@test "a span whose snapshot has a wrong bit is set aside and named" {
+@test "a span whose snapshot has a wrong bit fails for good and is named" {
     local object
 
     "$BUILD/gaspipe" run --counter none --store st --vat "token=$ROOT/examples/token/contract.js" \
@@ -104,7 +104,7 @@ work() {
     assert_status 0
     fleet collect --from other
     assert_status 4
-    [[ $stderr == *'set aside: v1: v1, deliveries 3 to 7: the snapshot: '* ]] || fail "$stderr"
+    [[ $stderr == *'failed: v1: v1, deliveries 3 to 7: the snapshot: '* ]] || fail "$stderr"
 }
 
 @test "a vat whose bundle is not whole is not replayed, with the words of a local replay" {
@@ -210,14 +210,14 @@ work() {
     assert_equal "$(find named/objects -type f)" ''
     fleet work --from named
     assert_status 4
-    [[ $stderr == *'is in a shared folder: give it with --shared DIR'* ]] || fail "$stderr"
+    [[ $stderr == *'is in a shared directory: give it with --shared DIR'* ]] || fail "$stderr"
     mv shared elsewhere
     fleet work --from named --shared elsewhere
     assert_status 0
     fleet collect --json --from named --by vat
     assert_equal "$output" "$("$BUILD/slogreport" merge --json --by vat ./*.h)"
     fleet submit --to named --kind rows --shared elsewhere "$DATA/small.slog.gz"
-    assert_bad_input 3 'small.slog.gz: it is not in the folder --shared elsewhere'
+    assert_bad_input 3 'small.slog.gz: it is not in the directory --shared elsewhere'
     fleet submit --to named --run moved --kind rows --shared elsewhere elsewhere/day/small.slog.gz
     echo >> elsewhere/day/small.slog.gz
     fleet work --from named --shared elsewhere
@@ -227,7 +227,7 @@ work() {
     # What is no slogfile is named; the others are there.
     fleet collect --from slogs --run tables --out tables
     assert_status 4
-    [[ $stderr == *'set aside: local: local: slog: not a slogfile'* ]] || fail "$stderr"
+    [[ $stderr == *'failed: local: local: slog: not a slogfile'* ]] || fail "$stderr"
     "$BUILD/slogreport" merge --out expected ./*.d
     cmp <(zcat tables/deliveries.csv.gz) <(zcat expected/deliveries.csv.gz)
     cmp <(zcat tables/requests.csv.gz) <(zcat expected/requests.csv.gz)
@@ -264,7 +264,7 @@ work() {
 
     mkdir empty
     fleet work --from empty
-    assert_bad_input 3 "empty: it is no fleet's folder"
+    assert_bad_input 3 "empty: it is no fleet's directory"
     fleet status --from absent
     assert_bad_input 3 'absent: No such file'
     fleet work

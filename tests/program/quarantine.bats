@@ -260,7 +260,7 @@ replays() {
 }
 
 @test "the slogfile of a run with a vat in quarantine is replayed without what was abandoned" {
-    grep -q '"type":"gaspipe-trouble"' "$BATS_FILE_TMPDIR/slog"
+    grep -q '"type":"gaspipe-host-failure"' "$BATS_FILE_TMPDIR/slog"
     run --separate-stderr timeout 60 "$NATIVE/gaspipe" replay --counter none --compute-limit 0 \
         "$BATS_FILE_TMPDIR/slog"
     assert_status 0

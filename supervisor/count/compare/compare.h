@@ -63,7 +63,7 @@ void compare_command_free(struct compare_command *command);
 int compare_command_count(struct compare_command *command, const struct count_options *options,
                           const struct guest_tools *tools, struct error *error);
 
-/* One run without the counter, in the same environment and folder. */
+/* One run without the counter, in the same environment and directory. */
 int compare_command_time(struct compare_command *command, const struct count_options *options,
                          struct error *error);
 

@@ -56,7 +56,7 @@ static bool take_other_record(struct scan_span line, struct slog_event *part)
     struct scan_span type = scan_string(scan_get(line, "type"));
     struct source_event *event = &part->event;
 
-    if (scan_is(type, "gaspipe-trouble")) {
+    if (scan_is(type, "gaspipe-host-failure")) {
         part->part = SLOG_EVENT_TROUBLE;
     } else if (scan_is(type, "heap-snapshot-save")) {
         event->kind = SOURCE_SNAPSHOT_SAVED;

@@ -675,7 +675,7 @@ void delivery_log_host_failure(struct delivery_log *log, const char *problem, un
 
     if (!writes_slog(log))
         return;
-    slog_line_begin(slog, "gaspipe-trouble");
+    slog_line_begin(slog, "gaspipe-host-failure");
     slog_field_integer(slog, "crankNum", log->common.crank_num);
     slog_field_text(slog, "vatID", log->common.vat_id);
     slog_field_integer(slog, "deliveryNum", log->common.delivery_num);

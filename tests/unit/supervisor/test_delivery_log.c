@@ -295,7 +295,7 @@ static void trouble_names_the_delivery_and_its_tries(void **state)
     expect_lines(&world, "{\"type\":\"deliver\",\"crankNum\":7,\"vatID\":\"v3\",\"deliveryNum\":2,"
                          "\"replay\":false,\"dispatch\":\"bringOutYourDead\","
                          "\"kd\":[\"bringOutYourDead\"],\"vd\":[\"bringOutYourDead\"]}\n"
-                         "{\"type\":\"gaspipe-trouble\",\"crankNum\":7,\"vatID\":\"v3\","
+                         "{\"type\":\"gaspipe-host-failure\",\"crankNum\":7,\"vatID\":\"v3\","
                          "\"deliveryNum\":2,\"problem\":\"its worker was killed\",\"tries\":2}\n");
     close_world(&world);
 }

@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "base/json/json_value.h"
 #include "base/number.h"
-#include "supervisor/fleet/folder_files.h"
+#include "supervisor/fleet/directory_files.h"
 #include "supervisor/fleet/transport.h"
 
 /* ---- markers ---- */
@@ -61,10 +61,10 @@ static bool marker_read(struct marker *marker, const char *name)
     return *at == '\0';
 }
 
-/* FOLDER/NAME */
-static void marker_path(const struct marker *marker, const char *folder, char path[MARKER_SIZE])
+/* DIRECTORY/NAME */
+static void marker_path(const struct marker *marker, const char *directory, char path[MARKER_SIZE])
 {
-    snprintf(path, MARKER_SIZE, "%s/%010" PRId64 "-%s.%u.%u%s%s", folder, marker->weight,
+    snprintf(path, MARKER_SIZE, "%s/%010" PRId64 "-%s.%u.%u%s%s", directory, marker->weight,
              marker->id, marker->failures, marker->losses, marker->owner[0] != '\0' ? "." : "",
              marker->owner);
 }
@@ -81,75 +81,76 @@ static int marker_compare(const void *left, const void *right)
 
 enum { FLEET_VERSION = 1 };
 
-static const char *const folders[] = {"objects", "jobs",   "waiting",   "taken",
-                                      "results", "words",  "aside",     "cancelled",
-                                      "runs",    "clocks", "unfinished"};
+static const char *const directories[] = {"objects", "jobs",   "waiting",   "taken",
+                                          "results", "words",  "failed",    "cancelled",
+                                          "runs",    "clocks", "unfinished"};
 
-struct folder_transport {
+struct directory_transport {
     struct fleet_transport transport;
     char *path; /* owned */
-    struct folder_files files;
+    struct directory_files files;
     char owner[MARKER_OWNER_SIZE];
     char clock[MARKER_OWNER_SIZE +
                16]; /* a file whose time is touched, to read the server's clock */
     uint64_t lease_ms;
-    struct marker *waiting; /* seen when the folder was last read, lightest first */
+    struct marker *waiting; /* seen when the directory was last read, lightest first */
     size_t waiting_count, waiting_capacity;
     json_t *states; /* of jobs that wait or are taken, when asked for; owned */
 };
 
-static struct folder_transport *of(struct fleet_transport *transport)
+static struct directory_transport *of(struct fleet_transport *transport)
 {
-    return (struct folder_transport *)transport;
+    return (struct directory_transport *)transport;
 }
 
-static int folder_transport_fail(const struct folder_transport *folder, const char *what,
-                                 const char *path, struct error *error)
+static int directory_transport_fail(const struct directory_transport *directory, const char *what,
+                                    const char *path, struct error *error)
 {
-    return error_system(error, errno, "cannot %s %s/%s", what, folder->path, path);
+    return error_system(error, errno, "cannot %s %s/%s", what, directory->path, path);
 }
 
 /* ---- small files ---- */
 
-static int put_empty(struct folder_transport *folder, const char *path, struct error *error)
+static int put_empty(struct directory_transport *directory, const char *path, struct error *error)
 {
     const struct buf nothing = {0};
     bool added;
 
-    return folder_files_add(&folder->files, path, &nothing, &added, error);
+    return directory_files_add(&directory->files, path, &nothing, &added, error);
 }
 
-static int has(struct folder_transport *folder, const char *kind, const char *id, const char *end,
-               bool *found, struct error *error)
+static int has(struct directory_transport *directory, const char *kind, const char *id,
+               const char *end, bool *found, struct error *error)
 {
     char path[MARKER_SIZE];
 
     snprintf(path, sizeof path, "%s/%s%s", kind, id, end);
-    return folder_files_exist(&folder->files, path, found, error);
+    return directory_files_exist(&directory->files, path, found, error);
 }
 
-static int drop(struct folder_transport *folder, const char *kind, const char *name,
+static int drop(struct directory_transport *directory, const char *kind, const char *name,
                 struct error *error)
 {
     char path[MARKER_SIZE];
 
     snprintf(path, sizeof path, "%s/%s", kind, name);
-    return folder_files_remove(&folder->files, path, error);
+    return directory_files_remove(&directory->files, path, error);
 }
 
-static int missing(const struct folder_transport *folder, const char *path, struct error *error)
+static int missing(const struct directory_transport *directory, const char *path,
+                   struct error *error)
 {
-    return error_set(error, ERROR_INPUT, "%s/%s: it is missing", folder->path, path);
+    return error_set(error, ERROR_INPUT, "%s/%s: it is missing", directory->path, path);
 }
 
-static int get(struct folder_transport *folder, const char *path, struct buf *content,
+static int get(struct directory_transport *directory, const char *path, struct buf *content,
                struct error *error)
 {
     bool found;
 
-    if (folder_files_read(&folder->files, path, content, &found, error) != 0)
+    if (directory_files_read(&directory->files, path, content, &found, error) != 0)
         return -1;
-    return found ? 0 : missing(folder, path, error);
+    return found ? 0 : missing(directory, path, error);
 }
 
 /* ---- objects ---- */
@@ -167,74 +168,74 @@ static int put_object(struct fleet_transport *transport, const char *hash, int p
     bool added;
 
     snprintf(path, sizeof path, "objects/%s.zst", hash);
-    return folder_files_add_copy(&of(transport)->files, path, packed, &added, error);
+    return directory_files_add_copy(&of(transport)->files, path, packed, &added, error);
 }
 
 static int get_object(struct fleet_transport *transport, const char *hash, int *packed,
                       struct error *error)
 {
-    struct folder_transport *folder = of(transport);
+    struct directory_transport *directory = of(transport);
     char path[MARKER_SIZE];
 
     snprintf(path, sizeof path, "objects/%s.zst", hash);
-    if (folder_files_open(&folder->files, path, packed, error) != 0)
+    if (directory_files_open(&directory->files, path, packed, error) != 0)
         return -1;
-    return *packed >= 0 ? 0 : missing(folder, path, error);
+    return *packed >= 0 ? 0 : missing(directory, path, error);
 }
 
 /* ---- jobs that are submitted ---- */
 
 static int note_state(void *context, const char *name, struct error *error)
 {
-    struct folder_transport *folder = context;
+    struct directory_transport *directory = context;
     struct marker marker;
 
     if (!marker_read(&marker, name))
         return 0;
     return json_object_set_new(
-               folder->states, marker.id,
+               directory->states, marker.id,
                json_integer(marker.owner[0] != '\0' ? FLEET_TAKEN : FLEET_WAITING)) == 0
                ? 0
                : error_memory(error, "the state of a fleet");
 }
 
 /* In the order in which jobs move on, so that none is missed. */
-static int read_states(struct folder_transport *folder, struct error *error)
+static int read_states(struct directory_transport *directory, struct error *error)
 {
-    if (folder->states != NULL)
+    if (directory->states != NULL)
         return 0;
-    folder->states = json_object();
-    if (folder_files_list(&folder->files, "waiting", note_state, folder, error) != 0)
+    directory->states = json_object();
+    if (directory_files_list(&directory->files, "waiting", note_state, directory, error) != 0)
         return -1;
-    return folder_files_list(&folder->files, "taken", note_state, folder, error);
+    return directory_files_list(&directory->files, "taken", note_state, directory, error);
 }
 
 static int state_of(struct fleet_transport *transport, const char *id, enum fleet_state *state,
                     struct error *error)
 {
-    struct folder_transport *folder = of(transport);
-    bool done, aside, cancelled;
+    struct directory_transport *directory = of(transport);
+    bool done, failed, cancelled;
 
-    if (read_states(folder, error) != 0 ||
-        has(folder, "results", id, ".jsonl", &done, error) != 0 ||
-        has(folder, "aside", id, "", &aside, error) != 0 ||
-        has(folder, "cancelled", id, "", &cancelled, error) != 0)
+    if (read_states(directory, error) != 0 ||
+        has(directory, "results", id, ".jsonl", &done, error) != 0 ||
+        has(directory, "failed", id, "", &failed, error) != 0 ||
+        has(directory, "cancelled", id, "", &cancelled, error) != 0)
         return -1;
     if (done)
         *state = FLEET_DONE;
     else if (cancelled)
         *state = FLEET_CANCELLED;
-    else if (aside)
-        *state = FLEET_ASIDE;
+    else if (failed)
+        *state = FLEET_FAILED;
     else
-        *state = (enum fleet_state)json_integer_value(json_object_get(folder->states, id));
+        *state = (enum fleet_state)json_integer_value(json_object_get(directory->states, id));
     return 0;
 }
 
 static int put_job(struct fleet_transport *transport, const char *id, const struct buf *job,
                    int64_t weight, bool *added, struct error *error)
 {
-    struct folder_transport *folder = of(transport);
+    struct directory_transport *directory = of(transport);
     struct marker marker = {.weight = weight};
     char path[MARKER_SIZE];
     enum fleet_state state;
@@ -247,13 +248,13 @@ static int put_job(struct fleet_transport *transport, const char *id, const stru
         return 0;
     snprintf(path, sizeof path, "jobs/%s.json", id);
     snprintf(marker.id, sizeof marker.id, "%s", id);
-    if (folder_files_add(&folder->files, path, job, &is_new, error) != 0 ||
-        drop(folder, "cancelled", id, error) != 0 || drop(folder, "aside", id, error) != 0 ||
-        drop(folder, "words", id, error) != 0)
+    if (directory_files_add(&directory->files, path, job, &is_new, error) != 0 ||
+        drop(directory, "cancelled", id, error) != 0 || drop(directory, "failed", id, error) != 0 ||
+        drop(directory, "words", id, error) != 0)
         return -1;
-    (void)json_object_set_new(folder->states, id, json_integer(FLEET_WAITING));
+    (void)json_object_set_new(directory->states, id, json_integer(FLEET_WAITING));
     marker_path(&marker, "waiting", path);
-    return put_empty(folder, path, error);
+    return put_empty(directory, path, error);
 }
 
 static int get_job(struct fleet_transport *transport, const char *id, struct buf *job,
@@ -267,28 +268,28 @@ static int get_job(struct fleet_transport *transport, const char *id, struct buf
 
 /* ---- leases ---- */
 
-/* The time of the server that keeps the folder, which is that of the files' times. */
-static int server_time(struct folder_transport *folder, int64_t *ms, struct error *error)
+/* The time of the server that keeps the directory, which is that of the files' times. */
+static int server_time(struct directory_transport *directory, int64_t *ms, struct error *error)
 {
     struct stat status;
 
-    if (utimensat(folder->files.fd, folder->clock, NULL, 0) != 0 ||
-        fstatat(folder->files.fd, folder->clock, &status, 0) != 0)
-        return folder_transport_fail(folder, "touch", folder->clock, error);
+    if (utimensat(directory->files.fd, directory->clock, NULL, 0) != 0 ||
+        fstatat(directory->files.fd, directory->clock, &status, 0) != 0)
+        return directory_transport_fail(directory, "touch", directory->clock, error);
     *ms = (int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000;
     return 0;
 }
 
-static int set_aside(struct folder_transport *folder, const struct marker *marker,
-                     struct error *error)
+static int mark_failed(struct directory_transport *directory, const struct marker *marker,
+                       struct error *error)
 {
     char path[MARKER_SIZE];
 
-    snprintf(path, sizeof path, "aside/%s", marker->id);
-    return put_empty(folder, path, error);
+    snprintf(path, sizeof path, "failed/%s", marker->id);
+    return put_empty(directory, path, error);
 }
 
-static int add_words(struct folder_transport *folder, const char *id, const char *words,
+static int add_words(struct directory_transport *directory, const char *id, const char *words,
                      struct error *error)
 {
     char path[MARKER_SIZE];
@@ -297,11 +298,11 @@ static int add_words(struct folder_transport *folder, const char *id, const char
 
     snprintf(path, sizeof path, "words/%s", id);
     buf_printf(&line, "%s\n", words);
-    fd = openat(folder->files.fd, path,
+    fd = openat(directory->files.fd, path,
                 O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0666);
     result = fd >= 0 && !buf_failed(&line) && write(fd, line.data, line.length) >= 0 ? 0 : -1;
     if (result != 0)
-        folder_transport_fail(folder, "write", path, error);
+        directory_transport_fail(directory, "write", path, error);
     if (fd >= 0)
         close(fd);
     buf_free(&line);
@@ -309,15 +310,16 @@ static int add_words(struct folder_transport *folder, const char *id, const char
 }
 
 /* From one place to another; *moved is false when somebody else was first. */
-static int move(struct folder_transport *folder, const char *from, const char *to, bool *moved,
-                struct error *error)
+static int move(struct directory_transport *directory, const char *from, const char *to,
+                bool *moved, struct error *error)
 {
-    *moved = renameat(folder->files.fd, from, folder->files.fd, to) == 0;
-    return *moved || errno == ENOENT ? 0 : folder_transport_fail(folder, "rename", from, error);
+    *moved = renameat(directory->files.fd, from, directory->files.fd, to) == 0;
+    return *moved || errno == ENOENT ? 0
+                                     : directory_transport_fail(directory, "rename", from, error);
 }
 
 struct search {
-    struct folder_transport *folder;
+    struct directory_transport *directory;
     int64_t now;
     bool left; /* somebody has a job */
 };
@@ -326,7 +328,7 @@ struct search {
 static int take_back(void *context, const char *name, struct error *error)
 {
     struct search *search = context;
-    struct folder_transport *folder = search->folder;
+    struct directory_transport *directory = search->directory;
     char from[MARKER_SIZE], to[MARKER_SIZE];
     struct marker marker;
     struct stat status;
@@ -336,124 +338,126 @@ static int take_back(void *context, const char *name, struct error *error)
         return 0;
     search->left = true;
     marker_path(&marker, "taken", from);
-    if (fstatat(folder->files.fd, from, &status, 0) != 0)
+    if (fstatat(directory->files.fd, from, &status, 0) != 0)
         return 0;
     if (search->now - ((int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000) <=
-        (int64_t)folder->lease_ms)
+        (int64_t)directory->lease_ms)
         return 0;
     marker.owner[0] = '\0';
     marker.losses++;
     marker_path(&marker, "waiting", to);
-    if (move(folder, from, to, &moved, error) != 0)
+    if (move(directory, from, to, &moved, error) != 0)
         return -1;
     if (!moved || marker.losses < FLEET_LOSSES_MAX)
         return 0;
-    if (add_words(folder, marker.id, "its workers were lost, time and again", error) != 0 ||
-        set_aside(folder, &marker, error) != 0)
+    if (add_words(directory, marker.id, "its workers were lost, time and again", error) != 0 ||
+        mark_failed(directory, &marker, error) != 0)
         return -1;
-    return folder_files_remove(&folder->files, to, error);
+    return directory_files_remove(&directory->files, to, error);
 }
 
 static int add_waiting(void *context, const char *name, struct error *error)
 {
-    struct folder_transport *folder = ((struct search *)context)->folder;
-    struct marker *markers = array_reserve(folder->waiting, &folder->waiting_capacity,
-                                           folder->waiting_count + 1, sizeof *markers);
+    struct directory_transport *directory = ((struct search *)context)->directory;
+    struct marker *markers = array_reserve(directory->waiting, &directory->waiting_capacity,
+                                           directory->waiting_count + 1, sizeof *markers);
 
     if (markers == NULL)
         return error_memory(error, "the jobs of a fleet");
-    folder->waiting = markers;
-    folder->waiting_count += marker_read(&markers[folder->waiting_count], name);
+    directory->waiting = markers;
+    directory->waiting_count += marker_read(&markers[directory->waiting_count], name);
     return 0;
 }
 
-static int look(struct folder_transport *folder, bool *left, struct error *error)
+static int look(struct directory_transport *directory, bool *left, struct error *error)
 {
-    struct search search = {.folder = folder};
+    struct search search = {.directory = directory};
 
-    folder->waiting_count = 0;
-    if (server_time(folder, &search.now, error) != 0 ||
-        folder_files_list(&folder->files, "taken", take_back, &search, error) != 0 ||
-        folder_files_list(&folder->files, "waiting", add_waiting, &search, error) != 0)
+    directory->waiting_count = 0;
+    if (server_time(directory, &search.now, error) != 0 ||
+        directory_files_list(&directory->files, "taken", take_back, &search, error) != 0 ||
+        directory_files_list(&directory->files, "waiting", add_waiting, &search, error) != 0)
         return -1;
-    if (folder->waiting_count > 0)
-        qsort(folder->waiting, folder->waiting_count, sizeof *folder->waiting, marker_compare);
+    if (directory->waiting_count > 0)
+        qsort(directory->waiting, directory->waiting_count, sizeof *directory->waiting,
+              marker_compare);
     *left = search.left;
     return 0;
 }
 
 /* 1: this worker has it; 0: another was first, or it needs no work any more. */
-static int claim(struct folder_transport *folder, const struct marker *marker,
+static int claim(struct directory_transport *directory, const struct marker *marker,
                  struct fleet_lease *lease, struct error *error)
 {
     char from[MARKER_SIZE], to[MARKER_SIZE];
     struct marker taken = *marker;
     bool moved, done, cancelled;
 
-    snprintf(taken.owner, sizeof taken.owner, "%s", folder->owner);
+    snprintf(taken.owner, sizeof taken.owner, "%s", directory->owner);
     marker_path(marker, "waiting", from);
     marker_path(&taken, "taken", to);
     /* Else it would look as if it had been taken when it was submitted. */
-    if (utimensat(folder->files.fd, from, NULL, 0) != 0 && errno != ENOENT)
-        return folder_transport_fail(folder, "touch", from, error);
-    if (move(folder, from, to, &moved, error) != 0)
+    if (utimensat(directory->files.fd, from, NULL, 0) != 0 && errno != ENOENT)
+        return directory_transport_fail(directory, "touch", from, error);
+    if (move(directory, from, to, &moved, error) != 0)
         return -1;
     if (!moved)
         return 0;
-    if (has(folder, "results", marker->id, ".jsonl", &done, error) != 0 ||
-        has(folder, "cancelled", marker->id, "", &cancelled, error) != 0)
+    if (has(directory, "results", marker->id, ".jsonl", &done, error) != 0 ||
+        has(directory, "cancelled", marker->id, "", &cancelled, error) != 0)
         return -1;
     if (done || cancelled)
-        return folder_files_remove(&folder->files, to, error);
+        return directory_files_remove(&directory->files, to, error);
     *lease = (struct fleet_lease){.hold = malloc(sizeof taken)};
     if (lease->hold == NULL)
         return error_memory(error, "a job");
     memcpy(lease->hold, &taken, sizeof taken);
     memcpy(lease->id, marker->id, sizeof lease->id);
-    return get_job(&folder->transport, marker->id, &lease->job, error) == 0 ? 1 : -1;
+    return get_job(&directory->transport, marker->id, &lease->job, error) == 0 ? 1 : -1;
 }
 
 /* 1, 0 or -1 as claim(). */
-static int claim_next(struct folder_transport *folder, const char *id, struct fleet_lease *lease,
-                      struct error *error)
+static int claim_next(struct directory_transport *directory, const char *id,
+                      struct fleet_lease *lease, struct error *error)
 {
     int claimed = 0;
 
-    while (claimed == 0 && folder->waiting_count > 0) {
-        const struct marker *marker = &folder->waiting[--folder->waiting_count];
+    while (claimed == 0 && directory->waiting_count > 0) {
+        const struct marker *marker = &directory->waiting[--directory->waiting_count];
 
         if (id == NULL || strcmp(id, marker->id) == 0)
-            claimed = claim(folder, marker, lease, error);
+            claimed = claim(directory, marker, lease, error);
     }
     return claimed;
 }
 
-static int folder_transport_take(struct fleet_transport *transport, const char *id,
-                                 struct fleet_lease *lease, bool *left, struct error *error)
+static int directory_transport_take(struct fleet_transport *transport, const char *id,
+                                    struct fleet_lease *lease, bool *left, struct error *error)
 {
-    struct folder_transport *folder = of(transport);
-    int claimed = claim_next(folder, id, lease, error);
+    struct directory_transport *directory = of(transport);
+    int claimed = claim_next(directory, id, lease, error);
 
     if (claimed != 0)
         return claimed;
-    if (look(folder, left, error) != 0)
+    if (look(directory, left, error) != 0)
         return -1;
-    return claim_next(folder, id, lease, error);
+    return claim_next(directory, id, lease, error);
 }
 
 static int extend(struct fleet_transport *transport, struct fleet_lease *lease, bool *lost,
                   struct error *error)
 {
-    struct folder_transport *folder = of(transport);
+    struct directory_transport *directory = of(transport);
     char path[MARKER_SIZE];
 
-    if (has(folder, "cancelled", lease->id, "", lost, error) != 0)
+    if (has(directory, "cancelled", lease->id, "", lost, error) != 0)
         return -1;
     if (*lost)
         return 0;
     marker_path(lease->hold, "taken", path);
-    *lost = utimensat(folder->files.fd, path, NULL, 0) != 0;
-    return !*lost || errno == ENOENT ? 0 : folder_transport_fail(folder, "touch", path, error);
+    *lost = utimensat(directory->files.fd, path, NULL, 0) != 0;
+    return !*lost || errno == ENOENT ? 0
+                                     : directory_transport_fail(directory, "touch", path, error);
 }
 
 static void free_lease(struct fleet_lease *lease)
@@ -463,25 +467,25 @@ static void free_lease(struct fleet_lease *lease)
     *lease = (struct fleet_lease){0};
 }
 
-static int folder_transport_finish(struct fleet_transport *transport, struct fleet_lease *lease,
-                                   const struct buf *result, struct error *error)
+static int directory_transport_finish(struct fleet_transport *transport, struct fleet_lease *lease,
+                                      const struct buf *result, struct error *error)
 {
-    struct folder_transport *folder = of(transport);
+    struct directory_transport *directory = of(transport);
     char path[MARKER_SIZE];
     int status = -1;
     bool added;
 
     snprintf(path, sizeof path, "results/%s.jsonl", lease->id);
-    if (folder_files_add(&folder->files, path, result, &added, error) == 0) {
+    if (directory_files_add(&directory->files, path, result, &added, error) == 0) {
         marker_path(lease->hold, "taken", path);
-        status = folder_files_remove(&folder->files, path, error);
+        status = directory_files_remove(&directory->files, path, error);
     }
     free_lease(lease);
     return status;
 }
 
 /* The job of the lease goes where it says. */
-static int hand_back(struct folder_transport *folder, struct fleet_lease *lease,
+static int hand_back(struct directory_transport *directory, struct fleet_lease *lease,
                      const struct marker *back, struct error *error)
 {
     char from[MARKER_SIZE], to[MARKER_SIZE];
@@ -489,27 +493,27 @@ static int hand_back(struct folder_transport *folder, struct fleet_lease *lease,
 
     marker_path(lease->hold, "taken", from);
     marker_path(back, "waiting", to);
-    return move(folder, from, to, &moved, error);
+    return move(directory, from, to, &moved, error);
 }
 
 static int fail_job(struct fleet_transport *transport, struct fleet_lease *lease, const char *words,
                     struct error *error)
 {
-    struct folder_transport *folder = of(transport);
+    struct directory_transport *directory = of(transport);
     struct marker back = *(struct marker *)lease->hold;
     char path[MARKER_SIZE];
-    int status = add_words(folder, lease->id, words, error);
+    int status = add_words(directory, lease->id, words, error);
 
     back.owner[0] = '\0';
     back.failures++;
     back.weight = 0; /* behind the others, which may be taken for the first time */
     if (status == 0 && back.failures < FLEET_FAILURES_MAX) {
-        status = hand_back(folder, lease, &back, error);
+        status = hand_back(directory, lease, &back, error);
     } else if (status == 0) {
         marker_path(lease->hold, "taken", path);
-        status = set_aside(folder, &back, error);
+        status = mark_failed(directory, &back, error);
         if (status == 0)
-            status = folder_files_remove(&folder->files, path, error);
+            status = directory_files_remove(&directory->files, path, error);
     }
     free_lease(lease);
     return status;
@@ -545,7 +549,7 @@ static int get_words(struct fleet_transport *transport, const char *id, struct b
     bool found;
 
     snprintf(path, sizeof path, "words/%s", id);
-    return folder_files_read(&of(transport)->files, path, words, &found, error);
+    return directory_files_read(&of(transport)->files, path, words, &found, error);
 }
 
 static int cancel(struct fleet_transport *transport, const char *id, struct error *error)
@@ -568,7 +572,7 @@ static int put_run(struct fleet_transport *transport, const char *name, const st
     bool added;
 
     snprintf(path, sizeof path, "runs/%s.jsonl", name);
-    return folder_files_add(&of(transport)->files, path, jobs, &added, error);
+    return directory_files_add(&of(transport)->files, path, jobs, &added, error);
 }
 
 static int get_run(struct fleet_transport *transport, const char *name, struct buf *jobs,
@@ -599,27 +603,27 @@ static int list_runs(struct fleet_transport *transport, fleet_each *each, void *
 {
     struct naming naming = {each, context};
 
-    return folder_files_list(&of(transport)->files, "runs", name_run, &naming, error);
+    return directory_files_list(&of(transport)->files, "runs", name_run, &naming, error);
 }
 
 /* ---- opening ---- */
 
-static void close_folder(struct fleet_transport *transport)
+static void close_directory(struct fleet_transport *transport)
 {
-    struct folder_transport *folder = of(transport);
+    struct directory_transport *directory = of(transport);
 
-    if (folder->files.fd >= 0) {
-        (void)unlinkat(folder->files.fd, folder->clock, 0); /* it is of no use to others */
-        close(folder->files.fd);
+    if (directory->files.fd >= 0) {
+        (void)unlinkat(directory->files.fd, directory->clock, 0); /* it is of no use to others */
+        close(directory->files.fd);
     }
-    free(folder->waiting);
-    free(folder->path);
-    json_decref(folder->states);
-    free(folder);
+    free(directory->waiting);
+    free(directory->path);
+    json_decref(directory->states);
+    free(directory);
 }
 
 /* HOST-PID-CHANCE, of characters that names of files may have. */
-static int name_owner(struct folder_transport *folder, struct error *error)
+static int name_owner(struct directory_transport *directory, struct error *error)
 {
     char host[64] = "host";
     uint32_t chance;
@@ -630,31 +634,32 @@ static int name_owner(struct folder_transport *folder, struct error *error)
             *at = '_';
     if (getrandom(&chance, sizeof chance, 0) != (ssize_t)sizeof chance)
         return error_system(error, errno, "cannot get random bytes");
-    snprintf(folder->owner, sizeof folder->owner, "%s-%d-%08" PRIx32, host, (int)getpid(), chance);
-    snprintf(folder->clock, sizeof folder->clock, "clocks/%s", folder->owner);
+    snprintf(directory->owner, sizeof directory->owner, "%s-%d-%08" PRIx32, host, (int)getpid(),
+             chance);
+    snprintf(directory->clock, sizeof directory->clock, "clocks/%s", directory->owner);
     return 0;
 }
 
-static int make_folders(struct folder_transport *folder, struct error *error)
+static int make_directories(struct directory_transport *directory, struct error *error)
 {
     struct buf version = {0};
     int result = 0;
     bool added;
 
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (mkdirat(folder->files.fd, folders[i], 0777) != 0 && errno != EEXIST)
-            return folder_transport_fail(folder, "make", folders[i], error);
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
+        if (mkdirat(directory->files.fd, directories[i], 0777) != 0 && errno != EEXIST)
+            return directory_transport_fail(directory, "make", directories[i], error);
     buf_printf(&version, "{\"version\":%d}\n", FLEET_VERSION);
-    result = folder_files_add(&folder->files, "fleet.json", &version, &added, error);
+    result = directory_files_add(&directory->files, "fleet.json", &version, &added, error);
     buf_free(&version);
     return result;
 }
 
-static int check_version(struct folder_transport *folder, bool *found, struct error *error)
+static int check_version(struct directory_transport *directory, bool *found, struct error *error)
 {
     struct buf text = {0};
     int64_t version = 0;
-    int result = folder_files_read(&folder->files, "fleet.json", &text, found, error);
+    int result = directory_files_read(&directory->files, "fleet.json", &text, found, error);
 
     if (result == 0 && *found) {
         json_t *json = json_value_read(text.data, text.length, 0, NULL);
@@ -663,36 +668,36 @@ static int check_version(struct folder_transport *folder, bool *found, struct er
         json_decref(json);
         if (version != FLEET_VERSION)
             result = error_set(error, ERROR_INPUT,
-                               "%s: the folder of a fleet of version %" PRId64
+                               "%s: the directory of a fleet of version %" PRId64
                                "; this gaspipe knows version %d",
-                               folder->path, version, FLEET_VERSION);
+                               directory->path, version, FLEET_VERSION);
     }
     buf_free(&text);
     return result;
 }
 
-static int open_folder(struct folder_transport *folder, bool make, struct error *error)
+static int open_directory(struct directory_transport *directory, bool make, struct error *error)
 {
     bool found;
 
-    if (make && mkdir(folder->path, 0777) != 0 && errno != EEXIST)
-        return error_system(error, errno, "cannot make %s", folder->path);
-    folder->files.fd = open(folder->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (folder->files.fd < 0)
-        return error_set(error, ERROR_INPUT, "%s: %s", folder->path, strerror(errno));
-    if (check_version(folder, &found, error) != 0)
+    if (make && mkdir(directory->path, 0777) != 0 && errno != EEXIST)
+        return error_system(error, errno, "cannot make %s", directory->path);
+    directory->files.fd = open(directory->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory->files.fd < 0)
+        return error_set(error, ERROR_INPUT, "%s: %s", directory->path, strerror(errno));
+    if (check_version(directory, &found, error) != 0)
         return -1;
     if (!found && !make)
         return error_set(error, ERROR_INPUT,
-                         "%s: it is no fleet's folder, which gaspipe fleet submit makes",
-                         folder->path);
-    if (make && make_folders(folder, error) != 0)
+                         "%s: it is no fleet's directory, which gaspipe fleet submit makes",
+                         directory->path);
+    if (make && make_directories(directory, error) != 0)
         return -1;
-    return put_empty(folder, folder->clock, error);
+    return put_empty(directory, directory->clock, error);
 }
 
-struct fleet_transport *folder_transport_open(const char *path, bool make, uint64_t lease_ms,
-                                              struct error *error)
+struct fleet_transport *directory_transport_open(const char *path, bool make, uint64_t lease_ms,
+                                                 struct error *error)
 {
     static const struct fleet_operations operations = {
         .has_object = has_object,
@@ -700,9 +705,9 @@ struct fleet_transport *folder_transport_open(const char *path, bool make, uint6
         .get_object = get_object,
         .put_job = put_job,
         .get_job = get_job,
-        .take = folder_transport_take,
+        .take = directory_transport_take,
         .extend = extend,
-        .finish = folder_transport_finish,
+        .finish = directory_transport_finish,
         .fail = fail_job,
         .release = release,
         .refuse = release, /* others are as likely to come to it next */
@@ -713,21 +718,22 @@ struct fleet_transport *folder_transport_open(const char *path, bool make, uint6
         .put_run = put_run,
         .get_run = get_run,
         .list_runs = list_runs,
-        .close = close_folder,
+        .close = close_directory,
     };
-    struct folder_transport *folder = calloc(1, sizeof *folder);
+    struct directory_transport *directory = calloc(1, sizeof *directory);
 
-    if (folder == NULL || (folder->path = strdup(path)) == NULL) {
-        free(folder);
-        error_memory(error, "a fleet's folder");
+    if (directory == NULL || (directory->path = strdup(path)) == NULL) {
+        free(directory);
+        error_memory(error, "a fleet's directory");
         return NULL;
     }
-    folder->transport = (struct fleet_transport){
-        .operations = &operations, .name = folder->path, .beat_ms = lease_ms / 4 + 1};
-    folder->lease_ms = lease_ms;
-    folder->files = (struct folder_files){.fd = -1, .name = folder->path, .owner = folder->owner};
-    if (name_owner(folder, error) == 0 && open_folder(folder, make, error) == 0)
-        return &folder->transport;
-    close_folder(&folder->transport);
+    directory->transport = (struct fleet_transport){
+        .operations = &operations, .name = directory->path, .beat_ms = lease_ms / 4 + 1};
+    directory->lease_ms = lease_ms;
+    directory->files =
+        (struct directory_files){.fd = -1, .name = directory->path, .owner = directory->owner};
+    if (name_owner(directory, error) == 0 && open_directory(directory, make, error) == 0)
+        return &directory->transport;
+    close_directory(&directory->transport);
     return NULL;
 }

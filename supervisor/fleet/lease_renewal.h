@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_FLEET_JOB_BEAT_H
-#define GASPIPE_SUPERVISOR_FLEET_JOB_BEAT_H
+#ifndef GASPIPE_SUPERVISOR_FLEET_LEASE_RENEWAL_H
+#define GASPIPE_SUPERVISOR_FLEET_LEASE_RENEWAL_H
 
 #include <pthread.h>
 
@@ -12,19 +12,20 @@
  * lease meanwhile. That the job is another worker's by now, or that it cannot be extended, shows
  * when somebody extends it who can do something about it.
  */
-struct job_beat {
+struct lease_renewal {
     struct fleet_transport *transport; /* used by both threads, and changed by neither */
-    struct fleet_lease *lease;         /* the thread's, until job_beat_end() */
+    struct fleet_lease *lease;         /* the thread's, until lease_renewal_end() */
     pthread_t thread;
     pthread_mutex_t mutex; /* guards `ends` */
     pthread_cond_t wake;   /* `ends` was set */
     bool ends;
 };
 
-/* -1 with ERROR_SYSTEM; if not, job_beat_end() has to be called, and the struct stays where it is.
+/* -1 with ERROR_SYSTEM; if not, lease_renewal_end() has to be called, and the struct stays where it
+ * is.
  */
-int job_beat_begin(struct job_beat *beat, struct fleet_transport *transport,
-                   struct fleet_lease *lease, struct error *error);
-void job_beat_end(struct job_beat *beat);
+int lease_renewal_begin(struct lease_renewal *renewal, struct fleet_transport *transport,
+                        struct fleet_lease *lease, struct error *error);
+void lease_renewal_end(struct lease_renewal *renewal);
 
 #endif

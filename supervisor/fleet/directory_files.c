@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/fleet/folder_files.h"
+#include "supervisor/fleet/directory_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,33 +12,33 @@
 
 enum { PATH_SIZE = 256 };
 
-static int folder_files_fail(const struct folder_files *files, const char *what, const char *path,
-                             struct error *error)
+static int directory_files_fail(const struct directory_files *files, const char *what,
+                                const char *path, struct error *error)
 {
     return error_system(error, errno, "cannot %s %s/%s", what, files->name, path);
 }
 
-int folder_files_exist(const struct folder_files *files, const char *path, bool *found,
-                       struct error *error)
+int directory_files_exist(const struct directory_files *files, const char *path, bool *found,
+                          struct error *error)
 {
     *found = faccessat(files->fd, path, F_OK, 0) == 0;
-    return *found || errno == ENOENT ? 0 : folder_files_fail(files, "look for", path, error);
+    return *found || errno == ENOENT ? 0 : directory_files_fail(files, "look for", path, error);
 }
 
 /* What a job, a result or an object has at most: reading more is refused before it begins. */
 enum { READ_MAX = 512 << 20 };
 static const uint64_t open_max = (uint64_t)16 << 30;
 
-int folder_files_open(const struct folder_files *files, const char *path, int *fd,
-                      struct error *error)
+int directory_files_open(const struct directory_files *files, const char *path, int *fd,
+                         struct error *error)
 {
     return io_open_file(files->fd, path, O_NOFOLLOW, open_max, fd, error) == 0
                ? 0
                : error_prefix(error, "%s", files->name);
 }
 
-int folder_files_read(const struct folder_files *files, const char *path, struct buf *content,
-                      bool *found, struct error *error)
+int directory_files_read(const struct directory_files *files, const char *path, struct buf *content,
+                         bool *found, struct error *error)
 {
     int fd, result;
 
@@ -54,14 +54,14 @@ int folder_files_read(const struct folder_files *files, const char *path, struct
 }
 
 /* So that a name is not lost with the power, when what it stands for is given up. */
-static int sync_folder(const struct folder_files *files, const char *path)
+static int sync_directory(const struct directory_files *files, const char *path)
 {
-    char folder[PATH_SIZE] = ".";
+    char directory[PATH_SIZE] = ".";
     int fd, result;
 
     if (strchr(path, '/') != NULL)
-        snprintf(folder, sizeof folder, "%.*s", (int)strcspn(path, "/"), path);
-    fd = openat(files->fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        snprintf(directory, sizeof directory, "%.*s", (int)strcspn(path, "/"), path);
+    fd = openat(files->fd, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -1;
     result = fsync(fd);
@@ -75,7 +75,7 @@ struct content {
     int fd;
 };
 
-static int write_temporary(const struct folder_files *files, const char *path,
+static int write_temporary(const struct directory_files *files, const char *path,
                            const struct content *content)
 {
     const int fd = openat(files->fd, path,
@@ -93,7 +93,7 @@ static int write_temporary(const struct folder_files *files, const char *path,
     return result;
 }
 
-static int add_content(const struct folder_files *files, const char *path,
+static int add_content(const struct directory_files *files, const char *path,
                        const struct content *content, bool *added, struct error *error)
 {
     char temporary[PATH_SIZE];
@@ -107,55 +107,56 @@ static int add_content(const struct folder_files *files, const char *path,
         if (result != 0 && errno == EEXIST)
             result = 0;
         if (*added)
-            result = sync_folder(files, path);
+            result = sync_directory(files, path);
     }
     cause = errno;
     (void)unlinkat(files->fd, temporary, 0); /* the next one is written over it */
     errno = cause;
-    return result == 0 ? 0 : folder_files_fail(files, "write", path, error);
+    return result == 0 ? 0 : directory_files_fail(files, "write", path, error);
 }
 
-int folder_files_add(const struct folder_files *files, const char *path, const struct buf *content,
-                     bool *added, struct error *error)
+int directory_files_add(const struct directory_files *files, const char *path,
+                        const struct buf *content, bool *added, struct error *error)
 {
     if (buf_failed(content))
         return error_memory(error, path);
     return add_content(files, path, &(struct content){.bytes = content}, added, error);
 }
 
-int folder_files_add_copy(const struct folder_files *files, const char *path, int content,
-                          bool *added, struct error *error)
+int directory_files_add_copy(const struct directory_files *files, const char *path, int content,
+                             bool *added, struct error *error)
 {
     return add_content(files, path, &(struct content){.fd = content}, added, error);
 }
 
-int folder_files_remove(const struct folder_files *files, const char *path, struct error *error)
+int directory_files_remove(const struct directory_files *files, const char *path,
+                           struct error *error)
 {
     return unlinkat(files->fd, path, 0) == 0 || errno == ENOENT
                ? 0
-               : folder_files_fail(files, "remove", path, error);
+               : directory_files_fail(files, "remove", path, error);
 }
 
-int folder_files_list(const struct folder_files *files, const char *path, fleet_each *each,
-                      void *context, struct error *error)
+int directory_files_list(const struct directory_files *files, const char *path, fleet_each *each,
+                         void *context, struct error *error)
 {
     const int fd = openat(files->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
     int result = 0;
 
-    if (folder == NULL) {
-        result = folder_files_fail(files, "read", path, error);
+    if (directory == NULL) {
+        result = directory_files_fail(files, "read", path, error);
         if (fd >= 0)
             close(fd);
         return result;
     }
-    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
-    while (result == 0 && (errno = 0, entry = readdir(folder)) != NULL)
+    /* cppcheck-suppress readdirCalled ; nobody else reads this directory */
+    while (result == 0 && (errno = 0, entry = readdir(directory)) != NULL)
         if (entry->d_name[0] != '.')
             result = each(context, entry->d_name, error);
     if (result == 0 && errno != 0)
-        result = folder_files_fail(files, "read", path, error);
-    (void)closedir(folder); /* was only read */
+        result = directory_files_fail(files, "read", path, error);
+    (void)closedir(directory); /* was only read */
     return result;
 }

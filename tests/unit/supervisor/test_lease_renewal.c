@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/fleet/job_beat.h"
+#include "supervisor/fleet/lease_renewal.h"
 
 static struct fleet_lease held;
 static sem_t extended;
@@ -31,15 +31,15 @@ static const struct fleet_operations operations = {.extend = extend};
 static void a_lease_is_extended_again_and_again(void **state)
 {
     struct fleet_transport transport = {.operations = &operations, .beat_ms = 1};
-    struct job_beat beat;
+    struct lease_renewal renewal;
     struct error error;
 
     (void)state;
     assert_int_equal(sem_init(&extended, 0, 0), 0);
-    assert_int_equal(job_beat_begin(&beat, &transport, &held, &error), 0);
+    assert_int_equal(lease_renewal_begin(&renewal, &transport, &held, &error), 0);
     for (int i = 0; i < 3; i++)
         assert_int_equal(sem_wait(&extended), 0);
-    job_beat_end(&beat);
+    lease_renewal_end(&renewal);
     assert_int_equal(sem_destroy(&extended), 0);
 }
 
@@ -47,13 +47,13 @@ static void a_lease_is_extended_again_and_again(void **state)
 static void what_ends_before_is_not_waited_for(void **state)
 {
     struct fleet_transport transport = {.operations = &operations, .beat_ms = 3600 * 1000};
-    struct job_beat beat;
+    struct lease_renewal renewal;
     struct error error;
 
     (void)state;
     extensions = 0;
-    assert_int_equal(job_beat_begin(&beat, &transport, &held, &error), 0);
-    job_beat_end(&beat);
+    assert_int_equal(lease_renewal_begin(&renewal, &transport, &held, &error), 0);
+    lease_renewal_end(&renewal);
     assert_int_equal(extensions, 0);
 }
 
