@@ -46,7 +46,7 @@ struct count_call {
 
 #define OTHERS (REPORT_SYSCALLS - 1)
 
-static bool has_name(size_t place)
+static bool has_region_name(size_t place)
 {
     return place < OTHERS && syscall_name(place) != NULL;
 }
@@ -56,7 +56,7 @@ static struct count_call others(const uint64_t calls[REPORT_SYSCALLS])
     struct count_call all = {"others", 0};
 
     for (size_t place = 0; place < REPORT_SYSCALLS; place++)
-        if (!has_name(place))
+        if (!has_region_name(place))
             all.times += calls[place];
     return all;
 }
@@ -68,7 +68,7 @@ static struct count_call others(const uint64_t calls[REPORT_SYSCALLS])
 static bool count_calls_next(const uint64_t calls[REPORT_SYSCALLS], size_t *place,
                              struct count_call *call)
 {
-    while (*place < OTHERS && (calls[*place] == 0 || !has_name(*place)))
+    while (*place < OTHERS && (calls[*place] == 0 || !has_region_name(*place)))
         ++*place;
     if (*place > OTHERS)
         return false;
@@ -119,7 +119,7 @@ static bool count_findings_agree(const struct count_findings *findings)
     return true;
 }
 
-static double price(const struct count_findings *findings, const struct count_total *total)
+static double price_count(const struct count_findings *findings, const struct count_total *total)
 {
     return gas_model_price(findings->gas, total->instructions, total->bytes_read,
                            total->bytes_written, total->syscalls);
@@ -150,7 +150,7 @@ static void put_total(struct buf *out, const struct count_findings *findings,
     if (total->faults > 0)
         count_text_number(out, total->faults, "faults");
     if (findings->gas != NULL)
-        buf_printf(out, "%22.0f  gas\n", price(findings, total));
+        buf_printf(out, "%22.0f  gas\n", price_count(findings, total));
     if (!total->complete)
         buf_append_string(out, "not complete: there were too many processes to keep a record of\n");
 }
@@ -208,7 +208,7 @@ static void put_region_calls(struct buf *out, const struct report_region *region
         buf_append_byte(out, '\n');
 }
 
-static void put_regions(struct buf *out, const struct count_run *run, bool kinds)
+static void put_counted_regions(struct buf *out, const struct count_run *run, bool kinds)
 {
     size_t count = count_run_regions(run);
 
@@ -252,7 +252,8 @@ static void put_process_table(struct buf *out, const struct count_run *run)
                    (size_t)run->total.processes - PROCESSES_SHOWN);
 }
 
-static void find_extremes(const struct count_findings *findings, size_t *least, size_t *most)
+static void find_counted_extremes(const struct count_findings *findings, size_t *least,
+                                  size_t *most)
 {
     *least = *most = 0;
     for (size_t i = 1; i < findings->run_count; i++) {
@@ -301,7 +302,7 @@ static void put_chances(struct buf *out, const struct count_run *run)
         buf_append_byte(out, '\n');
 }
 
-static void put_agreement(struct buf *out, const struct count_findings *findings)
+static void put_counted_agreement(struct buf *out, const struct count_findings *findings)
 {
     size_t least, most;
 
@@ -311,7 +312,7 @@ static void put_agreement(struct buf *out, const struct count_findings *findings
         buf_printf(out, "\nthe same in all %zu runs\n", findings->run_count);
         return;
     }
-    find_extremes(findings, &least, &most);
+    find_counted_extremes(findings, &least, &most);
     buf_printf(out, "\nNOT the same in all %zu runs: %llu to %llu instructions\n",
                findings->run_count, (unsigned long long)findings->runs[least].total.instructions,
                (unsigned long long)findings->runs[most].total.instructions);
@@ -332,15 +333,15 @@ static void count_print_table(struct buf *out, const struct count_findings *find
         put_calls(out, first->total.calls);
     }
     put_process_table(out, first);
-    put_regions(out, first, findings->kinds);
-    put_agreement(out, findings);
+    put_counted_regions(out, first, findings->kinds);
+    put_counted_agreement(out, findings);
     buf_printf(out, "\nfingerprint %.16s\n", findings->fingerprint->hash);
 }
 
 /* ---- for programs ---- */
 
 /* ,"name":number */
-static void put_member(struct buf *out, const char *name, uint64_t number)
+static void put_count_member(struct buf *out, const char *name, uint64_t number)
 {
     buf_printf(out, ",\"%s\":%llu", name, (unsigned long long)number);
 }
@@ -387,11 +388,11 @@ static void put_json_regions(struct buf *out, const struct count_run *run, bool 
 
         buf_printf(out, "%s{\"pid\":%d,\"thread\":%u", i > 0 ? "," : "", (int)region->pid,
                    region->thread);
-        put_member(out, "instructions", region->instructions);
-        put_member(out, "faults", region->faults);
-        put_member(out, "syscalls", region->syscalls);
-        put_member(out, "bytesRead", region->bytes_read);
-        put_member(out, "bytesWritten", region->bytes_written);
+        put_count_member(out, "instructions", region->instructions);
+        put_count_member(out, "faults", region->faults);
+        put_count_member(out, "syscalls", region->syscalls);
+        put_count_member(out, "bytesRead", region->bytes_read);
+        put_count_member(out, "bytesWritten", region->bytes_written);
         put_json_calls(out, region->by_number);
         if (kinds)
             put_json_kinds(out, region->kinds);
@@ -409,10 +410,10 @@ static void put_processes(struct buf *out, const struct count_run *run)
 
         buf_printf(out, "%s{\"pid\":%d,\"parent\":%d", i > 0 ? "," : "", (int)process->pid,
                    (int)process->parent);
-        put_member(out, "instructions", report_instructions(process));
-        put_member(out, "syscalls", process->syscalls);
-        put_member(out, "bytesRead", process->bytes_read);
-        put_member(out, "bytesWritten", process->bytes_written);
+        put_count_member(out, "instructions", report_instructions(process));
+        put_count_member(out, "syscalls", process->syscalls);
+        put_count_member(out, "bytesRead", process->bytes_read);
+        put_count_member(out, "bytesWritten", process->bytes_written);
         process_name(process, name);
         buf_append_string(out, ",\"program\":");
         count_text_string(out, name);
@@ -422,19 +423,19 @@ static void put_processes(struct buf *out, const struct count_run *run)
     buf_append_byte(out, ']');
 }
 
-static void put_run(struct buf *out, const struct count_findings *findings, size_t index)
+static void put_counted_run(struct buf *out, const struct count_findings *findings, size_t index)
 {
     const struct count_run *run = &findings->runs[index];
     const struct count_total *total = &run->total;
 
     count_text_run(out, index, run->status);
-    put_member(out, "instructions", total->instructions);
-    put_member(out, "syscalls", total->syscalls);
-    put_member(out, "bytesRead", total->bytes_read);
-    put_member(out, "bytesWritten", total->bytes_written);
-    put_member(out, "faults", total->faults);
+    put_count_member(out, "instructions", total->instructions);
+    put_count_member(out, "syscalls", total->syscalls);
+    put_count_member(out, "bytesRead", total->bytes_read);
+    put_count_member(out, "bytesWritten", total->bytes_written);
+    put_count_member(out, "faults", total->faults);
     if (findings->gas != NULL)
-        buf_printf(out, ",\"gas\":%.0f", price(findings, total));
+        buf_printf(out, ",\"gas\":%.0f", price_count(findings, total));
     buf_printf(out, ",\"exact\":%s,\"complete\":%s,\"overLimit\":%s",
                total->exact ? "true" : "false", total->complete ? "true" : "false",
                total->over_limit ? "true" : "false");
@@ -468,12 +469,12 @@ static void count_print_json(struct buf *out, const struct count_findings *findi
     size_t least, most;
 
     for (size_t i = 0; i < findings->run_count; i++)
-        put_run(out, findings, i);
-    find_extremes(findings, &least, &most);
+        put_counted_run(out, findings, i);
+    find_counted_extremes(findings, &least, &most);
     count_text_summary(out, findings->arguments, findings->run_count,
                        count_findings_agree(findings));
-    put_member(out, "least", findings->runs[least].total.instructions);
-    put_member(out, "most", findings->runs[most].total.instructions);
+    put_count_member(out, "least", findings->runs[least].total.instructions);
+    put_count_member(out, "most", findings->runs[most].total.instructions);
     put_fingerprint(out, findings->fingerprint);
     buf_append_string(out, "}\n");
 }
@@ -494,13 +495,13 @@ struct count {
 /* The exit status for a count that exceeds its baseline. */
 enum { OVER_BASELINE = 6 };
 
-static void show_progress(const struct count *count)
+static void show_count_progress(const struct count *count)
 {
     if (count->options.repeat > 1 && isatty(STDERR_FILENO))
         fprintf(stderr, "run %zu of %" PRIu64 "\n", count->run_count + 1, count->options.repeat);
 }
 
-static int run_all(struct count *count, struct error *error)
+static int run_all_counted(struct count *count, struct error *error)
 {
     const struct count_program program = {
         .arguments = count->options.arguments,
@@ -515,7 +516,7 @@ static int run_all(struct count *count, struct error *error)
     if (count->runs == NULL || program.plugin_options == NULL)
         return error_memory(error, "the runs");
     for (; count->run_count < count->options.repeat; count->run_count++) {
-        show_progress(count);
+        show_count_progress(count);
         if (count_run(&count->runs[count->run_count], &count->tools, &program, error) != 0)
             return -1;
     }
@@ -523,7 +524,7 @@ static int run_all(struct count *count, struct error *error)
                             count->runs[0].report, error);
 }
 
-static int print(struct count *count, struct error *error)
+static int print_count(struct count *count, struct error *error)
 {
     const struct count_findings findings = {
         .arguments = count->options.arguments,
@@ -566,7 +567,7 @@ static int write_profiles(const struct count *count, struct error *error)
     return result;
 }
 
-static int open_profile(struct count *count, struct error *error)
+static int open_counted_profile(struct count *count, struct error *error)
 {
     count->profile_fd = memfd_create("gaspipe-profile", MFD_CLOEXEC);
     if (count->profile_fd < 0)
@@ -575,7 +576,7 @@ static int open_profile(struct count *count, struct error *error)
 }
 
 /* The first run that did not succeed is a failure of the whole. */
-static int check_ends(const struct count *count, struct error *error)
+static int check_counted_ends(const struct count *count, struct error *error)
 {
     struct buf words = {0};
 
@@ -593,7 +594,7 @@ static int check_ends(const struct count *count, struct error *error)
     return 0;
 }
 
-static int carry_out(struct count *count, struct error *error)
+static int count_and_report(struct count *count, struct error *error)
 {
     const struct count_options *options = &count->options;
 
@@ -609,13 +610,13 @@ static int carry_out(struct count *count, struct error *error)
         return -1;
     if (options->versus.count > 0 || options->timed > 0)
         return compare_commands(options, &count->tools, error);
-    if (count_outputs_want_profile(&count->options) && open_profile(count, error) != 0)
+    if (count_outputs_want_profile(&count->options) && open_counted_profile(count, error) != 0)
         return -1;
-    if (run_all(count, error) != 0)
+    if (run_all_counted(count, error) != 0)
         return -1;
     if (write_profiles(count, error) != 0)
         return -1;
-    if (print(count, error) != 0 || check_ends(count, error) != 0)
+    if (print_count(count, error) != 0 || check_counted_ends(count, error) != 0)
         return -1;
     if (options->save == NULL || count->exceeds)
         return 0;
@@ -643,7 +644,7 @@ int count_command(int argc, char **argv)
 
     if (parsed != OPTION_TAKEN) {
         status = option_end(&count_options_table, parsed, &error);
-    } else if (carry_out(&count, &error) != 0) {
+    } else if (count_and_report(&count, &error) != 0) {
         log_line("%s", error.text);
         status = (int)error.kind;
     } else if (count.exceeds) {

@@ -27,9 +27,9 @@ static int check_argument(const struct output_wanted *output, const char *direct
     return output_file_check(output->path, output->what, path, error);
 }
 
-static int check_against_inputs(const struct output_wanted *output,
-                                const struct count_options *options, const char *program,
-                                struct error *error)
+static int check_count_inputs(const struct output_wanted *output,
+                              const struct count_options *options, const char *program,
+                              struct error *error)
 {
     if (output_file_check(output->path, output->what, program, error) != 0 ||
         output_file_check(output->path, output->what, "/dev/stdin", error) != 0)
@@ -61,12 +61,12 @@ int count_outputs_check(const struct count_options *options, struct error *error
         return -1;
     for (size_t i = 0; i < OUTPUTS; i++)
         if (outputs[i].path != NULL &&
-            check_against_inputs(&outputs[i], options, program, error) != 0)
+            check_count_inputs(&outputs[i], options, program, error) != 0)
             return -1;
     return output_file_check_all_apart(outputs, OUTPUTS, error);
 }
 
-static int write_to(const char *path, struct buf *out, struct error *error)
+static int write_count_to(const char *path, struct buf *out, struct error *error)
 {
     if (path != NULL)
         return output_file_write_whole(path, "what was counted", out, error);
@@ -88,7 +88,7 @@ static int put_callgrind(struct buf *out, const struct profile *profile, struct 
 int count_outputs_write(const struct count_options *options, struct buf *result,
                         struct error *error)
 {
-    return write_to(options->output, result, error);
+    return write_count_to(options->output, result, error);
 }
 
 int count_outputs_write_profile(const struct count_options *options, const struct profile *profile,
@@ -111,7 +111,7 @@ int count_outputs_write_profile(const struct count_options *options, const struc
             continue;
         result = outputs[i].put(&out, profile, error);
         if (result == 0)
-            result = write_to(outputs[i].path, &out, error);
+            result = write_count_to(outputs[i].path, &out, error);
         buf_free(&out);
     }
     return result;

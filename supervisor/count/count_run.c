@@ -39,8 +39,8 @@ static const char **script_arguments(const struct program_file *file, const char
     return all;
 }
 
-static int open_program(const char *name, char path[PATH_MAX], struct program_file *file,
-                        struct error *error)
+static int open_counted_program(const char *name, char path[PATH_MAX], struct program_file *file,
+                                struct error *error)
 {
     int errnum;
 
@@ -85,7 +85,7 @@ const struct report_process *count_run_process(const struct count_run *run, size
     return (const struct report_process *)(const void *)(records + index * REPORT_PAGE);
 }
 
-static void add_process(struct count_total *total, const struct report_process *process)
+static void add_counted_process(struct count_total *total, const struct report_process *process)
 {
     total->instructions += report_instructions(process);
     total->bytes_read += process->bytes_read;
@@ -100,14 +100,14 @@ static void add_process(struct count_total *total, const struct report_process *
     total->over_limit |= process->over_limit != 0;
 }
 
-static struct count_total sum_up(const struct count_run *run)
+static struct count_total sum_up_processes(const struct count_run *run)
 {
     uint32_t processes = run->report->processes;
     struct count_total total = {.exact = true, .complete = processes <= REPORT_PROCESSES_MAX};
 
     total.processes = total.complete ? processes : REPORT_PROCESSES_MAX;
     for (size_t i = 0; i < total.processes; i++)
-        add_process(&total, count_run_process(run, i));
+        add_counted_process(&total, count_run_process(run, i));
     return total;
 }
 
@@ -167,8 +167,9 @@ int count_run_wait(pid_t child, int *status, struct error *error)
 }
 
 /* As a shell would start it, but with no descriptors besides 0, 1, 2 and the program's. */
-static int run_command(struct count_run *run, const char *qemu, const struct command_line *line,
-                       const struct count_program *program, int program_fd, struct error *error)
+static int run_counted_command(struct count_run *run, const char *qemu,
+                               const struct command_line *line, const struct count_program *program,
+                               int program_fd, struct error *error)
 {
     const int fds[GUEST_PROGRAM_FD + 1] = {if_open(0), if_open(1), if_open(2), -1, -1, program_fd};
     const struct child_launch launch = {
@@ -185,7 +186,7 @@ static int run_command(struct count_run *run, const char *qemu, const struct com
     if (child_process_spawn(&launch, &child, error) != 0 ||
         count_run_wait(child, &run->status, error) != 0)
         return -1;
-    run->total = sum_up(run);
+    run->total = sum_up_processes(run);
     if (run->report->processes == 0)
         return error_set(error, ERROR_SYSTEM, "%s did not start the counter", qemu);
     return 0;
@@ -203,7 +204,7 @@ int count_run(struct count_run *run, const struct guest_tools *tools,
     int report_fd, result = -1;
 
     *run = (struct count_run){0};
-    if (open_program(program->arguments[0], path, &file, error) != 0)
+    if (open_counted_program(program->arguments[0], path, &file, error) != 0)
         return -1;
     report_fd = make_report(run, error);
     if (report_fd < 0)
@@ -218,7 +219,7 @@ int count_run(struct count_run *run, const struct guest_tools *tools,
     if (guest.plugin_options == NULL || guest.arguments == NULL)
         error_memory(error, "the command line");
     else if (guest_command_line(&line, tools, &guest, error) == 0)
-        result = run_command(run, tools->qemu, &line, program, file.fd, error);
+        result = run_counted_command(run, tools->qemu, &line, program, file.fd, error);
     command_line_free(&line);
     free(scripted);
     buf_free(&options);

@@ -26,7 +26,8 @@ static long double dot(const long double *a, const long double *b, size_t rows)
     return sum;
 }
 
-static void take_away(long double *column, long double times, const long double *other, size_t rows)
+static void subtract_cost(long double *column, long double times, const long double *other,
+                          size_t rows)
 {
     for (size_t i = 0; i < rows; i++)
         column[i] -= times * other[i];
@@ -43,7 +44,7 @@ static int add_column(struct decomposition *parts, const struct least_squares *s
     before = sqrtl(dot(column, column, system->rows));
     for (size_t k = 0; k < j; k++) {
         parts->r[k][j] = dot(parts->q[k], column, system->rows);
-        take_away(column, parts->r[k][j], parts->q[k], system->rows);
+        subtract_cost(column, parts->r[k][j], parts->q[k], system->rows);
     }
     length = sqrtl(dot(column, column, system->rows));
     if (!(length > before * rounding))
@@ -62,11 +63,11 @@ static void project(const struct decomposition *parts, const struct least_square
         rest[i] = system->y[i];
     for (size_t j = 0; j < system->columns; j++) {
         along[j] = dot(parts->q[j], rest, system->rows);
-        take_away(rest, along[j], parts->q[j], system->rows);
+        subtract_cost(rest, along[j], parts->q[j], system->rows);
     }
 }
 
-static double spread_of(const struct least_squares *system)
+static double spread_of_calls(const struct least_squares *system)
 {
     long double mean = 0, sum = 0;
 
@@ -97,7 +98,7 @@ int least_squares_solve(const struct least_squares *system, struct least_squares
     for (size_t j = 0; j < system->columns; j++)
         fit->unknowns[j] = (double)along[j];
     fit->residual = (double)sqrtl(dot(rest, rest, system->rows) / (long double)system->rows);
-    fit->spread = spread_of(system);
+    fit->spread = spread_of_calls(system);
     return 0;
 }
 
@@ -160,8 +161,8 @@ static void add_loads(struct cost_system *system, const struct suite *suite,
     system->parts = 2;
 }
 
-static void add_call(struct cost_system *system, const struct suite_operation *operation,
-                     const struct plan *plan, uint64_t count, uint64_t size)
+static void add_cost_call(struct cost_system *system, const struct suite_operation *operation,
+                          const struct plan *plan, uint64_t count, uint64_t size)
 {
     struct cost_row *row = &system->rows[system->row_count++];
 
@@ -173,15 +174,15 @@ static void add_call(struct cost_system *system, const struct suite_operation *o
     row->bytes = row->times * (double)size;
 }
 
-static void add_calls(struct cost_system *system, const struct suite_operation *operation,
-                      const struct plan *plan)
+static void add_cost_calls(struct cost_system *system, const struct suite_operation *operation,
+                           const struct plan *plan)
 {
     const size_t sizes = operation->sizes.count;
 
     for (size_t i = 0; i < operation->counts.count; i++)
         for (size_t j = 0; j < (sizes > 0 ? sizes : 1); j++)
-            add_call(system, operation, plan, operation->counts.values[i],
-                     sizes > 0 ? operation->sizes.values[j] : 0);
+            add_cost_call(system, operation, plan, operation->counts.values[i],
+                          sizes > 0 ? operation->sizes.values[j] : 0);
     system->parts = sizes > 0 ? 2 : 1;
     system->columns = 1 + system->parts;
     system->columns_of[COST_EACH] = 1;
@@ -277,7 +278,7 @@ static double weigh(const struct gas_model *model, const struct cost *cost)
     return gas_model_weigh(model, &usage);
 }
 
-static void price(struct cost *cost, const struct cost_models *models)
+static void price_cost(struct cost *cost, const struct cost_models *models)
 {
     cost->gas = weigh(&models->gas, cost);
     cost->charged =
@@ -307,7 +308,7 @@ static int estimate_operation(struct cost *parts, const struct cost_system *syst
 
         parts[j].residual = fit->spread > 0 ? fit->residual / fit->spread : 0;
         parts[j].warnings = warnings_of(system, measure, fit);
-        price(&parts[j], models);
+        price_cost(&parts[j], models);
     }
     return 0;
 }
@@ -322,7 +323,7 @@ static int add_operation(struct costs *costs, const struct suite *suite,
     if (operation->loads.count > 0)
         add_loads(&system, suite, operation, plan);
     else
-        add_calls(&system, operation, plan);
+        add_cost_calls(&system, operation, plan);
     for (size_t i = 0; i < system.parts; i++)
         parts[i] = (struct cost){.operation = operation->name,
                                  .unit = i == COST_BYTE ? operation->unit : NULL};
@@ -336,7 +337,7 @@ static int add_operation(struct costs *costs, const struct suite *suite,
 }
 
 /* NAN is last; what is as bad is in the order of names. */
-static int compare_costs(const void *a, const void *b)
+static int compare_cost_values(const void *a, const void *b)
 {
     const struct cost *one = a, *other = b;
     const double first = isnan(one->ratio) ? (double)INFINITY : one->ratio;
@@ -351,7 +352,7 @@ static int compare_costs(const void *a, const void *b)
 void costs_sort(struct costs *costs)
 {
     if (costs->count > 0) /* qsort(3) may not be given NULL */
-        qsort(costs->items, costs->count, sizeof *costs->items, compare_costs);
+        qsort(costs->items, costs->count, sizeof *costs->items, compare_cost_values);
 }
 
 int costs_estimate(struct costs *costs, const struct suite *suite, const struct plan *plan,

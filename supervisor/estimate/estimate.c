@@ -29,8 +29,8 @@
 /* ---- measuring ---- */
 
 /* Without snapshots: a worker that goes on from one has another heap, and other counts. */
-static void add_words(struct command_line *words, const struct estimate_options *options,
-                      const struct suite *suite)
+static void add_run_words(struct command_line *words, const struct estimate_options *options,
+                          const struct suite *suite)
 {
     command_line_add(words, "gaspipe");
     command_line_add(words, "run");
@@ -47,7 +47,7 @@ static void add_words(struct command_line *words, const struct estimate_options 
 }
 
 /* A file in memory that holds the bytes, to be read from its beginning. -1 with the error. */
-static int memory_file(const struct buf *content, struct error *error)
+static int make_memory_file(const struct buf *content, struct error *error)
 {
     const int fd = memfd_create("gaspipe-estimate", MFD_CLOEXEC);
 
@@ -71,7 +71,7 @@ static int open_files(struct measure_files *files, const struct buf *deliveries,
     static const struct buf nothing;
 
     for (int i = 0; i < 3; i++) {
-        files->fds[i] = memory_file(i == STDIN_FILENO ? deliveries : &nothing, error);
+        files->fds[i] = make_memory_file(i == STDIN_FILENO ? deliveries : &nothing, error);
         if (files->fds[i] < 0)
             return -1;
     }
@@ -149,7 +149,7 @@ static int measure_deliveries(const struct estimate_options *options, const stru
     struct measure_files files = {{-1, -1, -1}};
     int result = -1;
 
-    add_words(&words, options, suite);
+    add_run_words(&words, options, suite);
     if (command_line_check(&words, error) == 0 && open_files(&files, deliveries, error) == 0 &&
         run_child(words.words, &files, error) == 0)
         result = read_output(files.fds[STDOUT_FILENO], lines, error);
@@ -244,7 +244,7 @@ static int read_inputs(struct work *work, struct error *error)
                            work->suite.name);
 }
 
-static int print(const struct buf *out, struct error *error)
+static int print_estimate(const struct buf *out, struct error *error)
 {
     if (visible_write(STDOUT_FILENO, out->data, out->length) != 0)
         return error_system(error, errno, "cannot write to stdout");
@@ -257,7 +257,7 @@ static int print_deliveries(const struct work *work, struct error *error)
     int result;
 
     plan_write(&work->plan, &work->suite, &out);
-    result = buf_failed(&out) ? error_memory(error, "the deliveries") : print(&out, error);
+    result = buf_failed(&out) ? error_memory(error, "the deliveries") : print_estimate(&out, error);
     buf_free(&out);
     return result;
 }
@@ -296,7 +296,7 @@ static int count(struct work *work, struct error *error)
     return result;
 }
 
-static int report(struct work *work, struct error *error)
+static int report_estimate(struct work *work, struct error *error)
 {
     const struct estimate_options *options = &work->options;
     struct buf out = {0};
@@ -307,12 +307,12 @@ static int report(struct work *work, struct error *error)
         work->moved = estimate_compare(
             &work->estimate, json_array_get(work->before, json_array_size(work->before) - 1),
             options->only, options->allow, options->json, &out);
-    result = buf_failed(&out) ? error_memory(error, "the costs") : print(&out, error);
+    result = buf_failed(&out) ? error_memory(error, "the costs") : print_estimate(&out, error);
     buf_free(&out);
     return result;
 }
 
-static int keep(const struct work *work, struct error *error)
+static int keep_estimate(const struct work *work, struct error *error)
 {
     const struct estimate_options *options = &work->options;
     struct buf out = {0};
@@ -330,7 +330,7 @@ static int keep(const struct work *work, struct error *error)
     return result;
 }
 
-static int carry_out(struct work *work, struct error *error)
+static int run_estimate(struct work *work, struct error *error)
 {
     if (read_inputs(work, error) != 0 || plan_make(&work->plan, &work->suite, error) != 0)
         return -1;
@@ -342,7 +342,7 @@ static int carry_out(struct work *work, struct error *error)
     work->estimate.label = work->options.label != NULL ? work->options.label : "";
     if (costs_estimate(&work->estimate.costs, &work->suite, &work->plan, &work->models, error) != 0)
         return -1;
-    return report(work, error) != 0 ? -1 : keep(work, error);
+    return report_estimate(work, error) != 0 ? -1 : keep_estimate(work, error);
 }
 
 static void work_free(struct work *work)
@@ -362,7 +362,7 @@ int estimate_command(int argc, char **argv)
 
     if (parsed != OPTION_TAKEN) {
         status = option_end(&estimate_options_table, parsed, &error);
-    } else if (carry_out(&work, &error) != 0) {
+    } else if (run_estimate(&work, &error) != 0) {
         log_line("%s", error.text);
         status = (int)error.kind;
     } else if (work.moved > 0) {

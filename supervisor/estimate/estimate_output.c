@@ -15,7 +15,7 @@
 
 /* ---- read again ---- */
 
-static double number_of(const json_t *line, const char *name)
+static double cost_number(const json_t *line, const char *name)
 {
     const json_t *value = json_object_get(line, name);
 
@@ -44,14 +44,14 @@ int estimate_read_cost(struct cost *cost, const json_t *line, struct error *erro
     *cost = (struct cost){
         .operation = json_string_value(json_object_get(line, "operation")),
         .unit = per != NULL && strcmp(per, "operation") != 0 ? per : NULL,
-        .amounts = {[MEASURE_INSTRUCTIONS] = number_of(line, "instructions"),
-                    [MEASURE_COMPUTRONS] = number_of(line, "computrons"),
-                    [MEASURE_BLOCK_COST] = number_of(line, "blockCost"),
+        .amounts = {[MEASURE_INSTRUCTIONS] = cost_number(line, "instructions"),
+                    [MEASURE_COMPUTRONS] = cost_number(line, "computrons"),
+                    [MEASURE_BLOCK_COST] = cost_number(line, "blockCost"),
                     [MEASURE_GAS] = (double)NAN},
-        .gas = number_of(line, "gas"),
-        .charged = number_of(line, "charged"),
-        .ratio = number_of(line, "ratio"),
-        .residual = number_of(line, "residual"),
+        .gas = cost_number(line, "gas"),
+        .charged = cost_number(line, "charged"),
+        .ratio = cost_number(line, "ratio"),
+        .residual = cost_number(line, "residual"),
         .warnings = read_warnings(json_object_get(line, "warnings")),
     };
     return cost->operation != NULL && per != NULL
@@ -119,8 +119,8 @@ static const char *record_check(const json_t *record)
 }
 
 /* A line into the array, if it is of the suite. */
-static int read_line(json_t *records, const char *suite, const char *line, size_t length,
-                     const char **fault)
+static int read_cost_line(json_t *records, const char *suite, const char *line, size_t length,
+                          const char **fault)
 {
     json_error_t problem;
     json_t *record = json_value_read(line, length, JSON_REJECT_DUPLICATES, &problem);
@@ -142,7 +142,7 @@ static int read_records(json_t *records, const char *suite, const char *path,
         const char *fault = NULL;
 
         number++;
-        if (length > 0 && read_line(records, suite, line, length, &fault) != 0)
+        if (length > 0 && read_cost_line(records, suite, line, length, &fault) != 0)
             return fault != NULL ? error_set(error, ERROR_INPUT, "%s:%zu: %s", path, number, fault)
                                  : error_memory(error, "a history");
     }
@@ -250,7 +250,7 @@ static int name_width(const struct estimate *estimate)
     return (int)width;
 }
 
-static void put_row(struct buf *out, const struct cost *cost, int width)
+static void put_report_row(struct buf *out, const struct cost *cost, int width)
 {
     struct buf name = {0}, ratio = {0}, warnings = {0};
 
@@ -283,7 +283,7 @@ static size_t count_ratios(const struct estimate *estimate, bool under)
     return count;
 }
 
-static const char *unit_of(const struct estimate *estimate)
+static const char *unit_of_cost(const struct estimate *estimate)
 {
     static const char *const units[MEASURES] = {"instructions", "computrons", "block cost", "gas"};
 
@@ -294,10 +294,10 @@ void estimate_print_table(struct buf *out, const struct estimate *estimate)
 {
     const int width = name_width(estimate);
 
-    buf_printf(out, "%-*s%18s%22s%22s%18s%13s\n", width, "operation", unit_of(estimate), "gas",
+    buf_printf(out, "%-*s%18s%22s%22s%18s%13s\n", width, "operation", unit_of_cost(estimate), "gas",
                "charged today", "charged", "unexplained");
     for (size_t i = 0; i < estimate->costs.count; i++)
-        put_row(out, &estimate->costs.items[i], width);
+        put_report_row(out, &estimate->costs.items[i], width);
     buf_printf(out, "\n%zu costs: %zu undercharged, %zu not\n", estimate->costs.count,
                count_ratios(estimate, true), count_ratios(estimate, false));
 }
@@ -326,7 +326,7 @@ static void put_warnings(struct buf *out, unsigned warnings)
     buf_append_byte(out, ']');
 }
 
-static void put_cost(struct buf *out, const struct cost *cost)
+static void put_estimated_cost(struct buf *out, const struct cost *cost)
 {
     buf_append_string(out, "{\"kind\":\"cost\",\"operation\":");
     json_text_string(out, cost->operation, strlen(cost->operation));
@@ -347,7 +347,7 @@ static void put_cost(struct buf *out, const struct cost *cost)
 void estimate_print_json(struct buf *out, const struct estimate *estimate)
 {
     for (size_t i = 0; i < estimate->costs.count; i++)
-        put_cost(out, &estimate->costs.items[i]);
+        put_estimated_cost(out, &estimate->costs.items[i]);
     buf_append_string(out, "{\"kind\":\"summary\",\"suite\":");
     json_text_string(out, estimate->suite, strlen(estimate->suite));
     buf_printf(out, ",\"costs\":%zu,\"undercharged\":%zu,\"fingerprint\":", estimate->costs.count,
@@ -381,7 +381,7 @@ static double moved_by(double before, double now)
     return before != 0 ? 100 * (now - before) / fabs(before) : (double)INFINITY;
 }
 
-static void put_amount(struct buf *out, const char *name, double amount)
+static void put_cost_amount(struct buf *out, const char *name, double amount)
 {
     if (isfinite(amount))
         buf_printf(out, ",\"%s\":%.6f", name, amount);
@@ -397,9 +397,9 @@ static void tell(struct buf *out, const char *name, double before, double now, b
     if (json) {
         buf_append_string(out, "{\"kind\":\"moved\",\"cost\":");
         json_text_string(out, name, strlen(name));
-        put_amount(out, "before", before);
-        put_amount(out, "now", now);
-        put_amount(out, "percent", percent);
+        put_cost_amount(out, "before", before);
+        put_cost_amount(out, "now", now);
+        put_cost_amount(out, "percent", percent);
         buf_append_string(out, "}\n");
     } else if (isnan(before)) {
         buf_printf(out, "%s: new, %.2f\n", name, now);
@@ -492,7 +492,7 @@ static const char page_head[] =
     "</style>\n";
 
 /* Text for HTML. */
-static void put_text(struct buf *out, const char *text)
+static void put_cost_text(struct buf *out, const char *text)
 {
     for (; *text != '\0'; text++) {
         switch (*text) {
@@ -571,7 +571,7 @@ static void put_points(struct buf *out, const struct plot *plot)
             continue;
         buf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"><title>", plot_x(plot, i),
                    plot_y(plot, value));
-        put_text(out, json_string_value(label) != NULL ? json_string_value(label) : "");
+        put_cost_text(out, json_string_value(label) != NULL ? json_string_value(label) : "");
         buf_printf(out, ": %.2f</title></circle>", value);
     }
 }
@@ -595,7 +595,7 @@ static void put_plot(struct buf *out, const json_t *records, const char *name)
 
 /* ---- the table ---- */
 
-static void put_number(struct buf *out, double number, int decimals)
+static void put_cost_number(struct buf *out, double number, int decimals)
 {
     if (isfinite(number))
         buf_printf(out, "<td>%.*f</td>", decimals, number);
@@ -609,11 +609,11 @@ static void put_cost_row(struct buf *out, const struct cost *cost, const json_t 
 
     estimate_record_name(&name, cost);
     buf_append_string(out, "<tr><td>");
-    put_text(out, buf_string(&name) != NULL ? buf_string(&name) : "");
+    put_cost_text(out, buf_string(&name) != NULL ? buf_string(&name) : "");
     buf_append_string(out, "</td>");
-    put_number(out, cost->amounts[cost_main_measure(cost)], 2);
-    put_number(out, cost->gas, 0);
-    put_number(out, cost->charged, 0);
+    put_cost_number(out, cost->amounts[cost_main_measure(cost)], 2);
+    put_cost_number(out, cost->gas, 0);
+    put_cost_number(out, cost->charged, 0);
     buf_printf(out, "<td%s>", cost->ratio < 1 ? " class=\"under\"" : "");
     estimate_print_ratio(out, cost->ratio);
     buf_append_string(out, "</td><td class=\"note\">");
@@ -629,11 +629,11 @@ static void put_page(struct buf *out, const struct estimate *estimate, const jso
 {
     buf_append_string(out, page_head);
     buf_append_string(out, "<title>Costs: ");
-    put_text(out, estimate->suite);
+    put_cost_text(out, estimate->suite);
     buf_append_string(out, "</title>\n<h1>Costs: ");
-    put_text(out, estimate->suite);
+    put_cost_text(out, estimate->suite);
     buf_append_string(out, "</h1>\n<p>");
-    put_text(out, estimate->label);
+    put_cost_text(out, estimate->label);
     if (estimate->fingerprint[0] != '\0')
         buf_printf(out, " Fingerprint %s.", estimate->fingerprint);
     if (records != NULL)

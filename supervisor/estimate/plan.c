@@ -195,7 +195,7 @@ static int check_status(const json_t *delivery, const char *method, struct error
                      text_of(delivery, "vat"), text_of(delivery, "error"));
 }
 
-static int take_start(struct taking *taking, const json_t *delivery, struct error *error)
+static int take_plan_start(struct taking *taking, const json_t *delivery, struct error *error)
 {
     const char *vat = text_of(delivery, "vat");
 
@@ -231,7 +231,7 @@ static void skip_starts(struct taking *taking)
 }
 
 /* Other deliveries than the plan's are what its calls caused, such as of promises. */
-static int take_call(struct taking *taking, const json_t *delivery, struct error *error)
+static int take_plan_call(struct taking *taking, const json_t *delivery, struct error *error)
 {
     struct point *point;
     const char *vat;
@@ -255,7 +255,8 @@ static int take_call(struct taking *taking, const json_t *delivery, struct error
     return 0;
 }
 
-static int take_line(struct taking *taking, const char *line, size_t length, struct error *error)
+static int take_plan_line(struct taking *taking, const char *line, size_t length,
+                          struct error *error)
 {
     json_t *object = json_value_read(line, length, JSON_ALLOW_NUL, NULL);
     int result = 0;
@@ -264,8 +265,8 @@ static int take_line(struct taking *taking, const char *line, size_t length, str
         return error_set(error, ERROR_INPUT, "the counts are no JSON lines of gaspipe run");
     if (strcmp(text_of(object, "kind"), "delivery") == 0)
         result = strcmp(text_of(object, "description"), "startVat") == 0
-                     ? take_start(taking, object, error)
-                     : take_call(taking, object, error);
+                     ? take_plan_start(taking, object, error)
+                     : take_plan_call(taking, object, error);
     json_decref(object);
     return result;
 }
@@ -278,7 +279,7 @@ int plan_take(struct plan *plan, const struct suite *suite, const struct buf *li
     size_t place = 0, length;
 
     while (lines_next(lines, &place, &line, &length))
-        if (length > 0 && take_line(&taking, line, length, error) != 0)
+        if (length > 0 && take_plan_line(&taking, line, length, error) != 0)
             return -1;
     skip_starts(&taking);
     if (taking.point < plan->count)

@@ -87,7 +87,7 @@ static int find_contract(const struct suite *suite, const json_t *name, uint64_t
 
 /* ---- operations ---- */
 
-static int read_number(const json_t *value, uint64_t least, uint64_t *number)
+static int read_suite_number(const json_t *value, uint64_t least, uint64_t *number)
 {
     const json_int_t integer = json_integer_value(value);
 
@@ -115,7 +115,7 @@ static int read_numbers(const json_t *array, uint64_t least, const struct suite 
         uint64_t *number = &numbers->values[numbers->count++];
 
         if ((suite != NULL ? find_contract(suite, value, number)
-                           : read_number(value, least, number)) != 0)
+                           : read_suite_number(value, least, number)) != 0)
             return -1;
     }
     return 0;
@@ -153,7 +153,7 @@ static int read_points(struct suite_operation *operation, const json_t *object,
     if (read_numbers(json_object_get(object, "sizes"), 0, NULL, &operation->sizes) != 0)
         return suite_fault(place, error, "\"sizes\" must be 1 to 16 numbers from 0 to 2^24");
     operation->repeat = 1;
-    if (repeat != NULL && read_number(repeat, 1, &operation->repeat) != 0)
+    if (repeat != NULL && read_suite_number(repeat, 1, &operation->repeat) != 0)
         return suite_fault(place, error, "\"repeat\" must be a number from 1 to 2^24");
     if (operation->counts.count == 0 && operation->loads.count == 0)
         return suite_fault(place, error, "it has no \"counts\"");
@@ -231,13 +231,13 @@ static int read_head(struct suite *suite, const struct suite_place *place, struc
         return -1;
     suite->calls = SUITE_CALLS;
     if (calls != NULL &&
-        (read_number(calls, 1, &suite->calls) != 0 || suite->calls > SUITE_CALLS_MAX))
+        (read_suite_number(calls, 1, &suite->calls) != 0 || suite->calls > SUITE_CALLS_MAX))
         return suite_fault(place, error, "\"calls\" must be a number from 1 to 100");
     suite->has_charge = charge != NULL;
     return charge == NULL ? 0 : gas_model_take(&suite->charge, charge, place->directory, error);
 }
 
-static int read_json(struct suite *suite, const char *directory, struct error *error)
+static int read_suite_json(struct suite *suite, const char *directory, struct error *error)
 {
     struct buf text = {0};
     json_error_t fault;
@@ -275,8 +275,8 @@ int suite_read(struct suite *suite, const char *directory, struct error *error)
     struct suite_place place = {.directory = find_directory(directory, path)};
 
     *suite = (struct suite){0};
-    if (read_json(suite, place.directory, error) != 0 || read_head(suite, &place, error) != 0 ||
-        read_contracts(suite, &place, error) != 0)
+    if (read_suite_json(suite, place.directory, error) != 0 ||
+        read_head(suite, &place, error) != 0 || read_contracts(suite, &place, error) != 0)
         return -1;
     return read_operations(suite, &place, error);
 }

@@ -98,7 +98,7 @@ struct directory_transport {
     json_t *states; /* of jobs that wait or are taken, when asked for; owned */
 };
 
-static struct directory_transport *of(struct fleet_transport *transport)
+static struct directory_transport *directory_of(struct fleet_transport *transport)
 {
     return (struct directory_transport *)transport;
 }
@@ -128,8 +128,8 @@ static int has(struct directory_transport *directory, const char *kind, const ch
     return directory_files_exist(&directory->files, path, found, error);
 }
 
-static int drop(struct directory_transport *directory, const char *kind, const char *name,
-                struct error *error)
+static int directory_drop(struct directory_transport *directory, const char *kind, const char *name,
+                          struct error *error)
 {
     char path[MARKER_SIZE];
 
@@ -137,55 +137,55 @@ static int drop(struct directory_transport *directory, const char *kind, const c
     return directory_files_remove(&directory->files, path, error);
 }
 
-static int missing(const struct directory_transport *directory, const char *path,
-                   struct error *error)
+static int directory_missing(const struct directory_transport *directory, const char *path,
+                             struct error *error)
 {
     return error_set(error, ERROR_INPUT, "%s/%s: it is missing", directory->path, path);
 }
 
-static int get(struct directory_transport *directory, const char *path, struct buf *content,
-               struct error *error)
+static int directory_get(struct directory_transport *directory, const char *path,
+                         struct buf *content, struct error *error)
 {
     bool found;
 
     if (directory_files_read(&directory->files, path, content, &found, error) != 0)
         return -1;
-    return found ? 0 : missing(directory, path, error);
+    return found ? 0 : directory_missing(directory, path, error);
 }
 
 /* ---- objects ---- */
 
-static int has_object(struct fleet_transport *transport, const char *hash, bool *found,
-                      struct error *error)
+static int directory_has_object(struct fleet_transport *transport, const char *hash, bool *found,
+                                struct error *error)
 {
-    return has(of(transport), "objects", hash, ".zst", found, error);
+    return has(directory_of(transport), "objects", hash, ".zst", found, error);
 }
 
-static int put_object(struct fleet_transport *transport, const char *hash, int packed,
-                      struct error *error)
+static int directory_put_object(struct fleet_transport *transport, const char *hash, int packed,
+                                struct error *error)
 {
     char path[MARKER_SIZE];
     bool added;
 
     snprintf(path, sizeof path, "objects/%s.zst", hash);
-    return directory_files_add_copy(&of(transport)->files, path, packed, &added, error);
+    return directory_files_add_copy(&directory_of(transport)->files, path, packed, &added, error);
 }
 
-static int get_object(struct fleet_transport *transport, const char *hash, int *packed,
-                      struct error *error)
+static int directory_get_object(struct fleet_transport *transport, const char *hash, int *packed,
+                                struct error *error)
 {
-    struct directory_transport *directory = of(transport);
+    struct directory_transport *directory = directory_of(transport);
     char path[MARKER_SIZE];
 
     snprintf(path, sizeof path, "objects/%s.zst", hash);
     if (directory_files_open(&directory->files, path, packed, error) != 0)
         return -1;
-    return *packed >= 0 ? 0 : missing(directory, path, error);
+    return *packed >= 0 ? 0 : directory_missing(directory, path, error);
 }
 
 /* ---- jobs that are submitted ---- */
 
-static int note_state(void *context, const char *name, struct error *error)
+static int directory_note_state(void *context, const char *name, struct error *error)
 {
     struct directory_transport *directory = context;
     struct marker marker;
@@ -205,15 +205,16 @@ static int read_states(struct directory_transport *directory, struct error *erro
     if (directory->states != NULL)
         return 0;
     directory->states = json_object();
-    if (directory_files_list(&directory->files, "waiting", note_state, directory, error) != 0)
+    if (directory_files_list(&directory->files, "waiting", directory_note_state, directory,
+                             error) != 0)
         return -1;
-    return directory_files_list(&directory->files, "taken", note_state, directory, error);
+    return directory_files_list(&directory->files, "taken", directory_note_state, directory, error);
 }
 
-static int state_of(struct fleet_transport *transport, const char *id, enum fleet_state *state,
-                    struct error *error)
+static int directory_job_state(struct fleet_transport *transport, const char *id,
+                               enum fleet_state *state, struct error *error)
 {
-    struct directory_transport *directory = of(transport);
+    struct directory_transport *directory = directory_of(transport);
     bool done, failed, cancelled;
 
     if (read_states(directory, error) != 0 ||
@@ -232,16 +233,17 @@ static int state_of(struct fleet_transport *transport, const char *id, enum flee
     return 0;
 }
 
-static int put_job(struct fleet_transport *transport, const char *id, const struct buf *job,
-                   int64_t weight, bool *added, struct error *error)
+static int directory_put_job(struct fleet_transport *transport, const char *id,
+                             const struct buf *job, int64_t weight, bool *added,
+                             struct error *error)
 {
-    struct directory_transport *directory = of(transport);
+    struct directory_transport *directory = directory_of(transport);
     struct marker marker = {.weight = weight};
     char path[MARKER_SIZE];
     enum fleet_state state;
     bool is_new;
 
-    if (state_of(transport, id, &state, error) != 0)
+    if (directory_job_state(transport, id, &state, error) != 0)
         return -1;
     *added = fleet_state_takes_job(state);
     if (!*added)
@@ -249,21 +251,22 @@ static int put_job(struct fleet_transport *transport, const char *id, const stru
     snprintf(path, sizeof path, "jobs/%s.json", id);
     snprintf(marker.id, sizeof marker.id, "%s", id);
     if (directory_files_add(&directory->files, path, job, &is_new, error) != 0 ||
-        drop(directory, "cancelled", id, error) != 0 || drop(directory, "failed", id, error) != 0 ||
-        drop(directory, "words", id, error) != 0)
+        directory_drop(directory, "cancelled", id, error) != 0 ||
+        directory_drop(directory, "failed", id, error) != 0 ||
+        directory_drop(directory, "words", id, error) != 0)
         return -1;
     (void)json_object_set_new(directory->states, id, json_integer(FLEET_WAITING));
     marker_path(&marker, "waiting", path);
     return put_empty(directory, path, error);
 }
 
-static int get_job(struct fleet_transport *transport, const char *id, struct buf *job,
-                   struct error *error)
+static int directory_get_job(struct fleet_transport *transport, const char *id, struct buf *job,
+                             struct error *error)
 {
     char path[MARKER_SIZE];
 
     snprintf(path, sizeof path, "jobs/%s.json", id);
-    return get(of(transport), path, job, error);
+    return directory_get(directory_of(transport), path, job, error);
 }
 
 /* ---- leases ---- */
@@ -280,8 +283,8 @@ static int server_time(struct directory_transport *directory, int64_t *ms, struc
     return 0;
 }
 
-static int mark_failed(struct directory_transport *directory, const struct marker *marker,
-                       struct error *error)
+static int directory_mark_failed(struct directory_transport *directory, const struct marker *marker,
+                                 struct error *error)
 {
     char path[MARKER_SIZE];
 
@@ -289,8 +292,8 @@ static int mark_failed(struct directory_transport *directory, const struct marke
     return put_empty(directory, path, error);
 }
 
-static int add_words(struct directory_transport *directory, const char *id, const char *words,
-                     struct error *error)
+static int directory_add_words(struct directory_transport *directory, const char *id,
+                               const char *words, struct error *error)
 {
     char path[MARKER_SIZE];
     struct buf line = {0};
@@ -310,8 +313,8 @@ static int add_words(struct directory_transport *directory, const char *id, cons
 }
 
 /* From one place to another; *moved is false when somebody else was first. */
-static int move(struct directory_transport *directory, const char *from, const char *to,
-                bool *moved, struct error *error)
+static int directory_move(struct directory_transport *directory, const char *from, const char *to,
+                          bool *moved, struct error *error)
 {
     *moved = renameat(directory->files.fd, from, directory->files.fd, to) == 0;
     return *moved || errno == ENOENT ? 0
@@ -325,7 +328,7 @@ struct search {
 };
 
 /* A job whose worker has been silent for too long waits again. */
-static int take_back(void *context, const char *name, struct error *error)
+static int directory_take_back(void *context, const char *name, struct error *error)
 {
     struct search *search = context;
     struct directory_transport *directory = search->directory;
@@ -346,12 +349,13 @@ static int take_back(void *context, const char *name, struct error *error)
     marker.owner[0] = '\0';
     marker.losses++;
     marker_path(&marker, "waiting", to);
-    if (move(directory, from, to, &moved, error) != 0)
+    if (directory_move(directory, from, to, &moved, error) != 0)
         return -1;
     if (!moved || marker.losses < FLEET_LOSSES_MAX)
         return 0;
-    if (add_words(directory, marker.id, "its workers were lost, time and again", error) != 0 ||
-        mark_failed(directory, &marker, error) != 0)
+    if (directory_add_words(directory, marker.id, "its workers were lost, time and again", error) !=
+            0 ||
+        directory_mark_failed(directory, &marker, error) != 0)
         return -1;
     return directory_files_remove(&directory->files, to, error);
 }
@@ -369,13 +373,14 @@ static int add_waiting(void *context, const char *name, struct error *error)
     return 0;
 }
 
-static int look(struct directory_transport *directory, bool *left, struct error *error)
+static int directory_search(struct directory_transport *directory, bool *left, struct error *error)
 {
     struct search search = {.directory = directory};
 
     directory->waiting_count = 0;
     if (server_time(directory, &search.now, error) != 0 ||
-        directory_files_list(&directory->files, "taken", take_back, &search, error) != 0 ||
+        directory_files_list(&directory->files, "taken", directory_take_back, &search, error) !=
+            0 ||
         directory_files_list(&directory->files, "waiting", add_waiting, &search, error) != 0)
         return -1;
     if (directory->waiting_count > 0)
@@ -399,7 +404,7 @@ static int claim(struct directory_transport *directory, const struct marker *mar
     /* Else it would look as if it had been taken when it was submitted. */
     if (utimensat(directory->files.fd, from, NULL, 0) != 0 && errno != ENOENT)
         return directory_transport_fail(directory, "touch", from, error);
-    if (move(directory, from, to, &moved, error) != 0)
+    if (directory_move(directory, from, to, &moved, error) != 0)
         return -1;
     if (!moved)
         return 0;
@@ -413,7 +418,7 @@ static int claim(struct directory_transport *directory, const struct marker *mar
         return error_memory(error, "a job");
     memcpy(lease->hold, &taken, sizeof taken);
     memcpy(lease->id, marker->id, sizeof lease->id);
-    return get_job(&directory->transport, marker->id, &lease->job, error) == 0 ? 1 : -1;
+    return directory_get_job(&directory->transport, marker->id, &lease->job, error) == 0 ? 1 : -1;
 }
 
 /* 1, 0 or -1 as claim(). */
@@ -434,20 +439,20 @@ static int claim_next(struct directory_transport *directory, const char *id,
 static int directory_transport_take(struct fleet_transport *transport, const char *id,
                                     struct fleet_lease *lease, bool *left, struct error *error)
 {
-    struct directory_transport *directory = of(transport);
+    struct directory_transport *directory = directory_of(transport);
     int claimed = claim_next(directory, id, lease, error);
 
     if (claimed != 0)
         return claimed;
-    if (look(directory, left, error) != 0)
+    if (directory_search(directory, left, error) != 0)
         return -1;
     return claim_next(directory, id, lease, error);
 }
 
-static int extend(struct fleet_transport *transport, struct fleet_lease *lease, bool *lost,
-                  struct error *error)
+static int directory_extend(struct fleet_transport *transport, struct fleet_lease *lease,
+                            bool *lost, struct error *error)
 {
-    struct directory_transport *directory = of(transport);
+    struct directory_transport *directory = directory_of(transport);
     char path[MARKER_SIZE];
 
     if (has(directory, "cancelled", lease->id, "", lost, error) != 0)
@@ -460,7 +465,7 @@ static int extend(struct fleet_transport *transport, struct fleet_lease *lease, 
                                      : directory_transport_fail(directory, "touch", path, error);
 }
 
-static void free_lease(struct fleet_lease *lease)
+static void directory_free_lease(struct fleet_lease *lease)
 {
     buf_free(&lease->job);
     free(lease->hold);
@@ -470,7 +475,7 @@ static void free_lease(struct fleet_lease *lease)
 static int directory_transport_finish(struct fleet_transport *transport, struct fleet_lease *lease,
                                       const struct buf *result, struct error *error)
 {
-    struct directory_transport *directory = of(transport);
+    struct directory_transport *directory = directory_of(transport);
     char path[MARKER_SIZE];
     int status = -1;
     bool added;
@@ -480,7 +485,7 @@ static int directory_transport_finish(struct fleet_transport *transport, struct 
         marker_path(lease->hold, "taken", path);
         status = directory_files_remove(&directory->files, path, error);
     }
-    free_lease(lease);
+    directory_free_lease(lease);
     return status;
 }
 
@@ -493,16 +498,16 @@ static int hand_back(struct directory_transport *directory, struct fleet_lease *
 
     marker_path(lease->hold, "taken", from);
     marker_path(back, "waiting", to);
-    return move(directory, from, to, &moved, error);
+    return directory_move(directory, from, to, &moved, error);
 }
 
-static int fail_job(struct fleet_transport *transport, struct fleet_lease *lease, const char *words,
-                    struct error *error)
+static int directory_fail_job(struct fleet_transport *transport, struct fleet_lease *lease,
+                              const char *words, struct error *error)
 {
-    struct directory_transport *directory = of(transport);
+    struct directory_transport *directory = directory_of(transport);
     struct marker back = *(struct marker *)lease->hold;
     char path[MARKER_SIZE];
-    int status = add_words(directory, lease->id, words, error);
+    int status = directory_add_words(directory, lease->id, words, error);
 
     back.owner[0] = '\0';
     back.failures++;
@@ -511,77 +516,77 @@ static int fail_job(struct fleet_transport *transport, struct fleet_lease *lease
         status = hand_back(directory, lease, &back, error);
     } else if (status == 0) {
         marker_path(lease->hold, "taken", path);
-        status = mark_failed(directory, &back, error);
+        status = directory_mark_failed(directory, &back, error);
         if (status == 0)
             status = directory_files_remove(&directory->files, path, error);
     }
-    free_lease(lease);
+    directory_free_lease(lease);
     return status;
 }
 
-static int release(struct fleet_transport *transport, struct fleet_lease *lease,
-                   struct error *error)
+static int directory_release(struct fleet_transport *transport, struct fleet_lease *lease,
+                             struct error *error)
 {
     struct marker back = *(struct marker *)lease->hold;
     int status;
 
     back.owner[0] = '\0';
-    status = hand_back(of(transport), lease, &back, error);
-    free_lease(lease);
+    status = hand_back(directory_of(transport), lease, &back, error);
+    directory_free_lease(lease);
     return status;
 }
 
 /* ---- results, runs ---- */
 
-static int get_result(struct fleet_transport *transport, const char *id, struct buf *result,
-                      struct error *error)
+static int directory_get_result(struct fleet_transport *transport, const char *id,
+                                struct buf *result, struct error *error)
 {
     char path[MARKER_SIZE];
 
     snprintf(path, sizeof path, "results/%s.jsonl", id);
-    return get(of(transport), path, result, error);
+    return directory_get(directory_of(transport), path, result, error);
 }
 
-static int get_words(struct fleet_transport *transport, const char *id, struct buf *words,
-                     struct error *error)
+static int directory_get_words(struct fleet_transport *transport, const char *id, struct buf *words,
+                               struct error *error)
 {
     char path[MARKER_SIZE];
     bool found;
 
     snprintf(path, sizeof path, "words/%s", id);
-    return directory_files_read(&of(transport)->files, path, words, &found, error);
+    return directory_files_read(&directory_of(transport)->files, path, words, &found, error);
 }
 
-static int cancel(struct fleet_transport *transport, const char *id, struct error *error)
+static int directory_cancel(struct fleet_transport *transport, const char *id, struct error *error)
 {
     char path[MARKER_SIZE];
     enum fleet_state state;
 
-    if (state_of(transport, id, &state, error) != 0)
+    if (directory_job_state(transport, id, &state, error) != 0)
         return -1;
     if (state != FLEET_WAITING && state != FLEET_TAKEN)
         return 0;
     snprintf(path, sizeof path, "cancelled/%s", id);
-    return put_empty(of(transport), path, error);
+    return put_empty(directory_of(transport), path, error);
 }
 
-static int put_run(struct fleet_transport *transport, const char *name, const struct buf *jobs,
-                   struct error *error)
+static int directory_put_run(struct fleet_transport *transport, const char *name,
+                             const struct buf *jobs, struct error *error)
 {
     char path[MARKER_SIZE];
     bool added;
 
     snprintf(path, sizeof path, "runs/%s.jsonl", name);
-    return directory_files_add(&of(transport)->files, path, jobs, &added, error);
+    return directory_files_add(&directory_of(transport)->files, path, jobs, &added, error);
 }
 
-static int get_run(struct fleet_transport *transport, const char *name, struct buf *jobs,
-                   struct error *error)
+static int directory_get_run(struct fleet_transport *transport, const char *name, struct buf *jobs,
+                             struct error *error)
 {
     char path[MARKER_SIZE];
 
     snprintf(path, sizeof path, "runs/%s.jsonl", name);
-    return get(of(transport), path, jobs, error);
+    return directory_get(directory_of(transport), path, jobs, error);
 }
 
 struct naming {
@@ -589,7 +594,7 @@ struct naming {
     void *context;
 };
 
-static int name_run(void *context, const char *file, struct error *error)
+static int directory_name_run(void *context, const char *file, struct error *error)
 {
     const struct naming *naming = context;
     char name[MARKER_SIZE];
@@ -598,19 +603,20 @@ static int name_run(void *context, const char *file, struct error *error)
     return naming->each(naming->context, name, error);
 }
 
-static int list_runs(struct fleet_transport *transport, fleet_each *each, void *context,
-                     struct error *error)
+static int directory_list_runs(struct fleet_transport *transport, fleet_each *each, void *context,
+                               struct error *error)
 {
     struct naming naming = {each, context};
 
-    return directory_files_list(&of(transport)->files, "runs", name_run, &naming, error);
+    return directory_files_list(&directory_of(transport)->files, "runs", directory_name_run,
+                                &naming, error);
 }
 
 /* ---- opening ---- */
 
 static void close_directory(struct fleet_transport *transport)
 {
-    struct directory_transport *directory = of(transport);
+    struct directory_transport *directory = directory_of(transport);
 
     if (directory->files.fd >= 0) {
         (void)unlinkat(directory->files.fd, directory->clock, 0); /* it is of no use to others */
@@ -622,7 +628,7 @@ static void close_directory(struct fleet_transport *transport)
     free(directory);
 }
 
-/* HOST-PID-CHANCE, of characters that names of files may have. */
+/* HOST-PID-CHANCE, directory_of characters that names of files may have. */
 static int name_owner(struct directory_transport *directory, struct error *error)
 {
     char host[64] = "host";
@@ -655,7 +661,8 @@ static int make_directories(struct directory_transport *directory, struct error 
     return result;
 }
 
-static int check_version(struct directory_transport *directory, bool *found, struct error *error)
+static int directory_check_version(struct directory_transport *directory, bool *found,
+                                   struct error *error)
 {
     struct buf text = {0};
     int64_t version = 0;
@@ -685,7 +692,7 @@ static int open_directory(struct directory_transport *directory, bool make, stru
     directory->files.fd = open(directory->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (directory->files.fd < 0)
         return error_set(error, ERROR_INPUT, "%s: %s", directory->path, strerror(errno));
-    if (check_version(directory, &found, error) != 0)
+    if (directory_check_version(directory, &found, error) != 0)
         return -1;
     if (!found && !make)
         return error_set(error, ERROR_INPUT,
@@ -700,24 +707,24 @@ struct fleet_transport *directory_transport_open(const char *path, bool make, ui
                                                  struct error *error)
 {
     static const struct fleet_operations operations = {
-        .has_object = has_object,
-        .put_object = put_object,
-        .get_object = get_object,
-        .put_job = put_job,
-        .get_job = get_job,
+        .has_object = directory_has_object,
+        .put_object = directory_put_object,
+        .get_object = directory_get_object,
+        .put_job = directory_put_job,
+        .get_job = directory_get_job,
         .take = directory_transport_take,
-        .extend = extend,
+        .extend = directory_extend,
         .finish = directory_transport_finish,
-        .fail = fail_job,
-        .release = release,
-        .refuse = release, /* others are as likely to come to it next */
-        .state = state_of,
-        .get_result = get_result,
-        .get_words = get_words,
-        .cancel = cancel,
-        .put_run = put_run,
-        .get_run = get_run,
-        .list_runs = list_runs,
+        .fail = directory_fail_job,
+        .release = directory_release,
+        .refuse = directory_release, /* others are as likely to come to it next */
+        .state = directory_job_state,
+        .get_result = directory_get_result,
+        .get_words = directory_get_words,
+        .cancel = directory_cancel,
+        .put_run = directory_put_run,
+        .get_run = directory_get_run,
+        .list_runs = directory_list_runs,
         .close = close_directory,
     };
     struct directory_transport *directory = calloc(1, sizeof *directory);

@@ -58,8 +58,8 @@ static int report_failed_job(struct collection *collection, const struct fleet_r
     return result;
 }
 
-static int hand_over(struct collection *collection, const struct fleet_run_job *job,
-                     collection_take *take, void *context, struct error *error)
+static int take_done_job(struct collection *collection, const struct fleet_run_job *job,
+                         collection_take *take, void *context, struct error *error)
 {
     struct fleet_transport *transport = collection->transport;
     struct buf text = {0};
@@ -80,7 +80,7 @@ static int take_job(struct collection *collection, const struct fleet_run_job *j
     if (transport->operations->state(transport, job->id, &state, error) != 0)
         return -1;
     if (state == FLEET_DONE)
-        return hand_over(collection, job, take, context, error);
+        return take_done_job(collection, job, take, context, error);
     if (state == FLEET_FAILED)
         return report_failed_job(collection, job, error);
     collection->cancelled += state == FLEET_CANCELLED;
@@ -252,7 +252,7 @@ struct gathering {
     json_t *lines;   /* that its text is borrowed from; owned */
 };
 
-static int add_cost(struct gathering *gathering, const json_t *line, struct error *error)
+static int add_collected_cost(struct gathering *gathering, const json_t *line, struct error *error)
 {
     struct costs *costs = &gathering->estimate.costs;
     struct cost *items =
@@ -288,7 +288,7 @@ static int collect_costs_take_line(struct gathering *gathering, const char *text
     if (json_array_append_new(gathering->lines, line) != 0)
         return error_set(error, ERROR_INPUT, "a result is damaged");
     if (kind != NULL && strcmp(kind, "cost") == 0)
-        return add_cost(gathering, line, error);
+        return add_collected_cost(gathering, line, error);
     if (kind != NULL && strcmp(kind, "summary") == 0)
         take_summary(&gathering->estimate, line);
     return 0;
@@ -507,7 +507,7 @@ static int collect_slogs(struct collection *collection, struct error *error)
 
 /* ---- the command ---- */
 
-static int collect(struct collection *collection, struct error *error)
+static int collect_results(struct collection *collection, struct error *error)
 {
     const struct fleet_options *options = collection->options;
     const struct job_kind *kind = collection->run.kind;
@@ -537,7 +537,7 @@ int fleet_collect(const struct fleet_options *options, struct fleet_transport *t
     int result = fleet_run_get(&collection.run, options->run, transport, error);
 
     if (result == 0)
-        result = collect(&collection, error);
+        result = collect_results(&collection, error);
     fleet_run_free(&collection.run);
     return result;
 }

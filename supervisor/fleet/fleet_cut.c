@@ -115,8 +115,8 @@ static char *read_name(const struct buf *name)
     return copy;
 }
 
-static int hand_over(struct cut_vat *vat, const struct fleet_cut_target *target,
-                     struct error *error)
+static int hand_over_span(struct cut_vat *vat, const struct fleet_cut_target *target,
+                          struct error *error)
 {
     char transcript[FLEET_HASH_SIZE];
     char *name = read_name(&vat->name);
@@ -147,7 +147,7 @@ static int cut_vat_end(struct cut_vat *vat, const struct fleet_cut_target *targe
     int result = 0;
 
     if (vat->is_open && vat->deliveries > 0)
-        result = hand_over(vat, target, error);
+        result = hand_over_span(vat, target, error);
     object_writer_free(&vat->writer);
     vat->is_open = false;
     vat->snapshot[0] = '\0';
@@ -295,7 +295,7 @@ static int keep_bundle(struct cutter *cutter, struct cut_vat *vat, const struct 
 
 /* ---- snapshots ---- */
 
-static int put_snapshot(struct cutter *cutter, int fd, struct error *error)
+static int put_span_snapshot(struct cutter *cutter, int fd, struct error *error)
 {
     const off_t size = lseek(fd, 0, SEEK_END);
     char object[FLEET_HASH_SIZE];
@@ -327,13 +327,13 @@ static int fetch_snapshot(struct cutter *cutter, const struct source_event *even
     if (result == 0 && !*found && cutter->options->snapshots != NULL)
         result = snapshot_archive_copy(cutter->options->snapshots, event, fd, found, error);
     if (result == 0 && *found)
-        result = put_snapshot(cutter, fd, error);
+        result = put_span_snapshot(cutter, fd, error);
     close(fd);
     return result;
 }
 
-static int find_snapshot(struct cutter *cutter, const struct source_event *event, bool *found,
-                         struct error *error)
+static int find_cut_snapshot(struct cutter *cutter, const struct source_event *event, bool *found,
+                             struct error *error)
 {
     struct fleet_transport *transport = cutter->target->transport;
     char hash[FLEET_HASH_SIZE];
@@ -351,7 +351,7 @@ static int find_snapshot(struct cutter *cutter, const struct source_event *event
 
 /* ---- events ---- */
 
-static int put_line(struct cut_vat *vat, struct error *error, const char *format, ...)
+static int put_span_line(struct cut_vat *vat, struct error *error, const char *format, ...)
 {
     struct buf line = {0};
     char *text = NULL;
@@ -392,21 +392,22 @@ static int take_create(struct cutter *cutter, struct cut_vat *vat, const struct 
 }
 
 /* From a bundle that it names, or anew in another way, such as behind a snapshot. */
-static int take_start(struct cutter *cutter, struct cut_vat *vat, const struct source_event *event,
-                      struct error *error)
+static int take_span_start(struct cutter *cutter, struct cut_vat *vat,
+                           const struct source_event *event, struct error *error)
 {
     const struct scan_span id = event->bundle_id, ids = event->runtime_ids;
     struct scan_cursor cursor;
     struct scan_span runtime;
 
     if (id.at == NULL)
-        return put_line(vat, error, "{\"type\":\"start-replay\",\"vatID\":\"%s\"" TIMES, vat->id);
+        return put_span_line(vat, error, "{\"type\":\"start-replay\",\"vatID\":\"%s\"" TIMES,
+                             vat->id);
     if (cut_vat_end(vat, cutter->target, error) != 0 ||
-        put_line(vat, error,
-                 "{\"d\":[\"initialize-worker\",{\"source\":{\"bundleID\":\"%.*s\"},"
-                 "\"workerOptions\":{\"bundleIDs\":%.*s}}],\"sc\":[],\"r\":{}}\n",
-                 (int)id.length, id.at, ids.at != NULL ? (int)ids.length : 4,
-                 ids.at != NULL ? ids.at : "null") != 0 ||
+        put_span_line(vat, error,
+                      "{\"d\":[\"initialize-worker\",{\"source\":{\"bundleID\":\"%.*s\"},"
+                      "\"workerOptions\":{\"bundleIDs\":%.*s}}],\"sc\":[],\"r\":{}}\n",
+                      (int)id.length, id.at, ids.at != NULL ? (int)ids.length : 4,
+                      ids.at != NULL ? ids.at : "null") != 0 ||
         need_bundle(cutter, vat, id, error) != 0)
         return -1;
     if (!scan_open(ids, '[', &cursor))
@@ -423,14 +424,14 @@ static int take_loaded(struct cutter *cutter, struct cut_vat *vat, const struct 
     const struct scan_span hash = event->hash;
     bool found;
 
-    if (find_snapshot(cutter, event, &found, error) != 0 ||
+    if (find_cut_snapshot(cutter, event, &found, error) != 0 ||
         (found && cut_vat_end(vat, cutter->target, error) != 0))
         return -1;
     if (found)
         snprintf(vat->snapshot, sizeof vat->snapshot, "%.*s", (int)hash.length, hash.at);
-    return put_line(vat, error,
-                    "{\"type\":\"heap-snapshot-load\",\"vatID\":\"%s\",\"hash\":\"%.*s\"" TIMES,
-                    vat->id, (int)hash.length, hash.at != NULL ? hash.at : "");
+    return put_span_line(
+        vat, error, "{\"type\":\"heap-snapshot-load\",\"vatID\":\"%s\",\"hash\":\"%.*s\"" TIMES,
+        vat->id, (int)hash.length, hash.at != NULL ? hash.at : "");
 }
 
 static int take_delivery(struct cutter *cutter, struct cut_vat *vat,
@@ -446,7 +447,7 @@ static int take_delivery(struct cutter *cutter, struct cut_vat *vat,
     if (event->delivery->finished)
         return cut_vat_put_delivery(vat, event, fingerprint, error);
     cutter->unfinished++;
-    return put_line(vat, error, "{\"type\":\"start-replay\",\"vatID\":\"%s\"" TIMES, vat->id);
+    return put_span_line(vat, error, "{\"type\":\"start-replay\",\"vatID\":\"%s\"" TIMES, vat->id);
 }
 
 static int take_vat_event(struct cutter *cutter, struct cut_vat *vat,
@@ -460,16 +461,17 @@ static int take_vat_event(struct cutter *cutter, struct cut_vat *vat,
     case SOURCE_CREATE:
         return take_create(cutter, vat, event, error);
     case SOURCE_START:
-        return take_start(cutter, vat, event, error);
+        return take_span_start(cutter, vat, event, error);
     case SOURCE_UPGRADE:
-        if (put_line(vat, error,
-                     "{\"type\":\"crank-start\",\"crankType\":\"delivery\",\"messageType\":"
-                     "\"upgrade-vat\",\"message\":{\"vatID\":\"%s\",\"bundleID\":\"%.*s\"}" TIMES,
-                     vat->id, (int)id.length, id.at) != 0)
+        if (put_span_line(
+                vat, error,
+                "{\"type\":\"crank-start\",\"crankType\":\"delivery\",\"messageType\":"
+                "\"upgrade-vat\",\"message\":{\"vatID\":\"%s\",\"bundleID\":\"%.*s\"}" TIMES,
+                vat->id, (int)id.length, id.at) != 0)
             return -1;
         return need_bundle(cutter, vat, id, error);
     case SOURCE_SNAPSHOT_SAVED:
-        return put_line(
+        return put_span_line(
             vat, error,
             "{\"type\":\"heap-snapshot-save\",\"vatID\":\"%s\",\"snapshotID\":\"%.*s\"" TIMES,
             vat->id, (int)hash.length, hash.at != NULL ? hash.at : "");
@@ -478,7 +480,7 @@ static int take_vat_event(struct cutter *cutter, struct cut_vat *vat,
     case SOURCE_DELIVERY:
         return take_delivery(cutter, vat, event, error);
     default:
-        return put_line(vat, error, "{\"type\":\"terminate\",\"vatID\":\"%s\"" TIMES, vat->id);
+        return put_span_line(vat, error, "{\"type\":\"terminate\",\"vatID\":\"%s\"" TIMES, vat->id);
     }
 }
 

@@ -162,8 +162,8 @@ static bool keeps_nothing(const struct fleet_transport *transport)
     return ((const struct span_objects *)transport)->directory == NULL;
 }
 
-static int has_object(struct fleet_transport *transport, const char *hash, bool *found,
-                      struct error *error)
+static int has_span_object(struct fleet_transport *transport, const char *hash, bool *found,
+                           struct error *error)
 {
     char path[PATH_MAX];
 
@@ -176,8 +176,8 @@ static int has_object(struct fleet_transport *transport, const char *hash, bool 
     return *found || errno == ENOENT ? 0 : error_system(error, errno, "cannot look for %s", path);
 }
 
-static int put_object(struct fleet_transport *transport, const char *hash, int packed,
-                      struct error *error)
+static int put_span_object(struct fleet_transport *transport, const char *hash, int packed,
+                           struct error *error)
 {
     char path[PATH_MAX];
     int fd, result = 0;
@@ -194,8 +194,8 @@ static int put_object(struct fleet_transport *transport, const char *hash, int p
     return result;
 }
 
-static int get_object(struct fleet_transport *transport, const char *hash, int *packed,
-                      struct error *error)
+static int get_span_object(struct fleet_transport *transport, const char *hash, int *packed,
+                           struct error *error)
 {
     char path[PATH_MAX];
 
@@ -209,9 +209,9 @@ static int get_object(struct fleet_transport *transport, const char *hash, int *
 struct fleet_transport *span_objects_init(struct span_objects *objects, const char *directory)
 {
     static const struct fleet_operations operations = {
-        .has_object = has_object,
-        .put_object = put_object,
-        .get_object = get_object,
+        .has_object = has_span_object,
+        .put_object = put_span_object,
+        .get_object = get_span_object,
     };
 
     *objects =

@@ -216,8 +216,8 @@ static int check_submit(struct fleet_options *options, char **operands, struct e
     return check_other_kind(options, operands, error);
 }
 
-static int check(struct fleet_options *options, unsigned command, char **operands,
-                 struct error *error)
+static int check_fleet_options(struct fleet_options *options, unsigned command, char **operands,
+                               struct error *error)
 {
     if ((options->directory == NULL) == (options->nats.url == NULL))
         return error_set(error, ERROR_USAGE,
@@ -244,7 +244,8 @@ enum option_result fleet_options_parse(struct fleet_options *options,
     *options = (struct fleet_options){
         .replay = replay_options_defaults(), .slots = 1, .replicas = 1, .lease_ms = LEASE_MS};
     result = option_parse(table, argc, argv, options, &operands, error);
-    if (result == OPTION_TAKEN && check(options, table->command_bit, operands, error) != 0)
+    if (result == OPTION_TAKEN &&
+        check_fleet_options(options, table->command_bit, operands, error) != 0)
         return OPTION_FAILED;
     return result;
 }

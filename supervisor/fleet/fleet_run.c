@@ -55,7 +55,8 @@ static int compare_spans(const void *left, const void *right)
     return strcmp(a->id, b->id);
 }
 
-static void put_job(struct buf *out, const struct job_kind *kind, const struct fleet_run_job *job)
+static void put_run_job(struct buf *out, const struct job_kind *kind,
+                        const struct fleet_run_job *job)
 {
     buf_printf(out, "{\"id\":\"%s\",", job->id);
     if (kind == &job_kind_replay) {
@@ -93,7 +94,7 @@ int fleet_run_put(struct fleet_run *run, const char *name, struct fleet_transpor
     if (run->kind == &job_kind_replay)
         qsort(run->jobs, run->count, sizeof *run->jobs, compare_spans);
     for (size_t i = 0; i < run->count; i++)
-        put_job(&text, run->kind, &run->jobs[i]);
+        put_run_job(&text, run->kind, &run->jobs[i]);
     result = choose_name(run, name, &text, error);
     if (result == 0)
         result = transport->operations->put_run(transport, run->name, &text, error);
@@ -138,7 +139,8 @@ static int fleet_run_take_line(struct fleet_run *run, const char *text, size_t l
     return result;
 }
 
-static int read_lines(struct fleet_run *run, struct fleet_transport *transport, struct error *error)
+static int read_run_lines(struct fleet_run *run, struct fleet_transport *transport,
+                          struct error *error)
 {
     struct buf text = {0};
     size_t place = 0, length;
@@ -175,12 +177,12 @@ int fleet_run_get(struct fleet_run *run, const char *name, struct fleet_transpor
         if (fleet_run_check_name(name, error) != 0)
             return -1;
         snprintf(run->name, sizeof run->name, "%s", name);
-        return read_lines(run, transport, error);
+        return read_run_lines(run, transport, error);
     }
     if (transport->operations->list_runs(transport, choose, &choice, error) != 0)
         return -1;
     if (choice.count == 1)
-        return read_lines(run, transport, error);
+        return read_run_lines(run, transport, error);
     return error_set(error, ERROR_USAGE, "%s: there %s in it%s", transport->name,
                      choice.count == 0 ? "is no run" : "are several runs",
                      choice.count == 0 ? "" : ": give one with --run (gaspipe fleet status)");

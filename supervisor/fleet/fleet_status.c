@@ -53,8 +53,8 @@ static int fleet_status_take_result(struct progress *progress, struct fleet_tran
     return 0;
 }
 
-static int measure(struct progress *progress, const struct fleet_run *run,
-                   struct fleet_transport *transport, double now, struct error *error)
+static int measure_progress(struct progress *progress, const struct fleet_run *run,
+                            struct fleet_transport *transport, double now, struct error *error)
 {
     for (size_t i = 0; i < run->count; i++) {
         enum fleet_state state;
@@ -124,7 +124,7 @@ static int tell_run(void *context, const char *name, struct error *error)
     if (result == 0 && run.kind == NULL)
         result = error_set(error, ERROR_INPUT, "the run %s is empty", name);
     if (result == 0)
-        result = measure(&progress, &run, telling->transport, now, error);
+        result = measure_progress(&progress, &run, telling->transport, now, error);
     if (progress.since > 0 && now > progress.since)
         rate = (double)progress.recent / (now - progress.since);
     if (rate > 0)

@@ -96,7 +96,8 @@ static int submission_put(struct submission *submission, json_t *members,
 
 /* ---- files ---- */
 
-static int add_file(json_t *files, const char *name, const char *object, struct error *error)
+static int add_submitted_file(json_t *files, const char *name, const char *object,
+                              struct error *error)
 {
     json_t *file = json_pack("{s:s,s:s}", "name", name, "object", object);
 
@@ -120,7 +121,7 @@ static int submission_name_file(struct submission *submission, json_t *files, co
     else if (fingerprint_hash(path, hash, error) != 0)
         error->kind = ERROR_INPUT;
     else
-        result = add_file(files, name, hash, error);
+        result = add_submitted_file(files, name, hash, error);
     file = json_array_get(files, json_array_size(files) - 1);
     if (result == 0 && json_object_set(file, "shared", below) != 0)
         result = error_memory(error, "a job");
@@ -137,7 +138,7 @@ static int submission_put_bytes(struct submission *submission, json_t *files, co
 
     if (fleet_object_put(submission->transport, bytes, length, object, error) != 0)
         return -1;
-    return add_file(files, name, object, error);
+    return add_submitted_file(files, name, object, error);
 }
 
 /* Puts a file of the user's into the fleet, as an object and as an item of a job's "files" under
@@ -149,7 +150,7 @@ static int submission_put_file(struct submission *submission, json_t *files, con
 
     if (fleet_object_put_file(submission->transport, path, object, size, error) != 0)
         return -1;
-    return add_file(files, name, object, error);
+    return add_submitted_file(files, name, object, error);
 }
 
 /* ---- spans ---- */
@@ -302,8 +303,8 @@ static char *write_suite(const struct stored_suite *stored, const char *operatio
 }
 
 /* How many calls the operation takes. */
-static int count_calls(const struct suite *suite, const struct suite_operation *operation,
-                       int64_t *calls, struct error *error)
+static int count_suite_calls(const struct suite *suite, const struct suite_operation *operation,
+                             int64_t *calls, struct error *error)
 {
     struct suite alone = *suite;
     struct plan plan = {0};
@@ -329,7 +330,7 @@ static int submit_operation(struct submission *submission, const struct stored_s
     int result = files != NULL && text != NULL ? 0 : error_memory(error, "a job");
 
     if (result == 0)
-        result = count_calls(&stored->suite, operation, &entry.amount, error);
+        result = count_suite_calls(&stored->suite, operation, &entry.amount, error);
     if (result == 0)
         result = submission_put_bytes(submission, files, text, strlen(text), "suite.json", error);
     if (result == 0)
@@ -424,7 +425,7 @@ static int submit_slogs(struct submission *submission, struct error *error)
 
 /* ---- the command ---- */
 
-static int say(const struct submission *submission, struct error *error)
+static int say_submitted(const struct submission *submission, struct error *error)
 {
     const struct job_kind *kind = submission->kind;
     struct buf out = {0};
@@ -478,7 +479,7 @@ int fleet_submit(const struct fleet_options *options, struct fleet_transport *tr
     if (result == 0)
         result = fleet_run_put(&submission.run, options->run, transport, error);
     if (result == 0)
-        result = say(&submission, error);
+        result = say_submitted(&submission, error);
     fleet_run_free(&submission.run);
     json_decref(submission.arguments);
     return result;

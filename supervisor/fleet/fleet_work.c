@@ -141,7 +141,7 @@ static int attend(const struct job_process *process, struct fleet_lease *lease, 
     return result;
 }
 
-static int read_file(int fd, struct buf *out, struct error *error)
+static int read_job_file(int fd, struct buf *out, struct error *error)
 {
     char path[32];
 
@@ -164,8 +164,8 @@ static int job_process_judge(const struct job_process *process, int status, stru
                   WTERMSIG(status));
         return JOB_FAILED;
     }
-    if (read_file(process->output, output, error) != 0 ||
-        read_file(process->words, &said, error) != 0)
+    if (read_job_file(process->output, output, error) != 0 ||
+        read_job_file(process->words, &said, error) != 0)
         result = -1;
     else if (process->job->kind->judge(process->place, &end, words) != 0)
         result = JOB_FAILED;
@@ -191,8 +191,8 @@ static int judge(const struct job_process *process, struct fleet_lease *lease, i
     return result;
 }
 
-static int run(struct job_process *process, struct fleet_lease *lease, struct buf *output,
-               struct error *words, struct error *error)
+static int run_job(struct job_process *process, struct fleet_lease *lease, struct buf *output,
+                   struct error *words, struct error *error)
 {
     struct error reaping;
     bool lost = false;
@@ -210,7 +210,7 @@ static int run(struct job_process *process, struct fleet_lease *lease, struct bu
     return result;
 }
 
-static int memory_file(int *fd, struct error *error)
+static int make_object_file(int *fd, struct error *error)
 {
     *fd = memfd_create("gaspipe-fleet", MFD_CLOEXEC);
     return *fd >= 0 ? 0 : error_system(error, errno, "cannot make a file for a job");
@@ -221,12 +221,12 @@ static int fetched(const struct job_place *place, struct fleet_lease *lease,
                    struct error *error)
 {
     struct job_process process = {.place = place, .job = job, .output = -1, .words = -1};
-    int result = memory_file(&process.output, error);
+    int result = make_object_file(&process.output, error);
 
     if (result == 0 && job->kind->takes_words)
-        result = memory_file(&process.words, error);
+        result = make_object_file(&process.words, error);
     if (result == 0)
-        result = run(&process, lease, output, words, error);
+        result = run_job(&process, lease, output, words, error);
     if (process.output >= 0)
         close(process.output);
     if (process.words >= 0)
@@ -234,8 +234,8 @@ static int fetched(const struct job_place *place, struct fleet_lease *lease,
     return result;
 }
 
-static int fetch(const struct job_place *place, struct fleet_lease *lease,
-                 const struct fleet_job *job, struct error *error)
+static int fetch_job_files(const struct job_place *place, struct fleet_lease *lease,
+                           const struct fleet_job *job, struct error *error)
 {
     struct lease_renewal renewal;
     int result;
@@ -259,7 +259,7 @@ static int job_process_run(const struct job_place *place, struct fleet_lease *le
 {
     int result;
 
-    if (fetch(place, lease, job, error) == 0) {
+    if (fetch_job_files(place, lease, job, error) == 0) {
         result = fetched(place, lease, job, output, words, error);
     } else if (error->kind == ERROR_INPUT) {
         *words = *error;
@@ -419,7 +419,7 @@ static int put_failure(struct work *work, struct fleet_lease *lease, const struc
 }
 
 /* When something is wrong here, others may have the job. */
-static int give_back(struct work *work, struct fleet_lease *lease)
+static int give_job_back(struct work *work, struct fleet_lease *lease)
 {
     struct error ignored;
 
@@ -441,7 +441,7 @@ static int do_job(struct work *work, struct fleet_lease *lease, struct error *er
     } else if (result != 0 || (result = check_fingerprint(work, &job, &words)) != 0) {
         if (result < 0)
             *error = words;
-        result = result > 0 ? refuse(work, lease, &job, &words, error) : give_back(work, lease);
+        result = result > 0 ? refuse(work, lease, &job, &words, error) : give_job_back(work, lease);
     } else {
         result = job_process_run(&work->place, lease, &job, &output, &words, error);
         if (result == JOB_DONE)
@@ -449,7 +449,7 @@ static int do_job(struct work *work, struct fleet_lease *lease, struct error *er
         else if (result == JOB_FAILED)
             result = put_failure(work, lease, &job, words.text, error);
         else
-            result = result == JOB_LOST ? 0 : give_back(work, lease);
+            result = result == JOB_LOST ? 0 : give_job_back(work, lease);
     }
     fleet_job_free(&job);
     buf_free(&output);
@@ -494,7 +494,7 @@ static int take_one(struct work *work, bool *ends, struct error *error)
     return 0;
 }
 
-static int take_all(struct work *work, struct error *error)
+static int take_all_jobs(struct work *work, struct error *error)
 {
     bool ends = false;
 
@@ -544,7 +544,7 @@ int fleet_work(const struct fleet_options *options, struct fleet_transport *tran
         result = scratch_directory_open(&work.directory, error);
     work.place.directory = work.directory.path;
     if (result == 0)
-        result = take_all(&work, error);
+        result = take_all_jobs(&work, error);
     scratch_directory_close(&work.directory);
     buf_free(&work.refused);
     if (work.done + work.failed > 0)

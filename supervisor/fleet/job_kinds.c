@@ -175,8 +175,8 @@ struct objects {
     struct fleet_transport *from;
 };
 
-static int get_object(const struct objects *objects, const char *hash, const char *what,
-                      const char *name, struct error *error)
+static int get_job_object(const struct objects *objects, const char *hash, const char *what,
+                          const char *name, struct error *error)
 {
     char path[PATH_MAX];
 
@@ -200,8 +200,8 @@ static int get_bundles(const struct objects *objects, const struct fleet_job *jo
     json_array_foreach(bundles, index, bundle)
     {
         snprintf(name, sizeof name, "bundle-%zu", index);
-        if (get_object(objects, json_string_value(json_object_get(bundle, "object")), "a bundle",
-                       name, error) != 0)
+        if (get_job_object(objects, json_string_value(json_object_get(bundle, "object")),
+                           "a bundle", name, error) != 0)
             return -1;
     }
     return 0;
@@ -214,9 +214,11 @@ static int get_objects(const struct objects *objects, const struct fleet_job *jo
     char name[NAME_MAX];
 
     name_transcript(job, name);
-    if (get_object(objects, fleet_job_text(job, "transcript"), "the transcript", name, error) != 0)
+    if (get_job_object(objects, fleet_job_text(job, "transcript"), "the transcript", name, error) !=
+        0)
         return -1;
-    if (snapshot[0] != '\0' && get_object(objects, snapshot, "the snapshot", snapshot, error) != 0)
+    if (snapshot[0] != '\0' &&
+        get_job_object(objects, snapshot, "the snapshot", snapshot, error) != 0)
         return -1;
     return get_bundles(objects, job, error);
 }
@@ -494,8 +496,8 @@ static bool slog_kinds_is_job(const json_t *json)
                                sizeof allowed / sizeof *allowed);
 }
 
-static int begin_command(const char *command, char program[PATH_MAX], struct command_line *line,
-                         struct error *error)
+static int begin_job_command(const char *command, char program[PATH_MAX], struct command_line *line,
+                             struct error *error)
 {
     if (locate("slogreport", program, error) != 0)
         return -1;
@@ -520,7 +522,7 @@ static int summary_command(const struct job_place *place, const struct fleet_job
                            char program[PATH_MAX], struct command_line *line, struct error *error)
 {
     (void)place;
-    if (begin_command("summary", program, line, error) != 0)
+    if (begin_job_command("summary", program, line, error) != 0)
         return -1;
     command_line_add(line, "--histograms=%s", histograms_name);
     end_command(job, line);
@@ -560,15 +562,15 @@ static int rows_command(const struct job_place *place, const struct fleet_job *j
                         char program[PATH_MAX], struct command_line *line, struct error *error)
 {
     (void)place;
-    if (begin_command("rows", program, line, error) != 0)
+    if (begin_job_command("rows", program, line, error) != 0)
         return -1;
     command_line_add(line, "--out=.");
     end_command(job, line);
     return 0;
 }
 
-static int put_table(const struct job_place *place, const char *name, struct buf *out,
-                     struct error *error)
+static int put_cost_table(const struct job_place *place, const char *name, struct buf *out,
+                          struct error *error)
 {
     char path[PATH_MAX], object[FLEET_HASH_SIZE];
     int64_t size;
@@ -586,7 +588,7 @@ static int rows_judge(const struct job_place *place, const struct job_end *end, 
         return -1;
     buf_clear(end->output);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (put_table(place, tables[i], end->output, error) != 0)
+        if (put_cost_table(place, tables[i], end->output, error) != 0)
             return -1;
     return 0;
 }

@@ -46,8 +46,8 @@ static int nats_records_put_piece(struct nats_link *link, const char *hash, uint
 }
 
 /* How many there are. */
-static int put_pieces(struct nats_link *link, const char *hash, int file, uint64_t *count,
-                      struct error *error)
+static int put_record_pieces(struct nats_link *link, const char *hash, int file, uint64_t *count,
+                             struct error *error)
 {
     char *piece = malloc(NATS_PIECE_SIZE);
     int result = piece != NULL ? 0 : error_memory(error, "a piece of an object");
@@ -69,7 +69,7 @@ int nats_object_put(struct nats_link *link, const char *hash, int file, struct e
     char subject[NATS_SUBJECT_SIZE], number[24];
     uint64_t count;
 
-    if (put_pieces(link, hash, file, &count, error) != 0)
+    if (put_record_pieces(link, hash, file, &count, error) != 0)
         return -1;
     name_whole(subject, hash);
     snprintf(number, sizeof number, "%" PRIu64, count);

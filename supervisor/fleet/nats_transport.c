@@ -26,35 +26,35 @@ struct nats_transport {
     int64_t behind; /* of CLOCK_MONOTONIC behind the server's clock, nanoseconds; 0: not known */
 };
 
-static struct nats_transport *of(struct fleet_transport *transport)
+static struct nats_transport *nats_of(struct fleet_transport *transport)
 {
     return (struct nats_transport *)transport;
 }
 
-static int missing(struct nats_transport *nats, const char *what, const char *key,
-                   struct error *error)
+static int nats_missing(struct nats_transport *nats, const char *what, const char *key,
+                        struct error *error)
 {
     return error_set(error, ERROR_INPUT, "%s: %s %s: it is missing", nats->link.name, what, key);
 }
 
 /* ---- objects ---- */
 
-static int has_object(struct fleet_transport *transport, const char *hash, bool *found,
-                      struct error *error)
+static int nats_has_object(struct fleet_transport *transport, const char *hash, bool *found,
+                           struct error *error)
 {
-    return nats_object_has(&of(transport)->link, hash, found, error);
+    return nats_object_has(&nats_of(transport)->link, hash, found, error);
 }
 
-static int put_object(struct fleet_transport *transport, const char *hash, int packed,
-                      struct error *error)
+static int nats_put_object(struct fleet_transport *transport, const char *hash, int packed,
+                           struct error *error)
 {
-    return nats_object_put(&of(transport)->link, hash, packed, error);
+    return nats_object_put(&nats_of(transport)->link, hash, packed, error);
 }
 
-static int get_object(struct fleet_transport *transport, const char *hash, int *packed,
-                      struct error *error)
+static int nats_get_object(struct fleet_transport *transport, const char *hash, int *packed,
+                           struct error *error)
 {
-    struct nats_transport *nats = of(transport);
+    struct nats_transport *nats = nats_of(transport);
     bool found = false;
     int result;
 
@@ -63,7 +63,7 @@ static int get_object(struct fleet_transport *transport, const char *hash, int *
         return -1;
     result = nats_object_get(&nats->link, hash, *packed, &found, error);
     if (result == 0 && !found)
-        result = missing(nats, "the object", hash, error);
+        result = nats_missing(nats, "the object", hash, error);
     if (result == 0)
         return 0;
     close(*packed);
@@ -189,10 +189,10 @@ static int is_taken(struct nats_transport *nats, const char *id, bool *taken, st
     return result;
 }
 
-static int state_of(struct fleet_transport *transport, const char *id, enum fleet_state *state,
-                    struct error *error)
+static int nats_job_state(struct fleet_transport *transport, const char *id,
+                          enum fleet_state *state, struct error *error)
 {
-    struct nats_transport *nats = of(transport);
+    struct nats_transport *nats = nats_of(transport);
     bool taken;
 
     if (state_known(nats, id, state, error) != 0)
@@ -205,10 +205,10 @@ static int state_of(struct fleet_transport *transport, const char *id, enum flee
     return 0;
 }
 
-static int put_job(struct fleet_transport *transport, const char *id, const struct buf *job,
-                   int64_t weight, bool *added, struct error *error)
+static int nats_put_job(struct fleet_transport *transport, const char *id, const struct buf *job,
+                        int64_t weight, bool *added, struct error *error)
 {
-    struct nats_transport *nats = of(transport);
+    struct nats_transport *nats = nats_of(transport);
     char subject[NATS_SUBJECT_SIZE];
     enum fleet_state state;
     bool is_new;
@@ -228,20 +228,20 @@ static int put_job(struct fleet_transport *transport, const char *id, const stru
     return nats_link_add(&nats->link, JOBS, subject, job->data, job->length, added, error);
 }
 
-static int get_job(struct fleet_transport *transport, const char *id, struct buf *job,
-                   struct error *error)
+static int nats_get_job(struct fleet_transport *transport, const char *id, struct buf *job,
+                        struct error *error)
 {
-    struct nats_transport *nats = of(transport);
+    struct nats_transport *nats = nats_of(transport);
     bool found;
 
     if (nats_record_get(&nats->link, "job", id, job, &found, error) != 0)
         return -1;
-    return found ? 0 : missing(nats, "the job", id, error);
+    return found ? 0 : nats_missing(nats, "the job", id, error);
 }
 
-static int cancel(struct fleet_transport *transport, const char *id, struct error *error)
+static int nats_cancel(struct fleet_transport *transport, const char *id, struct error *error)
 {
-    struct nats_transport *nats = of(transport);
+    struct nats_transport *nats = nats_of(transport);
     char subject[NATS_SUBJECT_SIZE];
     enum fleet_state state;
 
@@ -257,7 +257,7 @@ static int cancel(struct fleet_transport *transport, const char *id, struct erro
 
 /* ---- leases ---- */
 
-static int subscribe(struct nats_transport *nats, struct error *error)
+static int nats_subscribe(struct nats_transport *nats, struct error *error)
 {
     jsSubOptions options;
     jsErrCode code = 0;
@@ -288,7 +288,7 @@ static int subscribe(struct nats_transport *nats, struct error *error)
 }
 
 /* The next message of the queue; NULL: there is none now. */
-static int fetch(struct nats_transport *nats, natsMsg **message, struct error *error)
+static int nats_fetch(struct nats_transport *nats, natsMsg **message, struct error *error)
 {
     natsMsgList list = {0};
     jsErrCode code = 0;
@@ -324,8 +324,8 @@ static int count_failures(struct nats_transport *nats, const char *id, struct bu
     return 0;
 }
 
-static int mark_failed(struct nats_transport *nats, const char *id, natsMsg *message,
-                       struct error *error)
+static int nats_mark_failed(struct nats_transport *nats, const char *id, natsMsg *message,
+                            struct error *error)
 {
     if (set_note(nats, "state", id, "failed", error) != 0)
         return -1;
@@ -388,7 +388,7 @@ static int nats_transport_judge(struct nats_transport *nats, natsMsg *message, c
         was_lost_often(nats, id, message, &often, error) != 0)
         return -1;
     if (often)
-        return mark_failed(nats, id, message, error);
+        return nats_mark_failed(nats, id, message, error);
     if (state != FLEET_DONE && state != FLEET_CANCELLED && state != FLEET_FAILED)
         return 1;
     (void)natsMsg_Ack(message, NULL); /* if it is lost, it is judged once more */
@@ -412,7 +412,7 @@ static int nats_transport_take(struct fleet_transport *transport, const char *id
                                struct fleet_lease *lease, bool *left, struct error *error)
 {
     static const char head[] = "gaspipe.job.";
-    struct nats_transport *nats = of(transport);
+    struct nats_transport *nats = nats_of(transport);
     natsMsg *message;
     uint64_t count;
 
@@ -422,7 +422,7 @@ static int nats_transport_take(struct fleet_transport *transport, const char *id
         const char *subject;
         int judged;
 
-        if (subscribe(nats, error) != 0 || fetch(nats, &message, error) != 0)
+        if (nats_subscribe(nats, error) != 0 || nats_fetch(nats, &message, error) != 0)
             return -1;
         if (message == NULL)
             break;
@@ -448,13 +448,13 @@ static int nats_transport_take(struct fleet_transport *transport, const char *id
     return 0;
 }
 
-static int extend(struct fleet_transport *transport, struct fleet_lease *lease, bool *lost,
-                  struct error *error)
+static int nats_extend(struct fleet_transport *transport, struct fleet_lease *lease, bool *lost,
+                       struct error *error)
 {
     enum fleet_state state;
 
-    if (noted_state(of(transport), lease->id, &state, error) != 0 ||
-        note_taken(of(transport), lease->id, of(transport)->lease_ms, error) != 0)
+    if (noted_state(nats_of(transport), lease->id, &state, error) != 0 ||
+        note_taken(nats_of(transport), lease->id, nats_of(transport)->lease_ms, error) != 0)
         return -1;
     *lost = state == FLEET_CANCELLED;
     /* What is not sent while the server is away is sent when it is back. */
@@ -462,7 +462,7 @@ static int extend(struct fleet_transport *transport, struct fleet_lease *lease, 
     return 0;
 }
 
-static void free_lease(struct fleet_lease *lease)
+static void nats_free_lease(struct fleet_lease *lease)
 {
     buf_free(&lease->job);
     natsMsg_Destroy(lease->hold);
@@ -473,19 +473,20 @@ static int nats_transport_finish(struct fleet_transport *transport, struct fleet
                                  const struct buf *result, struct error *error)
 {
     bool added;
-    int status = nats_record_put(&of(transport)->link, "result", lease->id, result, &added, error);
+    int status =
+        nats_record_put(&nats_of(transport)->link, "result", lease->id, result, &added, error);
 
     /* If that is lost, the job comes once more, and its result is there. */
     if (status == 0)
         (void)natsMsg_AckSync(lease->hold, NULL, NULL);
-    free_lease(lease);
+    nats_free_lease(lease);
     return status;
 }
 
-static int fail_job(struct fleet_transport *transport, struct fleet_lease *lease, const char *why,
-                    struct error *error)
+static int nats_fail_job(struct fleet_transport *transport, struct fleet_lease *lease,
+                         const char *why, struct error *error)
 {
-    struct nats_transport *nats = of(transport);
+    struct nats_transport *nats = nats_of(transport);
     struct buf words = {0};
     unsigned failures;
     int status = count_failures(nats, lease->id, &words, &failures, error);
@@ -498,21 +499,21 @@ static int fail_job(struct fleet_transport *transport, struct fleet_lease *lease
     if (status == 0)
         status = note_taken(nats, lease->id, 0, error);
     if (status == 0 && failures + 1 >= FLEET_FAILURES_MAX)
-        status = mark_failed(nats, lease->id, lease->hold, error);
+        status = nats_mark_failed(nats, lease->id, lease->hold, error);
     else if (status == 0)
         (void)natsMsg_NakWithDelay(lease->hold, RETRY_MS, NULL); /* else when the lease ends */
     buf_free(&words);
-    free_lease(lease);
+    nats_free_lease(lease);
     return status;
 }
 
-static int release(struct fleet_transport *transport, struct fleet_lease *lease,
-                   struct error *error)
+static int nats_release(struct fleet_transport *transport, struct fleet_lease *lease,
+                        struct error *error)
 {
-    (void)note_taken(of(transport), lease->id, 0, error); /* else until the lease ends */
-    (void)natsMsg_Nak(lease->hold, NULL);                 /* likewise */
-    (void)natsConnection_FlushTimeout(of(transport)->link.connection, RETRY_MS);
-    free_lease(lease);
+    (void)note_taken(nats_of(transport), lease->id, 0, error); /* else until the lease ends */
+    (void)natsMsg_Nak(lease->hold, NULL);                      /* likewise */
+    (void)natsConnection_FlushTimeout(nats_of(transport)->link.connection, RETRY_MS);
+    nats_free_lease(lease);
     return 0;
 }
 
@@ -521,7 +522,7 @@ static int release(struct fleet_transport *transport, struct fleet_lease *lease,
 static int nats_transport_refuse(struct fleet_transport *transport, struct fleet_lease *lease,
                                  struct error *error)
 {
-    struct nats_transport *nats = of(transport);
+    struct nats_transport *nats = nats_of(transport);
     char text[24];
     uint64_t times;
     int result = count_refusals(nats, lease->id, &times, error);
@@ -534,46 +535,46 @@ static int nats_transport_refuse(struct fleet_transport *transport, struct fleet
         result = note_taken(nats, lease->id, 0, error);
     (void)natsMsg_NakWithDelay(lease->hold, REFUSED_MS, NULL); /* else when the lease ends */
     (void)natsConnection_FlushTimeout(nats->link.connection, RETRY_MS);
-    free_lease(lease);
+    nats_free_lease(lease);
     return result;
 }
 
 /* ---- results, runs ---- */
 
-static int get_result(struct fleet_transport *transport, const char *id, struct buf *result,
-                      struct error *error)
+static int nats_get_result(struct fleet_transport *transport, const char *id, struct buf *result,
+                           struct error *error)
 {
-    struct nats_transport *nats = of(transport);
+    struct nats_transport *nats = nats_of(transport);
     bool found;
 
     if (nats_record_get(&nats->link, "result", id, result, &found, error) != 0)
         return -1;
-    return found ? 0 : missing(nats, "the result of", id, error);
+    return found ? 0 : nats_missing(nats, "the result of", id, error);
 }
 
-static int get_words(struct fleet_transport *transport, const char *id, struct buf *words,
-                     struct error *error)
+static int nats_get_words(struct fleet_transport *transport, const char *id, struct buf *words,
+                          struct error *error)
 {
-    return get_note(of(transport), "words", id, words, error);
+    return get_note(nats_of(transport), "words", id, words, error);
 }
 
-static int put_run(struct fleet_transport *transport, const char *name, const struct buf *jobs,
-                   struct error *error)
+static int nats_put_run(struct fleet_transport *transport, const char *name, const struct buf *jobs,
+                        struct error *error)
 {
     bool added;
 
-    return nats_record_put(&of(transport)->link, "run", name, jobs, &added, error);
+    return nats_record_put(&nats_of(transport)->link, "run", name, jobs, &added, error);
 }
 
-static int get_run(struct fleet_transport *transport, const char *name, struct buf *jobs,
-                   struct error *error)
+static int nats_get_run(struct fleet_transport *transport, const char *name, struct buf *jobs,
+                        struct error *error)
 {
-    struct nats_transport *nats = of(transport);
+    struct nats_transport *nats = nats_of(transport);
     bool found;
 
     if (nats_record_get(&nats->link, "run", name, jobs, &found, error) != 0)
         return -1;
-    return found ? 0 : missing(nats, "the run", name, error);
+    return found ? 0 : nats_missing(nats, "the run", name, error);
 }
 
 struct naming {
@@ -581,27 +582,27 @@ struct naming {
     void *context;
 };
 
-static int name_run(void *context, const char *subject, struct error *error)
+static int nats_name_run(void *context, const char *subject, struct error *error)
 {
     const struct naming *naming = context;
 
     return naming->each(naming->context, strrchr(subject, '.') + 1, error);
 }
 
-static int list_runs(struct fleet_transport *transport, fleet_each *each, void *context,
-                     struct error *error)
+static int nats_list_runs(struct fleet_transport *transport, fleet_each *each, void *context,
+                          struct error *error)
 {
     struct naming naming = {each, context};
 
-    return nats_link_subjects(&of(transport)->link, NATS_RECORDS, "gaspipe.record.run.*", name_run,
-                              &naming, error);
+    return nats_link_subjects(&nats_of(transport)->link, NATS_RECORDS, "gaspipe.record.run.*",
+                              nats_name_run, &naming, error);
 }
 
 /* ---- opening ---- */
 
 static void close_nats(struct fleet_transport *transport)
 {
-    struct nats_transport *nats = of(transport);
+    struct nats_transport *nats = nats_of(transport);
 
     natsSubscription_Destroy(nats->jobs);
     nats_link_close(&nats->link);
@@ -631,24 +632,24 @@ struct fleet_transport *nats_transport_open(const struct nats_access *access, in
                                             uint64_t lease_ms, struct error *error)
 {
     static const struct fleet_operations operations = {
-        .has_object = has_object,
-        .put_object = put_object,
-        .get_object = get_object,
-        .put_job = put_job,
-        .get_job = get_job,
+        .has_object = nats_has_object,
+        .put_object = nats_put_object,
+        .get_object = nats_get_object,
+        .put_job = nats_put_job,
+        .get_job = nats_get_job,
         .take = nats_transport_take,
-        .extend = extend,
+        .extend = nats_extend,
         .finish = nats_transport_finish,
-        .fail = fail_job,
-        .release = release,
+        .fail = nats_fail_job,
+        .release = nats_release,
         .refuse = nats_transport_refuse,
-        .state = state_of,
-        .get_result = get_result,
-        .get_words = get_words,
-        .cancel = cancel,
-        .put_run = put_run,
-        .get_run = get_run,
-        .list_runs = list_runs,
+        .state = nats_job_state,
+        .get_result = nats_get_result,
+        .get_words = nats_get_words,
+        .cancel = nats_cancel,
+        .put_run = nats_put_run,
+        .get_run = nats_get_run,
+        .list_runs = nats_list_runs,
         .close = close_nats,
     };
     struct nats_transport *nats = calloc(1, sizeof *nats);

@@ -35,7 +35,7 @@ void scratch_directory_clear(const char *path)
 static const char lock_name[] = ".gaspipe-worker";
 
 /* The lock of that directory, or -1: its owner lives, or it is none of ours. */
-static int lock_directory(const char *path, int flags)
+static int lock_scratch_directory(const char *path, int flags)
 {
     char name[PATH_MAX + sizeof lock_name + 1];
     int lock;
@@ -74,7 +74,7 @@ static void remove_abandoned(const char *place)
         if (strncmp(entry->d_name, scratch_name, sizeof scratch_name - 1) != 0 ||
             snprintf(path, sizeof path, "%s/%s", place, entry->d_name) >= (int)sizeof path)
             continue;
-        lock = lock_directory(path, 0);
+        lock = lock_scratch_directory(path, 0);
         if (lock < 0)
             continue;
         remove_directory(path);
@@ -103,7 +103,7 @@ int scratch_directory_open(struct scratch_directory *directory, struct error *er
             directory->path[0] = '\0';
             return error_system(error, errno, "cannot make a directory in %s", place);
         }
-        directory->lock = lock_directory(directory->path, O_CREAT | O_EXCL);
+        directory->lock = lock_scratch_directory(directory->path, O_CREAT | O_EXCL);
         if (directory->lock >= 0 && is_removed(directory->lock)) {
             close(directory->lock);
             directory->lock = -1;

@@ -249,7 +249,7 @@ struct ping_report {
 
 enum { BAR_WIDTH = 50 };
 
-static double ratio(const struct ping_report *report, double share)
+static double ratio_of_times(const struct ping_report *report, double share)
 {
     return (double)ping_samples_percentile(&report->trips->total, share) /
            (double)ping_samples_percentile(report->baseline, share);
@@ -267,7 +267,7 @@ static const char *worker_of(const struct ping_options *options)
 
 /* ---- for people ---- */
 
-static void put_place(struct buf *out, const struct placement *placement)
+static void put_ping_place(struct buf *out, const struct placement *placement)
 {
     switch (placement->kind) {
     case PLACEMENT_NONE:
@@ -288,7 +288,7 @@ static void put_place(struct buf *out, const struct placement *placement)
     }
 }
 
-static void put_row(struct buf *out, const char *name, const struct ping_samples *samples)
+static void put_ping_row(struct buf *out, const char *name, const struct ping_samples *samples)
 {
     static const double shares[] = {0.5, 0.9, 0.99, 1};
 
@@ -321,20 +321,20 @@ static void ping_output_text(struct buf *out, const struct ping_report *report)
 
     buf_printf(out, "%zu bytes there and back, %zu times, %s, ", report->size, trips->total.count,
                worker_of(report->options));
-    put_place(out, report->placement);
+    put_ping_place(out, report->placement);
     if (report->options->load > 0)
         buf_printf(out, ", beside %zu process%s", report->options->load,
                    report->options->load == 1 ? " that computes" : "es that compute");
     buf_printf(out, "\n%-20s %11s %11s %11s %11s %11s\n", "microseconds", "median", "90 %", "99 %",
                "longest", "mean");
-    put_row(out, "bare pipes", report->baseline);
-    put_row(out, "round trip", &trips->total);
-    put_row(out, "  to the worker", &trips->down);
-    put_row(out, "  in the worker", &trips->worker);
-    put_row(out, "  from the worker", &trips->up);
-    put_row(out, "  reading the meter", &trips->record);
-    buf_printf(out, "%-20s %11.2f %11.2f %11.2f\n", "times bare pipes", ratio(report, 0.5),
-               ratio(report, 0.9), ratio(report, 0.99));
+    put_ping_row(out, "bare pipes", report->baseline);
+    put_ping_row(out, "round trip", &trips->total);
+    put_ping_row(out, "  to the worker", &trips->down);
+    put_ping_row(out, "  in the worker", &trips->worker);
+    put_ping_row(out, "  from the worker", &trips->up);
+    put_ping_row(out, "  reading the meter", &trips->record);
+    buf_printf(out, "%-20s %11.2f %11.2f %11.2f\n", "times bare pipes", ratio_of_times(report, 0.5),
+               ratio_of_times(report, 0.9), ratio_of_times(report, 0.99));
     put_histogram(out, &trips->total);
     buf_append_byte(out, '\n');
 }
@@ -391,8 +391,8 @@ static void ping_output_json(struct buf *out, const struct ping_report *report)
     put_json_samples(out, "inWorker", &trips->worker);
     put_json_samples(out, "up", &trips->up);
     put_json_samples(out, "meter", &trips->record);
-    buf_printf(out, ",\"ratio\":{\"median\":%.3f,\"p99\":%.3f}", ratio(report, 0.5),
-               ratio(report, 0.99));
+    buf_printf(out, ",\"ratio\":{\"median\":%.3f,\"p99\":%.3f}", ratio_of_times(report, 0.5),
+               ratio_of_times(report, 0.99));
     put_json_histogram(out, &trips->total);
     buf_append_string(out, "}\n");
 }
@@ -420,7 +420,7 @@ struct ping {
 
 /* ---- one size ---- */
 
-static int reserve(struct ping *ping, size_t count, struct error *error)
+static int reserve_samples(struct ping *ping, size_t count, struct error *error)
 {
     struct ping_samples *const all[] = {&ping->trips.total,  &ping->trips.down,
                                         &ping->trips.worker, &ping->trips.up,
@@ -509,7 +509,7 @@ static int measure_size(struct ping *ping, struct error *error)
     size_t count = ping_options_count(&ping->options, ping->message.iov_len);
     int result;
 
-    if (reserve(ping, count, error) != 0 ||
+    if (reserve_samples(ping, count, error) != 0 ||
         ping_peer_run(&ping->peer, ping->message, count / WARM_UP_SHARE + 1, NULL, error) != 0 ||
         ping_baseline_open(&ping->bare, ping->peer.to, ping->peer.fro, &ping->placement, error) !=
             0)
@@ -522,7 +522,7 @@ static int measure_size(struct ping *ping, struct error *error)
     return ping_print(ping, error);
 }
 
-static int measure(struct ping *ping, size_t size, struct error *error)
+static int measure_round_trips(struct ping *ping, size_t size, struct error *error)
 {
     int result;
 
@@ -561,7 +561,7 @@ static int measure_all(struct ping *ping, struct error *error)
         return -1;
     placement_gather(&ping->placement);
     for (size_t i = 0; i < ping->options.size_count; i++)
-        if (measure(ping, ping->options.sizes[i], error) != 0)
+        if (measure_round_trips(ping, ping->options.sizes[i], error) != 0)
             return -1;
     return 0;
 }

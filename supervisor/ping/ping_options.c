@@ -16,7 +16,7 @@ enum {
 };
 
 /* Sizes with commas between them, which become ends of strings. */
-static int take_sizes(void *place, const char *option, char *value, struct error *error)
+static int take_ping_sizes(void *place, const char *option, char *value, struct error *error)
 {
     struct ping_options *options = place;
 
@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
     {"Measurement", .kind = OPTION_HEADING},
 
     {"size", "BYTES,...", "set message sizes in bytes, per direction, up to 16 (default: 0)",
-     .kind = OPTION_OTHER, .take = take_sizes},
+     .kind = OPTION_OTHER, .take = take_ping_sizes},
     {"count", "N", "measure N round trips per size (default: 10000, fewer for large messages)",
      OPTION_IS_NUMBER(struct ping_options, count, 1, COUNT_MAX)},
     {"load", "N", "run N processes that keep CPUs busy (default: 0)",

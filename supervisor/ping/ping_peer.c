@@ -90,7 +90,7 @@ static void ping_peer_fail(struct ping_peer *peer, const struct error *error)
     uv_stop(peer->loop);
 }
 
-static void send_parts(struct ping_peer *peer, char command, struct iovec text)
+static void send_peer_parts(struct ping_peer *peer, char command, struct iovec text)
 {
     struct iovec parts[] = {{&command, 1}, text};
     struct error error;
@@ -179,7 +179,7 @@ static void got_frame(void *context, struct iovec frame, struct stamp come)
     }
     peer->left--;
     if (peer->left > 0) {
-        send_parts(peer, COMMAND_DELIVER, peer->message);
+        send_peer_parts(peer, COMMAND_DELIVER, peer->message);
         return;
     }
     peer->fro = netstring_size(frame.iov_len);
@@ -245,7 +245,7 @@ int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launch
                                    error);
     if (peer->process == NULL)
         return -1;
-    send_parts(peer, COMMAND_EVALUATE, (struct iovec){(char *)echo, strlen(echo)});
+    send_peer_parts(peer, COMMAND_EVALUATE, (struct iovec){(char *)echo, strlen(echo)});
     return wait_for_answers(peer, error);
 }
 
@@ -256,7 +256,7 @@ int ping_peer_run(struct ping_peer *peer, struct iovec message, size_t count,
     peer->left = count;
     peer->trips = trips;
     peer->to = netstring_size(message.iov_len + 1);
-    send_parts(peer, COMMAND_DELIVER, message);
+    send_peer_parts(peer, COMMAND_DELIVER, message);
     return wait_for_answers(peer, error);
 }
 

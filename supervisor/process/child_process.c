@@ -184,8 +184,8 @@ static int set_attributes(posix_spawnattr_t *attributes, bool in_same_group)
 }
 
 /* The copies lie above all of its descriptors, so that none is overwritten before its turn. */
-static int set_actions(posix_spawn_file_actions_t *actions, const struct child_launch *launch,
-                       const int *copies)
+static int set_spawn_actions(posix_spawn_file_actions_t *actions, const struct child_launch *launch,
+                             const int *copies)
 {
     int result = 0;
 
@@ -218,7 +218,7 @@ static int spawn_as_configured(pid_t *pid, const struct child_launch *launch, co
     if (result == 0) {
         result = set_attributes(&attributes, launch->in_same_group);
         if (result == 0)
-            result = set_actions(&actions, launch, copies);
+            result = set_spawn_actions(&actions, launch, copies);
         if (result == 0)
             result = posix_spawn(pid, launch->path, &actions, &attributes, launch->arguments,
                                  launch->environment);

@@ -122,7 +122,7 @@ static int add_hashed_file(struct fingerprint *fingerprint, const char *path, st
 
 /* A file that the program has executed. One that is gone was probably made by the program itself,
  * in memory or under a random name, and is left out. */
-static int add_object(struct fingerprint *fingerprint, const char *path, struct error *error)
+static int add_loaded_file(struct fingerprint *fingerprint, const char *path, struct error *error)
 {
     if (access(path, F_OK) < 0 && errno == ENOENT)
         return add_unhashed_file(fingerprint, path, error) != NULL ? 0 : -1;
@@ -165,7 +165,7 @@ static int add_objects(struct fingerprint *fingerprint, const struct report *rep
     count = list_objects(report, paths);
     for (size_t i = 0; i < count && result == 0; i++)
         if (i == 0 || strcmp(paths[i], paths[i - 1]) != 0)
-            result = add_object(fingerprint, paths[i], error);
+            result = add_loaded_file(fingerprint, paths[i], error);
     free(paths);
     return result;
 }

@@ -79,7 +79,7 @@ const char *const *guest_environment(void)
     return environment;
 }
 
-static bool has_name(const void *bytes, size_t size, const char *name)
+static bool has_symbol_name(const void *bytes, size_t size, const char *name)
 {
     return memmem(bytes, size, name, strlen(name)) != NULL;
 }
@@ -99,8 +99,8 @@ static int takes_plugins(const char *path, bool *later)
     bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
         goto out;
-    takes = has_name(bytes, (size_t)status.st_size, PLUGIN_FUNCTION);
-    *later = has_name(bytes, (size_t)status.st_size, LATER_PLUGIN_FUNCTION);
+    takes = has_symbol_name(bytes, (size_t)status.st_size, PLUGIN_FUNCTION);
+    *later = has_symbol_name(bytes, (size_t)status.st_size, LATER_PLUGIN_FUNCTION);
     munmap(bytes, (size_t)status.st_size);
 out:
     close(fd);

@@ -169,7 +169,7 @@ void worker_frames_hang_up(struct worker_frames *frames)
  * needs fewer. Only for large frames, because Linux limits a user's pipes in total. If Linux
  * refuses, the pipe stays as it is.
  */
-static void enlarge_pipe(int fd, size_t frame, bool *large)
+static void enlarge_frame_pipe(int fd, size_t frame, bool *large)
 {
     if (*large || frame <= PIPE_SIZE)
         return;
@@ -209,7 +209,7 @@ static bool report_decoded(struct worker_frames *frames, enum netstring_result d
 }
 
 /* Reports all frames in the input. */
-static void take_input(struct worker_frames *frames, size_t length, struct stamp come)
+static void take_frames(struct worker_frames *frames, size_t length, struct stamp come)
 {
     const char *bytes = frames->input;
     bool more = true;
@@ -222,7 +222,7 @@ static void take_input(struct worker_frames *frames, size_t length, struct stamp
 
         decoded = netstring_decode(&frames->decoder, bytes, length, &used, &frame, &error);
         if (decoded == NETSTRING_MORE)
-            enlarge_pipe(frames->up_fd, frames->decoder.length, &frames->up_large);
+            enlarge_frame_pipe(frames->up_fd, frames->decoder.length, &frames->up_large);
         /* The worker sent more before it was answered: reject both frames. */
         if (decoded == NETSTRING_FRAME && used < length) {
             error_set(&error, ERROR_INPUT, "it sent a frame before it was answered");
@@ -257,7 +257,7 @@ static bool read_up(struct worker_frames *frames,
 
         (void)report_decoded(frames, decoded, frame, come, &error);
     } else {
-        take_input(frames, (size_t)length, come);
+        take_frames(frames, (size_t)length, come);
     }
     return true;
 }
@@ -426,7 +426,7 @@ static void skip_written(uv_buf_t **pieces, unsigned *count, size_t written)
 
 /* Returns true if the pipe takes more after a short wait. Does not wait while other workers are
  * awaited, if this one does not read, or if the loop has to write an earlier part first. */
-static bool wait_for_space(const struct worker_frames *frames, int fd)
+static bool wait_for_pipe_space(const struct worker_frames *frames, int fd)
 {
     struct pollfd pipe = {.fd = fd, .events = POLLOUT};
 
@@ -442,7 +442,7 @@ static void write_pieces(struct worker_frames *frames, uv_buf_t **pieces, unsign
     uv_os_fd_t fd = -1;
 
     (void)uv_fileno((uv_handle_t *)&frames->down, &fd); /* cannot fail: it is open */
-    enlarge_pipe(fd, *left, &frames->down_large);
+    enlarge_frame_pipe(fd, *left, &frames->down_large);
     for (;;) {
         int written = uv_try_write((uv_stream_t *)&frames->down, *pieces, *count);
 
@@ -453,7 +453,7 @@ static void write_pieces(struct worker_frames *frames, uv_buf_t **pieces, unsign
             if (*left > 0)
                 skip_written(pieces, count, (size_t)written);
         }
-        if (*left == 0 || !wait_for_space(frames, fd))
+        if (*left == 0 || !wait_for_pipe_space(frames, fd))
             return;
     }
 }

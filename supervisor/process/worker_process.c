@@ -288,7 +288,7 @@ static void free_worker_process(struct worker_process *process)
     free(process);
 }
 
-static void handle_closed(uv_handle_t *handle)
+static void on_worker_handle_closed(uv_handle_t *handle)
 {
     struct worker_process *process = handle->data;
 
@@ -303,7 +303,7 @@ static void close_handle(void *handle)
     const uv_handle_t *known = handle;
 
     if (known->data != NULL && !uv_is_closing(handle))
-        uv_close(handle, handle_closed);
+        uv_close(handle, on_worker_handle_closed);
 }
 
 static void process_ended(struct child_process *child, int exit_status, int signal_number)
@@ -453,8 +453,8 @@ struct zygote *worker_process_start_zygote(const struct worker_launch *launch, s
 }
 
 /* Gives gaspipe's ends to the loop. An end that a handle took over becomes -1. */
-static int open_handles(struct worker_process *process, uv_loop_t *loop, int *down, int *up,
-                        int *printed, struct error *error)
+static int open_worker_handles(struct worker_process *process, uv_loop_t *loop, int *down, int *up,
+                               int *printed, struct error *error)
 {
     int result = init_pipe(process, loop, &process->frames.down, *down);
 
@@ -570,7 +570,7 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
     }
     if (open_pipe(save, error) == 0 && open_pipe(down, error) == 0 && open_pipe(up, error) == 0 &&
         open_pipe(printed, error) == 0 &&
-        open_handles(process, loop, &down[1], &up[0], &printed[0], error) == 0 &&
+        open_worker_handles(process, loop, &down[1], &up[0], &printed[0], error) == 0 &&
         make_child(process, loop, launch,
                    (int[]){[FORK_REQUEST_DOWN] = down[0],
                            [FORK_REQUEST_UP] = up[1],

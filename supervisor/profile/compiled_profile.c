@@ -31,7 +31,7 @@ struct reading {
 };
 
 /* "12 34 ": `count` numbers, each with the blank behind it. */
-static bool take_numbers(const char **at, uint64_t *numbers, size_t count)
+static bool take_line_numbers(const char **at, uint64_t *numbers, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!number_take(at, &numbers[i]) || *(*at)++ != ' ')
@@ -65,7 +65,7 @@ static int compare_named(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->module, y->module);
 }
 
-static bool add_function(struct reading *reading, const struct named *named)
+static bool add_compiled_function(struct reading *reading, const struct named *named)
 {
     struct profile_texts *const texts = &reading->profile->texts;
     struct profile_function *const added = profile_add_function(reading->profile);
@@ -99,11 +99,11 @@ static size_t function_called(struct reading *reading, const char *name, const c
         free(wanted);
         return found == NULL ? SIZE_MAX : (*found)->index;
     }
-    return add_function(reading, wanted) ? wanted->index : SIZE_MAX;
+    return add_compiled_function(reading, wanted) ? wanted->index : SIZE_MAX;
 }
 
 /* A number of the process comes to stand for an index. */
-static bool know(struct pair_table *numbers, uint64_t number, size_t index)
+static bool know_place(struct pair_table *numbers, uint64_t number, size_t index)
 {
     struct pair *known = pair_table_find(numbers, number, 0);
 
@@ -121,14 +121,14 @@ static bool take_function(struct reading *reading, char *text)
     char *file;
     size_t index;
 
-    if (!take_numbers(&at, numbers, 2))
+    if (!take_line_numbers(&at, numbers, 2))
         return false;
     file = strchr(at, ' ');
     if (file == NULL)
         return false;
     *file++ = '\0';
     index = function_called(reading, at, file, fit_line(numbers[1]));
-    return index != SIZE_MAX && know(&reading->functions, numbers[0], index);
+    return index != SIZE_MAX && know_place(&reading->functions, numbers[0], index);
 }
 
 /* ---- nodes and lines ---- */
@@ -149,7 +149,7 @@ static bool take_stack(struct reading *reading, const char *text)
     uint64_t numbers[4], units, caller, function;
     size_t node;
 
-    if (!take_numbers(&text, numbers, 4) || !number_take(&text, &units) || *text != '\0')
+    if (!take_line_numbers(&text, numbers, 4) || !number_take(&text, &units) || *text != '\0')
         return false;
     caller = numbers[1] == 0 ? 1 : pair_table_value(&reading->nodes, numbers[1], 0);
     function = pair_table_value(&reading->functions, numbers[2], 0);
@@ -157,7 +157,7 @@ static bool take_stack(struct reading *reading, const char *text)
         numbers[3] > INT64_MAX || units > (uint64_t)INT64_MAX - reading->found)
         return false;
     node = profile_child(reading->profile, caller - 1, function - 1);
-    if (node == 0 || !know(&reading->nodes, numbers[0], node))
+    if (node == 0 || !know_place(&reading->nodes, numbers[0], node))
         return false;
     nodes = reading->profile->nodes;
     nodes[node].self.of[0] = saturate_add(nodes[node].self.of[0], (int64_t)units);
@@ -167,12 +167,12 @@ static bool take_stack(struct reading *reading, const char *text)
 }
 
 /* line FUNCTION LINE UNITS FILE */
-static bool take_place(struct reading *reading, const char *text)
+static bool take_compiled_place(struct reading *reading, const char *text)
 {
     struct profile_line *added;
     uint64_t numbers[3], function;
 
-    if (!take_numbers(&text, numbers, 3) || numbers[2] > INT64_MAX)
+    if (!take_line_numbers(&text, numbers, 3) || numbers[2] > INT64_MAX)
         return false;
     function = pair_table_value(&reading->functions, numbers[0], 0);
     if (function == 0)
@@ -207,7 +207,7 @@ static bool finish_process(struct reading *reading)
 /* process COST PROGRAM */
 static bool take_process(struct reading *reading, const char *text)
 {
-    if (!finish_process(reading) || !take_numbers(&text, &reading->cost, 1) ||
+    if (!finish_process(reading) || !take_line_numbers(&text, &reading->cost, 1) ||
         reading->cost > INT64_MAX || *text == '\0')
         return false;
     reading->module = text;
@@ -217,7 +217,7 @@ static bool take_process(struct reading *reading, const char *text)
     return true;
 }
 
-static bool take_line(struct reading *reading, char *line)
+static bool take_profile_line(struct reading *reading, char *line)
 {
     if (strncmp(line, "process ", 8) == 0)
         return take_process(reading, line + 8);
@@ -227,10 +227,10 @@ static bool take_line(struct reading *reading, char *line)
         return take_function(reading, line + 9);
     if (strncmp(line, "stack ", 6) == 0)
         return take_stack(reading, line + 6);
-    return strncmp(line, "line ", 5) == 0 && take_place(reading, line + 5);
+    return strncmp(line, "line ", 5) == 0 && take_compiled_place(reading, line + 5);
 }
 
-static int compare_lines(const void *a, const void *b)
+static int compare_source_lines(const void *a, const void *b)
 {
     const struct profile_line *x = a, *y = b;
     int order;
@@ -248,11 +248,11 @@ static void merge_lines(struct profile *profile)
 
     if (profile->line_count == 0) /* qsort(3) may not be given NULL */
         return;
-    qsort(profile->lines, profile->line_count, sizeof *profile->lines, compare_lines);
+    qsort(profile->lines, profile->line_count, sizeof *profile->lines, compare_source_lines);
     for (size_t i = 0; i < profile->line_count; i++) {
         struct profile_line *const last = merged > 0 ? &profile->lines[merged - 1] : NULL;
 
-        if (last != NULL && compare_lines(last, &profile->lines[i]) == 0)
+        if (last != NULL && compare_source_lines(last, &profile->lines[i]) == 0)
             profile_cost_add(&last->self, &profile->lines[i].self);
         else
             profile->lines[merged++] = profile->lines[i];
@@ -261,7 +261,7 @@ static void merge_lines(struct profile *profile)
 }
 
 /* Ends the lines of the text. */
-static int take_text(struct reading *reading, char *text, struct error *error)
+static int take_line_text(struct reading *reading, char *text, struct error *error)
 {
     size_t number = 0;
     char *end;
@@ -269,7 +269,7 @@ static int take_text(struct reading *reading, char *text, struct error *error)
     for (char *line = text; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = '\0';
         number++;
-        if (!take_line(reading, line))
+        if (!take_profile_line(reading, line))
             return error_set(error, ERROR_INPUT,
                              "line %zu of the program's profile cannot be taken", number);
     }
@@ -284,7 +284,7 @@ static int take_profile(struct profile *profile, char *text, struct error *error
 {
     struct reading reading = {.profile = profile};
     const int result = profile_init(profile, PROFILE_BLOCK_COST)
-                           ? take_text(&reading, text, error)
+                           ? take_line_text(&reading, text, error)
                            : error_memory(error, "the profile");
 
     tdestroy(reading.named, free);

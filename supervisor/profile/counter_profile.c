@@ -49,7 +49,7 @@ static bool take_number(const char **at, uint64_t *number)
     return number_take(at, number) && *(*at)++ == ' ';
 }
 
-static bool parse_line(const char *text, struct line *line)
+static bool parse_counted_line(const char *text, struct line *line)
 {
     if (strncmp(text, "process ", 8) == 0) {
         *line = (struct line){.type = LINE_PROCESS};
@@ -85,7 +85,7 @@ static int parse_text(struct reading *reading, char *text, const char *path, str
         struct line *parsed = &reading->lines[reading->line_count++];
 
         *next = '\0';
-        if (!parse_line(line, parsed))
+        if (!parse_counted_line(line, parsed))
             return error_set(error, ERROR_INPUT, "%s:%zu: not a line of a profile", path,
                              reading->line_count);
         if (parsed->type != LINE_PROCESS)
@@ -161,7 +161,7 @@ static int name_lines(struct reading *reading, struct error *error)
 
 /* ---- functions ---- */
 
-static int compare_names(const void *a, const void *b)
+static int compare_function_names(const void *a, const void *b)
 {
     const struct line *x = *(struct line *const *)a, *y = *(struct line *const *)b;
     int order = strcmp(x->module, y->module);
@@ -169,7 +169,7 @@ static int compare_names(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->found.name, y->found.name);
 }
 
-static bool add_function(struct profile *profile, const struct line *line)
+static bool add_counted_function(struct profile *profile, const struct line *line)
 {
     struct profile_function *const added = profile_add_function(profile);
     const char *source = NULL;
@@ -192,10 +192,10 @@ static int make_functions(struct reading *reading, struct error *error)
 {
     struct line **sorted = reading->sorted;
 
-    qsort(sorted, reading->sorted_count, sizeof(struct line *), compare_names);
+    qsort(sorted, reading->sorted_count, sizeof(struct line *), compare_function_names);
     for (size_t i = 0; i < reading->sorted_count; i++) {
-        if ((i == 0 || compare_names(&sorted[i - 1], &sorted[i]) != 0) &&
-            !add_function(reading->profile, sorted[i]))
+        if ((i == 0 || compare_function_names(&sorted[i - 1], &sorted[i]) != 0) &&
+            !add_counted_function(reading->profile, sorted[i]))
             return error_memory(error, "the profile");
         sorted[i]->function = reading->profile->function_count - 1;
     }
@@ -204,7 +204,7 @@ static int make_functions(struct reading *reading, struct error *error)
 
 /* ---- nodes ---- */
 
-static bool add_chain(struct reading *reading, size_t node)
+static bool add_counted_chain(struct reading *reading, size_t node)
 {
     size_t *const larger = array_reserve(reading->chains, &reading->chain_capacity,
                                          reading->chain_count + 1, sizeof *larger);
@@ -217,19 +217,19 @@ static bool add_chain(struct reading *reading, size_t node)
 }
 
 /* IDs of chains come in order, from 1. */
-static int take_line(struct reading *reading, const struct line *line, struct error *error)
+static int take_counted_line(struct reading *reading, const struct line *line, struct error *error)
 {
     size_t node;
 
     if (line->type == LINE_PROCESS) {
         reading->chain_count = 0;
-        return add_chain(reading, 0) ? 0 : error_memory(error, "the profile");
+        return add_counted_chain(reading, 0) ? 0 : error_memory(error, "the profile");
     }
     if (line->chain >= reading->chain_count ||
         (line->type == LINE_CALL && line->number != reading->chain_count))
         return error_set(error, ERROR_INPUT, "the profile names a call that it does not have");
     node = profile_child(reading->profile, reading->chains[line->chain], line->function);
-    if (node == 0 || (line->type == LINE_CALL && !add_chain(reading, node)))
+    if (node == 0 || (line->type == LINE_CALL && !add_counted_chain(reading, node)))
         return error_memory(error, "the profile");
     if (line->type == LINE_COUNT)
         reading->profile->nodes[node].self.of[0] =
@@ -240,7 +240,7 @@ static int take_line(struct reading *reading, const struct line *line, struct er
 static int make_nodes(struct reading *reading, struct error *error)
 {
     for (size_t i = 0; i < reading->line_count; i++)
-        if (take_line(reading, &reading->lines[i], error) != 0)
+        if (take_counted_line(reading, &reading->lines[i], error) != 0)
             return -1;
     return 0;
 }

@@ -54,7 +54,8 @@ struct elf_symbols *elf_symbols_open(const char *path)
 }
 
 /* From an offset in the file to an address as libdwfl has it; false: not in a segment of code. */
-static bool address_of(const struct elf_symbols *symbols, uint64_t offset, GElf_Addr *address)
+static bool address_of_symbol(const struct elf_symbols *symbols, uint64_t offset,
+                              GElf_Addr *address)
 {
     GElf_Addr bias;
     Elf *elf = dwfl_module_getelf(symbols->module, &bias);
@@ -70,7 +71,7 @@ static bool address_of(const struct elf_symbols *symbols, uint64_t offset, GElf_
     return false;
 }
 
-static bool is_function(const GElf_Sym *symbol)
+static bool is_function_symbol(const GElf_Sym *symbol)
 {
     return GELF_ST_TYPE(symbol->st_info) == STT_FUNC ||
            GELF_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
@@ -127,7 +128,8 @@ static void read_starts(struct elf_symbols *symbols)
 }
 
 /* The range that holds the address; NULL: none does. */
-static const struct unwind_start *find_start(const struct elf_symbols *symbols, GElf_Addr address)
+static const struct unwind_start *find_symbol_start(const struct elf_symbols *symbols,
+                                                    GElf_Addr address)
 {
     size_t from = 0, to = symbols->start_count;
 
@@ -167,7 +169,7 @@ static bool name_by_address(struct elf_symbols *symbols, GElf_Addr address)
     (void)dwfl_module_getelf(symbols->module, &bias);
     if (!symbols->starts_read)
         read_starts(symbols);
-    start = find_start(symbols, address - bias);
+    start = find_symbol_start(symbols, address - bias);
     found = start != NULL ? start->address : address - bias;
     name = keep_name(symbols, found);
     if (name == NULL)
@@ -184,11 +186,11 @@ bool elf_symbols_find(struct elf_symbols *symbols, uint64_t offset, struct elf_f
     GElf_Sym symbol;
     const char *name;
 
-    if (!address_of(symbols, offset, &address))
+    if (!address_of_symbol(symbols, offset, &address))
         return false;
     if (address < symbols->last.address || address >= symbols->last_end) {
         name = dwfl_module_addrinfo(symbols->module, address, &within, &symbol, NULL, NULL, NULL);
-        if (name != NULL && is_function(&symbol)) {
+        if (name != NULL && is_function_symbol(&symbol)) {
             symbols->last = (struct elf_function){.name = name, .address = address - within};
             symbols->last_end = symbols->last.address + symbol.st_size;
         } else if (!name_by_address(symbols, address)) {
@@ -225,7 +227,7 @@ struct inlined {
     size_t count;
 };
 
-static bool is_there(const struct inlined *inlined, const char *name)
+static bool has_symbols(const struct inlined *inlined, const char *name)
 {
     const size_t length = strlen(name);
     const char *at = inlined->names.data, *const end = at + inlined->names.length;
@@ -240,13 +242,13 @@ static bool is_there(const struct inlined *inlined, const char *name)
     return false;
 }
 
-static void add_name(struct inlined *inlined, Dwarf_Die *die)
+static void add_symbol_name(struct inlined *inlined, Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     const char *const name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
 
     if (name == NULL || *name == '\0' || strchr(name, '\n') != NULL ||
-        inlined->count == ELF_INLINED_MAX || is_there(inlined, name))
+        inlined->count == ELF_INLINED_MAX || has_symbols(inlined, name))
         return;
     buf_append_string(&inlined->names, name);
     buf_append_byte(&inlined->names, '\n');
@@ -254,7 +256,7 @@ static void add_name(struct inlined *inlined, Dwarf_Die *die)
 }
 
 /* What was compiled into the block, also into what was: calls within calls. */
-static void collect(struct inlined *inlined, Dwarf_Die *parent, int depth)
+static void collect_symbols(struct inlined *inlined, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die die;
 
@@ -264,9 +266,9 @@ static void collect(struct inlined *inlined, Dwarf_Die *parent, int depth)
         const int tag = dwarf_tag(&die);
 
         if (tag == DW_TAG_inlined_subroutine)
-            add_name(inlined, &die);
+            add_symbol_name(inlined, &die);
         if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block)
-            collect(inlined, &die, depth + 1);
+            collect_symbols(inlined, &die, depth + 1);
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
@@ -288,7 +290,7 @@ static int on_function(Dwarf_Die *die, void *context)
     return DWARF_CB_ABORT;
 }
 
-static bool find_function(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Die *function)
+static bool find_function_symbol(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Die *function)
 {
     Dwarf_Addr bias;
     Dwarf_Die *const unit = dwfl_module_addrdie(module, address, &bias);
@@ -306,7 +308,7 @@ static char *inlined_names(Dwarf_Die *function)
     struct inlined inlined = {.count = 0};
     char *names = NULL;
 
-    collect(&inlined, function, 0);
+    collect_symbols(&inlined, function, 0);
     if (inlined.count > 0 && !buf_failed(&inlined.names))
         names = strndup(inlined.names.data, inlined.names.length - 1);
     buf_free(&inlined.names);
@@ -320,7 +322,7 @@ static bool describe_function(Dwfl_Module *module, Dwarf_Addr address,
     Dwarf_Die function;
 
     *description = (struct elf_description){0};
-    if (!find_function(module, address, &function))
+    if (!find_function_symbol(module, address, &function))
         return false;
     description->source = dwarf_decl_file(&function);
     if (description->source != NULL && dwarf_decl_line(&function, &description->line) != 0)
@@ -360,7 +362,7 @@ static const char *innermost_inlined(Dwfl_Module *module, Dwarf_Addr address,
     if (dwfl_module_getdwarf(module, &bias) == NULL)
         return NULL;
     if (!scope->known || dwarf_haspc(&scope->function, address - bias) <= 0)
-        scope->known = find_function(module, address, &scope->function);
+        scope->known = find_function_symbol(module, address, &scope->function);
     if (scope->known)
         descend(&scope->function, address - bias, &name, 0);
     return name;
@@ -385,7 +387,7 @@ struct elf_line elf_symbols_line(struct elf_symbols *symbols, uint64_t offset)
     GElf_Addr address;
     Dwfl_Line *source;
 
-    if (!address_of(symbols, offset, &address))
+    if (!address_of_symbol(symbols, offset, &address))
         return line;
     source = dwfl_module_getsrc(symbols->module, address);
     if (source != NULL)

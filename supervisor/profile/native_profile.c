@@ -41,7 +41,7 @@ static int take_file(struct region_stream *stream, const char *path, size_t leng
 /* ---- places ---- */
 
 /* The items up to that number are there, those that are new all zeros. */
-static struct region_place *reserve(struct region_places *places, uint32_t number)
+static struct region_place *reserve_place(struct region_places *places, uint32_t number)
 {
     struct region_place *items =
         array_reserve(places->items, &places->room, (size_t)number + 1, sizeof *items);
@@ -73,14 +73,14 @@ static bool is_good(const struct region_stream *stream, const struct profile_str
     return told->length > 0;
 }
 
-static int take_place(struct region_stream *stream, const struct profile_stream_place *told,
-                      bool is_chain, struct error *error)
+static int take_native_place(struct region_stream *stream, const struct profile_stream_place *told,
+                             bool is_chain, struct error *error)
 {
     struct region_place *place;
 
     if (!is_good(stream, told, is_chain))
         return not_a_stream(error);
-    place = reserve(is_chain ? &stream->chains : &stream->stretches, told->number);
+    place = reserve_place(is_chain ? &stream->chains : &stream->stretches, told->number);
     if (place == NULL)
         return error_memory(error, "a profile");
     *place = (struct region_place){
@@ -92,14 +92,14 @@ static int take_place(struct region_stream *stream, const struct profile_stream_
     return 0;
 }
 
-static int take_places(struct region_stream *stream, const char *bytes, uint32_t count,
-                       bool is_chain, struct error *error)
+static int take_native_places(struct region_stream *stream, const char *bytes, uint32_t count,
+                              bool is_chain, struct error *error)
 {
     struct profile_stream_place told;
 
     for (uint32_t i = 0; i < count; i++) {
         memcpy(&told, bytes + i * sizeof told, sizeof told);
-        if (take_place(stream, &told, is_chain, error) != 0)
+        if (take_native_place(stream, &told, is_chain, error) != 0)
             return -1;
     }
     return 0;
@@ -187,8 +187,8 @@ static size_t body_of(const struct profile_stream_head *head)
     }
 }
 
-static int take_record(struct region_stream *stream, const struct profile_stream_head *head,
-                       const char *body, struct error *error)
+static int take_region_record(struct region_stream *stream, const struct profile_stream_head *head,
+                              const char *body, struct error *error)
 {
     switch (head->type) {
     case PROFILE_STREAM_PROCESS:
@@ -199,7 +199,8 @@ static int take_record(struct region_stream *stream, const struct profile_stream
     case PROFILE_STREAM_REGION:
         return take_region(stream, body, head->count, error);
     default:
-        return take_places(stream, body, head->count, head->type == PROFILE_STREAM_CHAINS, error);
+        return take_native_places(stream, body, head->count, head->type == PROFILE_STREAM_CHAINS,
+                                  error);
     }
 }
 
@@ -217,7 +218,7 @@ static ssize_t take_records(struct region_stream *stream, const char *bytes, siz
             return not_a_stream(error);
         if (length - at - sizeof head < body)
             break;
-        if (take_record(stream, &head, bytes + at + sizeof head, error) != 0)
+        if (take_region_record(stream, &head, bytes + at + sizeof head, error) != 0)
             return -1;
         at += sizeof head + body;
     }
@@ -296,7 +297,7 @@ static bool open_native_file(struct native_code *code, const char *path, struct 
 }
 
 /* NULL without memory. */
-static struct native_file *file_of(struct native_code *code, const char *path)
+static struct native_file *file_of_place(struct native_code *code, const char *path)
 {
     struct native_file *files;
 
@@ -338,8 +339,8 @@ static bool fill_function(struct native_code *code, const struct native_file *fi
     return filled;
 }
 
-static size_t add_function(struct native_code *code, const struct native_file *file,
-                           const struct elf_function *found)
+static size_t add_native_function(struct native_code *code, const struct native_file *file,
+                                  const struct elf_function *found)
 {
     struct profile_function *const functions = array_reserve(
         code->functions, &code->function_capacity, code->function_count + 1, sizeof *functions);
@@ -354,10 +355,10 @@ static size_t add_function(struct native_code *code, const struct native_file *f
 
 /* The number of the function that holds the byte at `offset` of the file, and how far behind its
  * beginning that is. SIZE_MAX without memory. */
-static size_t find_function(struct native_code *code, const char *path, uint64_t offset,
-                            uint64_t *within)
+static size_t find_native_function(struct native_code *code, const char *path, uint64_t offset,
+                                   uint64_t *within)
 {
-    struct native_file *const file = file_of(code, path);
+    struct native_file *const file = file_of_place(code, path);
     struct elf_function found = {.name = "[unknown]", .address = UINT64_MAX, .within = offset};
     struct pair *number;
 
@@ -370,7 +371,7 @@ static size_t find_function(struct native_code *code, const char *path, uint64_t
     if (number == NULL)
         return SIZE_MAX;
     if (number->value == 0)
-        number->value = add_function(code, file, &found) + 1;
+        number->value = add_native_function(code, file, &found) + 1;
     return number->value - 1;
 }
 
@@ -504,16 +505,17 @@ static const char *path_of(const struct making *making, const struct region_plac
 
 /* Its number; SIZE_MAX without memory. A call returns behind itself, where another function may
  * begin. */
-static size_t number_of(const struct making *making, struct region_place *place, bool is_call)
+static size_t number_in_record(const struct making *making, struct region_place *place,
+                               bool is_call)
 {
     uint64_t within;
     size_t number;
 
     if (place->function > 0)
         return place->function - 1;
-    number =
-        find_function(making->code, path_of(making, place),
-                      is_call && place->offset > 0 ? place->offset - 1 : place->offset, &within);
+    number = find_native_function(making->code, path_of(making, place),
+                                  is_call && place->offset > 0 ? place->offset - 1 : place->offset,
+                                  &within);
     if (number == SIZE_MAX)
         return SIZE_MAX;
     place->function = (uint32_t)number + 1;
@@ -522,9 +524,9 @@ static size_t number_of(const struct making *making, struct region_place *place,
 }
 
 /* Its index in the profile; SIZE_MAX without memory. */
-static size_t function_of(struct making *making, struct region_place *place, bool is_call)
+static size_t function_of_place(struct making *making, struct region_place *place, bool is_call)
 {
-    const size_t number = number_of(making, place, is_call);
+    const size_t number = number_in_record(making, place, is_call);
     struct pair *const local =
         number != SIZE_MAX ? pair_table_find(&making->local, number, 0) : NULL;
     struct profile_function *function;
@@ -545,7 +547,7 @@ static size_t function_of(struct making *making, struct region_place *place, boo
 static size_t node_within(struct making *making, size_t caller, struct region_place *place,
                           bool is_call)
 {
-    const size_t function = function_of(making, place, is_call);
+    const size_t function = function_of_place(making, place, is_call);
 
     return function == SIZE_MAX ? 0 : profile_child(making->profile, caller, function);
 }
@@ -574,7 +576,7 @@ static size_t node_of_chain(struct making *making, uint32_t chain)
 }
 
 /* NULL without memory. */
-static struct profile_line *line_of(struct making *making, uint32_t number)
+static struct profile_line *line_of_place(struct making *making, uint32_t number)
 {
     const struct profile_line *const of = &making->code->lines[number];
     struct pair *const known = pair_table_find(&making->lines, number, 0);
@@ -599,7 +601,7 @@ static bool find_runs(struct making *making, struct region_place *place)
 
     if (place->run_count > 0)
         return true;
-    file = file_of(making->code, path_of(making, place));
+    file = file_of_place(making->code, path_of(making, place));
     return file != NULL && add_runs(making->code, file->symbols, place->offset,
                                     place->length > 0 ? place->length : 1, place->function - 1,
                                     &place->first_run, &place->run_count);
@@ -617,7 +619,7 @@ static bool add_lines(struct making *making, struct region_place *place, uint64_
     for (uint32_t i = 0; i < place->run_count; i++) {
         const struct native_run run = making->code->runs[place->first_run + i];
         const uint64_t more = over < run.count ? over : run.count;
-        struct profile_line *const line = line_of(making, run.line);
+        struct profile_line *const line = line_of_place(making, run.line);
 
         if (line == NULL)
             return false;

@@ -39,7 +39,7 @@ struct native_session {
 
 /* ---- workers ---- */
 
-static int open_memory(struct error *error)
+static int open_profile_memory(struct error *error)
 {
     int fd = memfd_create("gaspipe-profile", MFD_CLOEXEC);
 
@@ -51,7 +51,8 @@ static int open_memory(struct error *error)
     return -1;
 }
 
-static int on_worker(void *context, const char *program, const char *name, struct error *error)
+static int on_profiled_worker(void *context, const char *program, const char *name,
+                              struct error *error)
 {
     struct native_session *const session = context;
     struct profiled_worker *const worker = calloc(1, sizeof *worker);
@@ -59,7 +60,7 @@ static int on_worker(void *context, const char *program, const char *name, struc
     (void)program, (void)name;
     if (worker == NULL)
         return error_memory(error, "a profile");
-    worker->fd = open_memory(error);
+    worker->fd = open_profile_memory(error);
     if (worker->fd < 0) {
         free(worker);
         return -1;
@@ -70,7 +71,7 @@ static int on_worker(void *context, const char *program, const char *name, struc
 }
 
 /* What was read takes no more room. Where that fails, it takes some until the worker ends. */
-static void give_back(const struct profiled_worker *worker)
+static void end_native_session(const struct profiled_worker *worker)
 {
     (void)fallocate(worker->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, worker->read);
 }
@@ -101,7 +102,7 @@ static int read_worker(const struct native_session *session, struct profiled_wor
     if (length < 0)
         return error_system(error, errno, "cannot read the profile of a worker");
     if (worker->read > before)
-        give_back(worker);
+        end_native_session(worker);
     return 0;
 }
 
@@ -116,7 +117,7 @@ static void drop_worker(struct profiled_worker **link)
     free(worker);
 }
 
-static bool has_ended(const struct profiled_worker *worker)
+static bool has_worker_ended(const struct profiled_worker *worker)
 {
     const pid_t process =
         worker->stream.process > 0 ? worker->stream.process : worker->costs.process;
@@ -129,7 +130,7 @@ static int read_workers(struct native_session *session, struct error *error)
     struct profiled_worker **link = &session->workers;
 
     while (*link != NULL) {
-        if (has_ended(*link))
+        if (has_worker_ended(*link))
             (*link)->passed++;
         if (read_worker(session, *link, error) != 0)
             return -1;
@@ -202,8 +203,8 @@ static struct found find_region(const struct native_session *session,
     return found;
 }
 
-static int make(struct native_session *session, const struct found *found, struct profile *profile,
-                struct error *error)
+static int make_native_profile(struct native_session *session, const struct found *found,
+                               struct profile *profile, struct error *error)
 {
     return session->unit == NATIVE_INSTRUCTIONS
                ? native_profile_make(profile, &found->worker->stream, found->region, &session->code,
@@ -211,7 +212,7 @@ static int make(struct native_session *session, const struct found *found, struc
                : cost_stream_profile(profile, found->cost_region, error);
 }
 
-static void forget(const struct found *found)
+static void forget_worker(const struct found *found)
 {
     if (found->region != NULL)
         region_stream_forget(&found->worker->stream, found->region);
@@ -237,13 +238,13 @@ int native_session_add(struct native_session *session, const struct profiled_del
                  delivery->delivery.vat, delivery->delivery.delivery_num);
         return 0;
     }
-    result = make(session, &found, &profile, error);
+    result = make_native_profile(session, &found, &profile, error);
     if (result == 0) {
         result = profile_files_put(&session->files, &profile, &delivery->delivery,
                                    session->unit == NATIVE_INSTRUCTIONS ? PROFILE_FRAME_MODULE
                                                                         : PROFILE_FRAME_METER,
                                    error);
-        forget(&found);
+        forget_worker(&found);
     }
     profile_close(&profile);
     return result;
@@ -262,7 +263,7 @@ struct native_session *native_session_open(struct profile_paths paths, enum nati
         return NULL;
     }
     session->unit = unit;
-    session->launcher = (struct launcher_trace){.begin = on_worker, .context = session};
+    session->launcher = (struct launcher_trace){.begin = on_profiled_worker, .context = session};
     if (profile_files_open(&session->files, paths, error) == 0)
         return session;
     (void)native_session_close(session, &ignored);

@@ -154,13 +154,14 @@ int profile_files_close(struct profile_files *files, struct error *error)
     return result;
 }
 
-static int bad(struct error *error, const char *what)
+static int bad_profile(struct error *error, const char *what)
 {
     return error_set(error, ERROR_INPUT, "invalid profile from a worker: %s", what);
 }
 
 /* NULL becomes NULL. False without memory. */
-static bool copy_text(struct profile *profile, const json_t *row, size_t index, const char **copy)
+static bool copy_profile_text(struct profile *profile, const json_t *row, size_t index,
+                              const char **copy)
 {
     const char *const text = json_string_value(json_array_get(row, index));
 
@@ -168,7 +169,7 @@ static bool copy_text(struct profile *profile, const json_t *row, size_t index, 
     return (text == NULL) == (*copy == NULL);
 }
 
-static bool number_at(const json_t *row, size_t index, int64_t *number)
+static bool profile_number_at(const json_t *row, size_t index, int64_t *number)
 {
     const json_t *value = json_array_get(row, index);
 
@@ -178,20 +179,20 @@ static bool number_at(const json_t *row, size_t index, int64_t *number)
 
 static bool cost_at(const json_t *row, size_t index, struct profile_cost *cost)
 {
-    return number_at(row, index, &cost->of[0]) && number_at(row, index + 1, &cost->of[1]) &&
-           cost->of[1] >= 0;
+    return profile_number_at(row, index, &cost->of[0]) &&
+           profile_number_at(row, index + 1, &cost->of[1]) && cost->of[1] >= 0;
 }
 
-static int read_function(struct profile *profile, const json_t *row, struct error *error)
+static int read_profile_function(struct profile *profile, const json_t *row, struct error *error)
 {
     struct profile_function *const function = profile_add_function(profile);
 
-    if (function == NULL || !copy_text(profile, row, 0, &function->name) ||
-        !copy_text(profile, row, 1, &function->file))
+    if (function == NULL || !copy_profile_text(profile, row, 0, &function->name) ||
+        !copy_profile_text(profile, row, 1, &function->file))
         return error_memory(error, "a profile");
-    return function->name != NULL && number_at(row, 2, &function->line)
+    return function->name != NULL && profile_number_at(row, 2, &function->line)
                ? 0
-               : bad(error, "a function is not [NAME,FILE,LINE]");
+               : bad_profile(error, "a function is not [NAME,FILE,LINE]");
 }
 
 /* The first node is the engine, which the profile has as nodes[1]. */
@@ -202,11 +203,11 @@ static int read_node(struct profile *profile, const json_t *row, struct error *e
     struct profile_node node;
     size_t added;
 
-    if (!number_at(row, 0, &caller) || !number_at(row, 1, &function) ||
-        !number_at(row, 2, &node.calls) || !cost_at(row, 3, &node.self) || caller < 0 ||
+    if (!profile_number_at(row, 0, &caller) || !profile_number_at(row, 1, &function) ||
+        !profile_number_at(row, 2, &node.calls) || !cost_at(row, 3, &node.self) || caller < 0 ||
         (index > 0 && caller >= index) || function < 0 ||
         (size_t)function >= profile->function_count)
-        return bad(error, "a node is not [CALLER,FUNCTION,CALLS,COMPUTRONS,INSTRUCTIONS]");
+        return bad_profile(error, "a node is not [CALLER,FUNCTION,CALLS,COMPUTRONS,INSTRUCTIONS]");
     added = profile_add_node(profile, index > 0 ? (size_t)caller + 1 : 0, (size_t)function);
     if (added == 0)
         return error_memory(error, "a profile");
@@ -215,16 +216,16 @@ static int read_node(struct profile *profile, const json_t *row, struct error *e
     return 0;
 }
 
-static int read_line(struct profile *profile, const json_t *row, struct error *error)
+static int read_profile_line(struct profile *profile, const json_t *row, struct error *error)
 {
     struct profile_line *const line = profile_add_line(profile);
 
-    if (line == NULL || !copy_text(profile, row, 0, &line->file))
+    if (line == NULL || !copy_profile_text(profile, row, 0, &line->file))
         return error_memory(error, "a profile");
     line->function = PROFILE_NO_FUNCTION;
-    return number_at(row, 1, &line->line) && cost_at(row, 2, &line->self)
+    return profile_number_at(row, 1, &line->line) && cost_at(row, 2, &line->self)
                ? 0
-               : bad(error, "a line is not [FILE,LINE,COMPUTRONS,INSTRUCTIONS]");
+               : bad_profile(error, "a line is not [FILE,LINE,COMPUTRONS,INSTRUCTIONS]");
 }
 
 static int read_all(struct profile *profile, const json_t *document, const char *member,
@@ -236,7 +237,7 @@ static int read_all(struct profile *profile, const json_t *document, const char 
     size_t i;
 
     if (json_array_size(rows) == 0)
-        return bad(error, "it has no functions, nodes or lines");
+        return bad_profile(error, "it has no functions, nodes or lines");
     json_array_foreach((json_t *)rows, i, row)
     {
         if (read_one(profile, row, error) != 0)
@@ -259,9 +260,9 @@ static void give_rest_to_engine(struct profile *profile, int64_t instructions)
 static int read_document(struct profile *profile, const json_t *document, int64_t instructions,
                          struct error *error)
 {
-    if (read_all(profile, document, "functions", read_function, error) != 0 ||
+    if (read_all(profile, document, "functions", read_profile_function, error) != 0 ||
         read_all(profile, document, "nodes", read_node, error) != 0 ||
-        read_all(profile, document, "lines", read_line, error) != 0)
+        read_all(profile, document, "lines", read_profile_line, error) != 0)
         return -1;
     if (instructions >= 0) {
         profile->units[profile->unit_count++] = PROFILE_INSTRUCTIONS;
@@ -281,7 +282,7 @@ int script_profile_read(struct profile *profile, struct iovec json, int64_t inst
     profile->has_root = true;
     document = json_value_read(json.iov_base, json.iov_len, JSON_DECODE_ANY, NULL);
     result = document != NULL ? read_document(profile, document, instructions, error)
-                              : bad(error, "it is not JSON");
+                              : bad_profile(error, "it is not JSON");
     json_decref(document);
     return result;
 }

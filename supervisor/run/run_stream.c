@@ -240,7 +240,7 @@ static int queue_stream_line(void *context, uint64_t sequence, const char *bytes
 }
 
 /* False: the input is closing. */
-static bool wait_for_space(struct stream_input *input)
+static bool wait_for_input_space(struct stream_input *input)
 {
     bool continues;
 
@@ -259,7 +259,7 @@ static void *read_stream(void *context)
     struct error error;
     bool away = false;
 
-    while (wait_for_space(input)) {
+    while (wait_for_input_space(input)) {
         if (nats_reader_fetch(&input->reader, queue_stream_line, input, &error) == 0) {
             if (away)
                 log_line("%s: the stream is there again", input->base.name);

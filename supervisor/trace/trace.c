@@ -184,8 +184,8 @@ struct trace {
 
 /* ---- what is read ---- */
 
-static int on_left_out(void *context, const uint32_t *functions, size_t count, int64_t at,
-                       struct error *error)
+static int on_trace_left_out(void *context, const uint32_t *functions, size_t count, int64_t at,
+                             struct error *error)
 {
     struct trace *const trace = context;
 
@@ -196,12 +196,12 @@ static int on_left_out(void *context, const uint32_t *functions, size_t count, i
 
 static int open_throttle(struct trace *trace, struct error *error)
 {
-    return trace_throttle_open(&trace->throttle, trace->ring, trace->options.overhead, on_left_out,
-                               trace, error);
+    return trace_throttle_open(&trace->throttle, trace->ring, trace->options.overhead,
+                               on_trace_left_out, trace, error);
 }
 
-static int on_begun(void *context, uint32_t process, const struct patch_plan *plan,
-                    struct error *error)
+static int on_trace_begun(void *context, uint32_t process, const struct patch_plan *plan,
+                          struct error *error)
 {
     struct trace *const trace = context;
 
@@ -225,8 +225,8 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
     return 0;
 }
 
-static int on_events(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
-                     size_t count, struct error *error)
+static int on_trace_events(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
+                           size_t count, struct error *error)
 {
     struct trace *const trace = context;
 
@@ -238,7 +238,7 @@ static int on_events(void *context, unsigned lane, uint32_t thread, const uint64
     return trace_throttle_add(&trace->throttle, events, count, error);
 }
 
-static int on_ended(void *context, unsigned lane, struct error *error)
+static int on_trace_ended(void *context, unsigned lane, struct error *error)
 {
     struct trace *const trace = context;
 
@@ -260,10 +260,12 @@ static int wait_for_child(struct trace *trace, struct trace_child *child, bool b
 }
 
 /* Until the program has ended. */
-static int follow(struct trace *trace, struct trace_child *child, struct error *error)
+static int follow_traced(struct trace *trace, struct trace_child *child, struct error *error)
 {
-    const struct trace_sink sink = {
-        .context = trace, .begun = on_begun, .events = on_events, .ended = on_ended};
+    const struct trace_sink sink = {.context = trace,
+                                    .begun = on_trace_begun,
+                                    .events = on_trace_events,
+                                    .ended = on_trace_ended};
     int ended = 0;
 
     while (ended == 0) {
@@ -319,13 +321,13 @@ struct trace_left_out {
     const char *name; /* the process's */
 };
 
-static const char *name_of(void *context, uint32_t function)
+static const char *trace_name_of(void *context, uint32_t function)
 {
     return trace_report_name(context, function);
 }
 
 /* Of a process that has just been traced. */
-static uint64_t calls_of(void *context, uint32_t function)
+static uint64_t calls_of_trace(void *context, uint32_t function)
 {
     const struct trace_report *const of = context;
     uint64_t calls = 0;
@@ -341,8 +343,9 @@ static int put_absences(struct buf *out, const struct trace *trace, const struct
                         const struct trace_left_out *left_out, struct error *error)
 {
     struct trace_report names = *of;
-    const struct trace_absence_words words = {
-        name_of, trace->options.read == NULL ? calls_of : NULL, &names, of->clock.first.mono};
+    const struct trace_absence_words words = {trace_name_of,
+                                              trace->options.read == NULL ? calls_of_trace : NULL,
+                                              &names, of->clock.first.mono};
     struct buf line = {0};
     int result;
 
@@ -396,7 +399,7 @@ static int write_one(const char *path, const char *what, const struct trace_repo
 }
 
 /* May be large, and is compressed where its name says so. */
-static int write_profile(const char *path, const struct trace_report *of, struct error *error)
+static int write_trace_profile(const char *path, const struct trace_report *of, struct error *error)
 {
     struct profile_files files = {0};
     struct error ignored;
@@ -415,14 +418,14 @@ static int write_outputs(const struct trace_options *options, const struct trace
 {
     if (write_one(options->folded, "the folded stacks", of, trace_report_put_folded, error) != 0)
         return -1;
-    if (write_profile(options->profile, of, error) != 0)
+    if (write_trace_profile(options->profile, of, error) != 0)
         return -1;
     return write_one(options->callgrind, "the profile for callgrind", of,
                      trace_report_put_callgrind, error);
 }
 
-static int write_report(const struct trace_options *options, struct buf *report,
-                        struct error *error)
+static int write_trace_report(const struct trace_options *options, struct buf *report,
+                              struct error *error)
 {
     if (options->report != NULL)
         return output_file_write_whole(options->report, "the report", report, error);
@@ -456,14 +459,14 @@ static int put_report(struct trace *trace, const struct trace_report *of,
     if (result == 0)
         result = put_left_out(&text, trace, of, archive, error);
     if (result == 0)
-        result = write_report(&trace->options, &text, error);
+        result = write_trace_report(&trace->options, &text, error);
     if (result == 0)
         result = write_outputs(&trace->options, of, error);
     buf_free(&text);
     return result;
 }
 
-static int report(struct trace *trace, struct error *error)
+static int report_trace(struct trace *trace, struct error *error)
 {
     const struct trace_report of = {
         .tree = &trace->sums->tree,
@@ -589,7 +592,8 @@ static void on_interrupt(int number)
     interrupted = 1;
 }
 
-static bool is_over(const struct trace *trace, const struct trace_attached *attached, int64_t began)
+static bool is_trace_over(const struct trace *trace, const struct trace_attached *attached,
+                          int64_t began)
 {
     struct pollfd end = {.fd = attached->pidfd, .events = POLLIN};
     const int64_t limit = (int64_t)trace->options.milliseconds * 1000000;
@@ -605,7 +609,7 @@ static int follow_attached(struct trace *trace, const struct trace_sink *sink,
     struct error ignored;
     bool busy;
 
-    while (!is_over(trace, attached, began)) {
+    while (!is_trace_over(trace, attached, began)) {
         if (trace_ring_step(trace->ring, sink, &busy, error) == 0 &&
             (trace->file.gathered.length <= GATHERED_MOST ||
              trace_file_flush(&trace->file, error) == 0))
@@ -628,8 +632,10 @@ static void tell_traced(const struct trace *trace)
 
 static int attach_to(struct trace *trace, struct error *error)
 {
-    const struct trace_sink sink = {
-        .context = trace, .begun = on_begun, .events = on_events, .ended = on_ended};
+    const struct trace_sink sink = {.context = trace,
+                                    .begun = on_trace_begun,
+                                    .events = on_trace_events,
+                                    .ended = on_trace_ended};
     const struct sigaction action = {.sa_handler = on_interrupt};
     struct trace_ring_options options = ring_options(trace);
     struct trace_attached attached;
@@ -650,12 +656,12 @@ static int attach_to(struct trace *trace, struct error *error)
         close(attached.pidfd);
     if (result != 0 || close_outputs(trace, error) != 0)
         return -1;
-    return report(trace, error);
+    return report_trace(trace, error);
 }
 
 /* ---- a program that is started ---- */
 
-static int run_program(struct trace *trace, struct error *error)
+static int run_traced_program(struct trace *trace, struct error *error)
 {
     const struct trace_ring_options options = ring_options(trace);
     struct trace_child child;
@@ -671,12 +677,12 @@ static int run_program(struct trace *trace, struct error *error)
     /* An interrupt at the terminal is the program's, whose end is reported. */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGQUIT, SIG_IGN);
-    if (follow(trace, &child, error) != 0)
+    if (follow_traced(trace, &child, error) != 0)
         return -1;
     if (close_outputs(trace, error) != 0)
         return -1;
     if (trace->plan != NULL && trace_ring_refusal(trace->ring)[0] == '\0')
-        return report(trace, error);
+        return report_trace(trace, error);
     return error_set(error, ERROR_INPUT, "%s was not traced: %s", trace->program,
                      trace_ring_refusal(trace->ring)[0] != '\0'
                          ? trace_ring_refusal(trace->ring)
@@ -687,7 +693,7 @@ static int act(struct trace *trace, struct error *error)
 {
     if (trace->options.read != NULL)
         return read_trace(trace, error);
-    return trace->options.process != 0 ? attach_to(trace, error) : run_program(trace, error);
+    return trace->options.process != 0 ? attach_to(trace, error) : run_traced_program(trace, error);
 }
 
 static void close_trace(struct trace *trace)

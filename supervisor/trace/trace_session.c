@@ -55,16 +55,16 @@ struct trace_session {
 
 /* ---- what is read ---- */
 
-static int on_left_out(void *context, const uint32_t *functions, size_t count, int64_t at,
-                       struct error *error)
+static int on_session_left_out(void *context, const uint32_t *functions, size_t count, int64_t at,
+                               struct error *error)
 {
     const struct traced *const traced = context;
 
     return trace_file_left_out(&traced->session->file, traced->number, functions, count, at, error);
 }
 
-static int on_begun(void *context, uint32_t process, const struct patch_plan *plan,
-                    struct error *error)
+static int on_session_begun(void *context, uint32_t process, const struct patch_plan *plan,
+                            struct error *error)
 {
     struct traced *const traced = context;
 
@@ -73,11 +73,11 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
                            error) != 0)
         return -1;
     return trace_throttle_open(&traced->throttle, traced->ring, traced->session->options.overhead,
-                               on_left_out, traced, error);
+                               on_session_left_out, traced, error);
 }
 
-static int on_events(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
-                     size_t count, struct error *error)
+static int on_session_events(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
+                             size_t count, struct error *error)
 {
     struct traced *const traced = context;
 
@@ -87,7 +87,7 @@ static int on_events(void *context, unsigned lane, uint32_t thread, const uint64
     return trace_throttle_add(&traced->throttle, events, count, error);
 }
 
-static int on_ended(void *context, unsigned lane, struct error *error)
+static int on_session_ended(void *context, unsigned lane, struct error *error)
 {
     const struct traced *const traced = context;
 
@@ -96,8 +96,10 @@ static int on_ended(void *context, unsigned lane, struct error *error)
 
 static struct trace_sink sink_of(struct traced *traced)
 {
-    return (struct trace_sink){
-        .context = traced, .begun = on_begun, .events = on_events, .ended = on_ended};
+    return (struct trace_sink){.context = traced,
+                               .begun = on_session_begun,
+                               .events = on_session_events,
+                               .ended = on_session_ended};
 }
 
 /* ---- the thread ---- */
@@ -112,12 +114,12 @@ static void trace_session_fail(struct trace_session *session, const struct error
 }
 
 /* A worker that will never be heard of again. */
-static bool has_ended(const struct traced *traced)
+static bool has_traced_ended(const struct traced *traced)
 {
     return traced->pid > 1 && kill(traced->pid, 0) != 0 && errno == ESRCH;
 }
 
-static void drop(struct traced **link)
+static void drop_traced(struct traced **link)
 {
     struct traced *const traced = *link;
 
@@ -157,7 +159,7 @@ static int finish_one(struct traced *traced, struct error *error)
     return tell_left_out(traced, error);
 }
 
-static int flush(struct trace_session *session, struct error *error)
+static int flush_traced(struct trace_session *session, struct error *error)
 {
     session->flushed = stamp_now().mono;
     if (trace_file_clock(&session->file, trace_moment_now(), error) != 0)
@@ -165,26 +167,26 @@ static int flush(struct trace_session *session, struct error *error)
     return trace_file_flush(&session->file, error);
 }
 
-static int step(struct trace_session *session, bool *busy, struct error *error)
+static int step_session(struct trace_session *session, bool *busy, struct error *error)
 {
     struct traced **link = &session->traced;
     const bool due = stamp_now().mono - session->flushed >= FLUSH_MS * INT64_C(1000000);
 
     while (*link != NULL) {
-        const bool ended = session->closing || (due && has_ended(*link));
+        const bool ended = session->closing || (due && has_traced_ended(*link));
 
         if (step_one(*link, busy, error) != 0 || (ended && finish_one(*link, error) != 0))
             return -1;
         if (ended)
-            drop(link);
+            drop_traced(link);
         else
             link = &(*link)->next;
     }
-    return due || session->file.gathered.length > GATHERED_MOST ? flush(session, error) : 0;
+    return due || session->file.gathered.length > GATHERED_MOST ? flush_traced(session, error) : 0;
 }
 
 /* Nanoseconds before something of a worker is to be read. */
-static int64_t moment_of(const struct trace_session *session)
+static int64_t moment_of_events(const struct trace_session *session)
 {
     int64_t moment = MOMENT;
 
@@ -199,7 +201,7 @@ static void wait_a_moment(struct trace_session *session)
     struct timespec until;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += moment_of(session);
+    until.tv_nsec += moment_of_events(session);
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
@@ -217,7 +219,7 @@ static void *trace_session_read_all(void *context)
         const bool closing = session->closing;
         bool busy = false;
 
-        if (step(session, &busy, &error) != 0)
+        if (step_session(session, &busy, &error) != 0)
             trace_session_fail(session, &error);
         if (closing)
             break;
@@ -262,7 +264,8 @@ static struct traced *new_traced(struct trace_session *session, const char *prog
     return NULL;
 }
 
-static int on_worker(void *context, const char *program, const char *name, struct error *error)
+static int on_traced_worker(void *context, const char *program, const char *name,
+                            struct error *error)
 {
     struct trace_session *const session = context;
     struct traced *traced = new_traced(session, program, name, error);
@@ -305,8 +308,8 @@ struct trace_session *trace_session_open(const struct trace_session_options *opt
     }
     session->options = *options;
     session->began = stamp_now().mono;
-    session->launcher =
-        (struct launcher_trace){.agent = session->agent, .begin = on_worker, .context = session};
+    session->launcher = (struct launcher_trace){
+        .agent = session->agent, .begin = on_traced_worker, .context = session};
     if (locate("libgastrace.so", session->agent, error) == 0 &&
         trace_file_open(&session->file, options->path, options->clock, error) == 0) {
         if (trace_file_clock(&session->file, trace_moment_now(), error) == 0 &&
@@ -349,11 +352,11 @@ int trace_session_close(struct trace_session *session, struct error *error)
     pthread_mutex_unlock(&session->lock);
     (void)pthread_join(session->thread, NULL);
     while (session->traced != NULL)
-        drop(&session->traced);
+        drop_traced(&session->traced);
     if (session->failed) {
         *error = session->error;
         result = -1;
-    } else if (flush(session, error) != 0) {
+    } else if (flush_traced(session, error) != 0) {
         result = -1;
     }
     if (trace_file_close(&session->file, error) != 0)

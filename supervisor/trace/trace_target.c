@@ -293,8 +293,8 @@ static int load_agent(struct attaching *attaching, struct error *error)
 
 /* ---- memory ---- */
 
-static int open_memory(struct attaching *attaching, const struct trace_ring_options *options,
-                       uint64_t *descriptor, struct error *error)
+static int open_target_memory(struct attaching *attaching, const struct trace_ring_options *options,
+                              uint64_t *descriptor, struct error *error)
 {
     struct trace_attached *const attached = attaching->attached;
     char path[64];
@@ -315,7 +315,7 @@ static int open_memory(struct attaching *attaching, const struct trace_ring_opti
     return attached->ring != NULL ? 0 : -1;
 }
 
-static int answer(void *context, struct error *error)
+static int answer_attach(void *context, struct error *error)
 {
     const struct trace_attached *const attached = context;
     bool busy;
@@ -329,8 +329,8 @@ static int start_agent(struct attaching *attaching, const struct trace_ring_opti
     struct trace_attached *const attached = attaching->attached;
     uint64_t descriptor, result;
 
-    if (open_memory(attaching, options, &descriptor, error) != 0 ||
-        call_agent(attaching, "gastrace_start", descriptor, answer, &result, error) != 0)
+    if (open_target_memory(attaching, options, &descriptor, error) != 0 ||
+        call_agent(attaching, "gastrace_start", descriptor, answer_attach, &result, error) != 0)
         return -1;
     if ((int32_t)result == 0 && trace_ring_plan(attached->ring) != NULL)
         return 0;
@@ -352,7 +352,7 @@ static int open_text(pid_t process, struct error *error)
     return fd;
 }
 
-static bool holds(int fd, const struct trace_patch *patch, const uint8_t *wanted)
+static bool holds_target(int fd, const struct trace_patch *patch, const uint8_t *wanted)
 {
     uint8_t bytes[5];
 
@@ -361,8 +361,8 @@ static bool holds(int fd, const struct trace_patch *patch, const uint8_t *wanted
 }
 
 /* Writes what is not there yet, where the other stands. */
-static int write_text(const struct trace_attached *attached, int fd, bool patched,
-                      struct error *error)
+static int write_target_text(const struct trace_attached *attached, int fd, bool patched,
+                             struct error *error)
 {
     const struct trace_head *const head = trace_ring_head(attached->ring);
     const struct trace_patch *const patches =
@@ -374,9 +374,10 @@ static int write_text(const struct trace_attached *attached, int fd, bool patche
         const uint8_t *const before = patched ? patches[i].before : patches[i].after;
         const uint8_t *const after = patched ? patches[i].after : patches[i].before;
 
-        if (holds(fd, &patches[i], after))
+        if (holds_target(fd, &patches[i], after))
             continue;
-        if (!holds(fd, &patches[i], before) || pwrite(fd, after, 5, (off_t)patches[i].address) != 5)
+        if (!holds_target(fd, &patches[i], before) ||
+            pwrite(fd, after, 5, (off_t)patches[i].address) != 5)
             return error_set(error, ERROR_INPUT, "process %d: its text is not what its file has",
                              attached->process);
     }
@@ -419,9 +420,9 @@ static int patch(struct attaching *attaching, bool patched, struct error *error)
         return -1;
     result = leave_patches(attaching, patches, trace_ring_patches(attached->ring), error);
     if (result == 0)
-        result = write_text(attached, fd, patched, error);
+        result = write_target_text(attached, fd, patched, error);
     if (result != 0 && patched)
-        (void)write_text(attached, fd, false, &ignored);
+        (void)write_target_text(attached, fd, false, &ignored);
     close(fd);
     return result;
 }
@@ -467,7 +468,7 @@ static int attach_stopped(struct attaching *attaching, const struct trace_ring_o
 }
 
 /* Within that time. What was done to a process that is being killed fails before it has ended. */
-static bool has_ended(const struct trace_attached *attached, int milliseconds)
+static bool has_target_ended(const struct trace_attached *attached, int milliseconds)
 {
     struct pollfd end = {.fd = attached->pidfd, .events = POLLIN};
 
@@ -490,13 +491,14 @@ int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ri
         return error_set(error, ERROR_INPUT, "there is no process %d", process);
     if (attach_stopped(&attaching, options, error) == 0)
         return 0;
-    return has_ended(attached, 0) ? error_set(error, ERROR_INPUT,
-                                              "process %d ended while it was being traced", process)
-                                  : -1;
+    return has_target_ended(attached, 0)
+               ? error_set(error, ERROR_INPUT, "process %d ended while it was being traced",
+                           process)
+               : -1;
 }
 
 /* Slots of library calls lead where they led before. */
-static void undo_calls(const struct trace_attached *attached, int fd)
+static void undo_patched_calls(const struct trace_attached *attached, int fd)
 {
     const struct trace_head *const head = trace_ring_head(attached->ring);
     const struct trace_call *const calls =
@@ -524,7 +526,7 @@ static int detach_stopped(struct attaching *attaching, struct error *error)
     fd = open_text(attached->process, error);
     result = fd < 0 ? -1 : patch(attaching, false, error);
     if (fd >= 0) {
-        undo_calls(attached, fd);
+        undo_patched_calls(attached, fd);
         close(fd);
     }
     /* A thread that is let go waits for nobody, and would write over what is in a full ring. Once
@@ -540,7 +542,7 @@ int trace_detach(struct trace_attached *attached, struct error *error)
 {
     struct attaching attaching = {.attached = attached};
 
-    if (has_ended(attached, 0) || detach_stopped(&attaching, error) == 0)
+    if (has_target_ended(attached, 0) || detach_stopped(&attaching, error) == 0)
         return 0;
-    return has_ended(attached, END_MS) ? 0 : -1;
+    return has_target_ended(attached, END_MS) ? 0 : -1;
 }

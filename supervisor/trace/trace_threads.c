@@ -26,7 +26,7 @@ enum { STATUS_MOST = 1 << 16 };
 
 /* ---- what the system says ---- */
 
-static const char *next_line(const char *at)
+static const char *next_status_line(const char *at)
 {
     const char *const end = strchr(at, '\n');
 
@@ -44,7 +44,7 @@ static bool names_shadow_stack(const char *line)
 
 void trace_obstacles_read_status(struct trace_obstacles *obstacles, const char *status)
 {
-    for (const char *line = status; line != NULL && *line != '\0'; line = next_line(line)) {
+    for (const char *line = status; line != NULL && *line != '\0'; line = next_status_line(line)) {
         /* NOLINTBEGIN(cert-err34-c): the kernel writes numbers there */
         (void)sscanf(line, "Seccomp: %d", &obstacles->seccomp);
         (void)sscanf(line, "TracerPid: %d", &obstacles->tracer);
@@ -141,7 +141,7 @@ enum {
 
 /* ---- stopping ---- */
 
-static bool is_known(const struct trace_threads *threads, pid_t id)
+static bool is_known_thread(const struct trace_threads *threads, pid_t id)
 {
     for (size_t i = 0; i < threads->count; i++)
         if (threads->list[i].id == id)
@@ -159,7 +159,7 @@ static int trace_threads_refuse(pid_t process, int errnum, struct error *error)
 }
 
 /* Where it stopped for a signal of its own, that must not be lost. */
-static void hold(struct trace_thread *thread, int status)
+static void hold_threads(struct trace_thread *thread, int status)
 {
     /* A stop of ptrace's is no signal. */
     if (status >> 16 == 0)
@@ -185,7 +185,7 @@ static int wait_for_stop(struct trace_thread *thread)
             return -1;
     if (!WIFSTOPPED(status))
         return -1;
-    hold(thread, status);
+    hold_threads(thread, status);
     return 0;
 }
 
@@ -223,7 +223,7 @@ static int stop_listed(struct trace_threads *threads, bool *more, struct error *
     while (result == 0 && (entry = readdir(directory)) != NULL) {
         const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
 
-        if (id <= 0 || is_known(threads, id))
+        if (id <= 0 || is_known_thread(threads, id))
             continue;
         *more = true;
         result = stop_one(threads, id, error);
@@ -266,7 +266,7 @@ void trace_threads_release(struct trace_threads *threads)
 
 /* ---- stepping ---- */
 
-static int lost(const struct trace_threads *threads, struct error *error)
+static int lose_thread(const struct trace_threads *threads, struct error *error)
 {
     return error_set(error, ERROR_INPUT, "process %d ended while it was being traced",
                      threads->process);
@@ -281,7 +281,7 @@ static bool is_within(const struct trace_patch *patches, size_t count, uint64_t 
 }
 
 /* No handler may run meanwhile: it would return into the bytes of the patch. */
-static bool step(struct trace_thread *thread)
+static bool step_thread(struct trace_thread *thread)
 {
     const uint64_t held = thread->held;
 
@@ -299,11 +299,11 @@ static int leave_one(const struct trace_threads *threads, struct trace_thread *t
 
     for (int steps = 0; steps < STEPS_MAX; steps++) {
         if (ptrace(PTRACE_GETREGS, thread->id, NULL, &registers) != 0)
-            return lost(threads, error);
+            return lose_thread(threads, error);
         if (!is_within(patches, count, registers.rip))
             break;
-        if (!step(thread))
-            return lost(threads, error);
+        if (!step_thread(thread))
+            return lose_thread(threads, error);
     }
     return 0;
 }
@@ -414,7 +414,7 @@ static bool begin_call(pid_t id, const struct saved *saved, const struct trace_i
 }
 
 /* 1: it has returned; 0: not yet; -1: the process has ended. */
-static int look(pid_t id, uint64_t *result)
+static int look_for_threads(pid_t id, uint64_t *result)
 {
     struct user_regs_struct registers;
     int status;
@@ -435,7 +435,7 @@ static int look(pid_t id, uint64_t *result)
 }
 
 /* The other threads get their signals: one that waits here could hold a lock. */
-static void go_on(struct trace_threads *threads)
+static void continue_thread(struct trace_threads *threads)
 {
     int status;
 
@@ -444,7 +444,7 @@ static void go_on(struct trace_threads *threads)
 
         if (waitpid(thread->id, &status, __WALL | WNOHANG) <= 0 || !WIFSTOPPED(status))
             continue;
-        hold(thread, status);
+        hold_threads(thread, status);
         (void)ptrace(PTRACE_CONT, thread->id, NULL, (long)take_held(thread));
     }
 }
@@ -467,15 +467,15 @@ static int run_call(struct trace_threads *threads, const struct trace_injection 
     int state = 0;
 
     if (!resume_all(threads))
-        return lost(threads, error);
-    while ((state = look(threads->list[0].id, result)) == 0) {
+        return lose_thread(threads, error);
+    while ((state = look_for_threads(threads->list[0].id, result)) == 0) {
         if (injection->wait != NULL && injection->wait(injection->context, error) != 0)
             return -1;
-        go_on(threads);
+        continue_thread(threads);
         (void)nanosleep(&millisecond, NULL);
     }
     if (state < 0)
-        return lost(threads, error);
+        return lose_thread(threads, error);
     for (size_t i = 1; i < threads->count; i++)
         if (ptrace(PTRACE_INTERRUPT, threads->list[i].id, NULL, NULL) == 0)
             (void)wait_for_stop(&threads->list[i]);
@@ -490,15 +490,15 @@ int trace_threads_call(struct trace_threads *threads, const struct trace_injecti
     int called;
 
     if (!save(id, &saved))
-        return lost(threads, error);
+        return lose_thread(threads, error);
     /* In a system call, or in code that no library has called with a lock held. */
     if ((int64_t)saved.registers.orig_rax < 0 &&
         (saved.registers.rip < injection->text_begin || saved.registers.rip >= injection->text_end))
         return 1;
     if (!begin_call(id, &saved, injection))
-        return lost(threads, error);
+        return lose_thread(threads, error);
     called = run_call(threads, injection, result, error);
     if (!restore(id, &saved) && called == 0)
-        return lost(threads, error);
+        return lose_thread(threads, error);
     return called;
 }

@@ -39,7 +39,7 @@ struct compare_summary compare_summarise(const struct compare_times *times)
     return summary;
 }
 
-static double ratio(uint64_t number, uint64_t least)
+static double ratio_to_first(uint64_t number, uint64_t least)
 {
     return least > 0 ? (double)number / (double)least : 0;
 }
@@ -56,7 +56,7 @@ static const struct compare_command *least_of(const struct compare_command *comm
 
 /* ---- for people ---- */
 
-static void put_times(struct buf *out, const char *name, const struct compare_times *times)
+static void put_compared_times(struct buf *out, const char *name, const struct compare_times *times)
 {
     const struct compare_summary summary = compare_summarise(times);
 
@@ -78,15 +78,15 @@ static void put_command(struct buf *out, const struct compare_command *command)
     buf_append_string(out, " written\n");
     if (command->wall.count == 0)
         return;
-    put_times(out, "wall", &command->wall);
-    put_times(out, "processor", &command->processor);
+    put_compared_times(out, "wall", &command->wall);
+    put_compared_times(out, "processor", &command->processor);
 }
 
 static void put_ratio(struct buf *out, const struct compare_command *command,
                       const struct compare_command *least)
 {
     buf_printf(out, "%10.4f x the instructions",
-               ratio(command->total.instructions, least->total.instructions));
+               ratio_to_first(command->total.instructions, least->total.instructions));
     if (command->wall.count > 0) {
         const double mean = compare_summarise(&least->processor).mean;
 
@@ -144,7 +144,7 @@ void compare_print_json(struct buf *out, const struct compare_command *commands,
                    ",\"instructions\":%" PRIu64 ",\"syscalls\":%" PRIu64 ",\"bytesRead\":%" PRIu64
                    ",\"bytesWritten\":%" PRIu64 ",\"ratio\":%.6f,\"agree\":%s,\"failed\":%s",
                    total->instructions, total->syscalls, total->bytes_read, total->bytes_written,
-                   ratio(total->instructions, least->total.instructions),
+                   ratio_to_first(total->instructions, least->total.instructions),
                    commands[i].agrees ? "true" : "false", commands[i].failed ? "true" : "false");
         put_json_times(out, "wall", &commands[i].wall);
         put_json_times(out, "processor", &commands[i].processor);
@@ -188,7 +188,7 @@ void compare_print_markdown(struct buf *out, const struct compare_command *comma
         buf_append_string(out, " | ");
         count_text_grouped(out, 0, commands[i].total.instructions);
         buf_printf(out, " | %.4f |",
-                   ratio(commands[i].total.instructions, least->total.instructions));
+                   ratio_to_first(commands[i].total.instructions, least->total.instructions));
         put_markdown_times(out, &commands[i].wall);
         put_markdown_times(out, &commands[i].processor);
         buf_append_byte(out, '\n');
@@ -231,7 +231,7 @@ void compare_print_csv(struct buf *out, const struct compare_command *commands, 
 
         put_csv_text(out, commands[i].text.data);
         buf_printf(out, ",%" PRIu64 ",%.6f,%" PRIu64 ",%" PRIu64 ",%" PRIu64, total->instructions,
-                   ratio(total->instructions, least->total.instructions), total->syscalls,
+                   ratio_to_first(total->instructions, least->total.instructions), total->syscalls,
                    total->bytes_read, total->bytes_written);
         put_csv_times(out, &commands[i].wall);
         put_csv_times(out, &commands[i].processor);
@@ -329,7 +329,7 @@ void baseline_compare(const struct baseline *baseline, const struct count_total 
 
 /* ---- the command ---- */
 
-static int split(struct compare_command *command, const char *text, struct error *error)
+static int split_command(struct compare_command *command, const char *text, struct error *error)
 {
     wordexp_t words = {0};
     int result = wordexp(text, &words, WRDE_NOCMD | WRDE_SHOWERR);
@@ -352,7 +352,7 @@ int compare_command_open(struct compare_command *command, const char *text,
                          const char *const *arguments, struct error *error)
 {
     *command = (struct compare_command){.arguments = arguments, .agrees = true};
-    if (text != NULL && split(command, text, error) != 0)
+    if (text != NULL && split_command(command, text, error) != 0)
         return -1;
     for (const char *const *word = command->arguments; word != NULL && *word != NULL; word++)
         buf_printf(&command->text, "%s%s", word == command->arguments ? "" : " ", *word);
@@ -371,7 +371,7 @@ void compare_command_free(struct compare_command *command)
 
 /* ---- counting ---- */
 
-static bool has_failed(int status)
+static bool command_has_failed(int status)
 {
     return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
@@ -390,7 +390,7 @@ int compare_command_count(struct compare_command *command, const struct count_op
     int result = count_run(&first, tools, &program, error);
 
     command->total = first.total;
-    command->failed = result == 0 && (has_failed(first.status) || first.total.over_limit);
+    command->failed = result == 0 && (command_has_failed(first.status) || first.total.over_limit);
     for (uint64_t i = 1; i < options->repeat && result == 0; i++) {
         struct count_run run = {0};
 
@@ -398,7 +398,7 @@ int compare_command_count(struct compare_command *command, const struct count_op
         if (result != 0)
             break;
         command->agrees &= count_run_agrees(&first, &run);
-        command->failed |= has_failed(run.status);
+        command->failed |= command_has_failed(run.status);
         count_run_free(&run);
     }
     count_run_free(&first);
@@ -407,7 +407,7 @@ int compare_command_count(struct compare_command *command, const struct count_op
 
 /* ---- timing ---- */
 
-static int add_time(struct compare_times *times, double seconds, struct error *error)
+static int add_compared_time(struct compare_times *times, double seconds, struct error *error)
 {
     double *values = reallocarray(times->values, times->count + 1, sizeof *values);
 
@@ -454,10 +454,10 @@ int compare_command_time(struct compare_command *command, const struct count_opt
     if (child_process_spawn(&launch, &child, error) != 0 ||
         count_run_wait(child, &status, error) != 0)
         return -1;
-    command->failed |= has_failed(status);
-    if (add_time(&command->wall, (double)(stamp_now().mono - began) / 1e9, error) != 0)
+    command->failed |= command_has_failed(status);
+    if (add_compared_time(&command->wall, (double)(stamp_now().mono - began) / 1e9, error) != 0)
         return -1;
-    return add_time(&command->processor, processor_seconds() - processor, error);
+    return add_compared_time(&command->processor, processor_seconds() - processor, error);
 }
 
 struct comparison {
@@ -487,7 +487,7 @@ static int open_commands(struct comparison *comparison, struct error *error)
 }
 
 /* So that all of them find the same input, and nobody waits for their output. */
-static int redirect(struct error *error)
+static int redirect_output(struct error *error)
 {
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     int result = fd >= 0 && dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0 ? 0 : -1;
@@ -499,7 +499,8 @@ static int redirect(struct error *error)
     return result;
 }
 
-static void show_progress(const struct comparison *comparison, const char *what, uint64_t turn)
+static void show_comparison_progress(const struct comparison *comparison, const char *what,
+                                     uint64_t turn)
 {
     if (isatty(STDERR_FILENO))
         log_line("%s: %llu of %llu", what, (unsigned long long)turn + 1,
@@ -507,14 +508,14 @@ static void show_progress(const struct comparison *comparison, const char *what,
 }
 
 /* In turns, so that whatever else the machine does is shared. */
-static int run_all(const struct comparison *comparison, struct error *error)
+static int run_all_commands(const struct comparison *comparison, struct error *error)
 {
     for (size_t i = 0; i < comparison->count; i++)
         if (compare_command_count(&comparison->commands[i], comparison->options, comparison->tools,
                                   error) != 0)
             return -1;
     for (uint64_t turn = 0; turn < comparison->options->timed; turn++) {
-        show_progress(comparison, "timing", turn);
+        show_comparison_progress(comparison, "timing", turn);
         for (size_t i = 0; i < comparison->count; i++)
             if (compare_command_time(&comparison->commands[i], comparison->options, error) != 0)
                 return -1;
@@ -525,8 +526,8 @@ static int run_all(const struct comparison *comparison, struct error *error)
 typedef void print_function(struct buf *, const struct compare_command *, size_t);
 
 /* path: NULL: not wanted. */
-static int write_to(const struct comparison *comparison, print_function *print, const char *path,
-                    struct error *error)
+static int write_comparison_to(const struct comparison *comparison, print_function *print,
+                               const char *path, struct error *error)
 {
     struct buf out = {0};
     int result = 0;
@@ -540,7 +541,7 @@ static int write_to(const struct comparison *comparison, print_function *print, 
     return result;
 }
 
-static int report(const struct comparison *comparison, struct error *error)
+static int report_comparison(const struct comparison *comparison, struct error *error)
 {
     const struct count_options *options = comparison->options;
     struct buf out = {0};
@@ -552,13 +553,13 @@ static int report(const struct comparison *comparison, struct error *error)
                               : count_outputs_write(options, &out, error);
     buf_free(&out);
     if (result == 0)
-        result = write_to(comparison, compare_print_markdown, options->markdown, error);
+        result = write_comparison_to(comparison, compare_print_markdown, options->markdown, error);
     if (result == 0)
-        result = write_to(comparison, compare_print_csv, options->csv, error);
+        result = write_comparison_to(comparison, compare_print_csv, options->csv, error);
     return result;
 }
 
-static int check(const struct comparison *comparison, struct error *error)
+static int check_compared_counts(const struct comparison *comparison, struct error *error)
 {
     for (size_t i = 0; i < comparison->count; i++) {
         const struct compare_command *command = &comparison->commands[i];
@@ -575,16 +576,16 @@ int compare_commands(const struct count_options *options, const struct guest_too
                      struct error *error)
 {
     struct comparison comparison = {.options = options, .tools = tools};
-    int result = redirect(error);
+    int result = redirect_output(error);
 
     if (result == 0)
         result = open_commands(&comparison, error);
     if (result == 0)
-        result = run_all(&comparison, error);
+        result = run_all_commands(&comparison, error);
     if (result == 0)
-        result = report(&comparison, error);
+        result = report_comparison(&comparison, error);
     if (result == 0)
-        result = check(&comparison, error);
+        result = check_compared_counts(&comparison, error);
     for (size_t i = 0; i < comparison.count; i++)
         compare_command_free(&comparison.commands[i]);
     free(comparison.commands);

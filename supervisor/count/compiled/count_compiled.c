@@ -44,7 +44,7 @@ static int cost_run_take_line(struct cost_run *run, const char *text, size_t len
 }
 
 /* What a process blanked that did not become another program after all. */
-static bool is_blank(const char *line, size_t length)
+static bool is_blank_process(const char *line, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         if (line[i] != ' ')
@@ -52,7 +52,7 @@ static bool is_blank(const char *line, size_t length)
     return true;
 }
 
-static int take_lines(struct cost_run *run, const char *path, struct error *error)
+static int take_compiled_lines(struct cost_run *run, const char *path, struct error *error)
 {
     struct buf text = {0};
     int result = io_read_file(path, LINES_BYTES_MAX, &text, error);
@@ -60,7 +60,7 @@ static int take_lines(struct cost_run *run, const char *path, struct error *erro
     const char *line;
 
     while (result == 0 && lines_next(&text, &place, &line, &length))
-        result = is_blank(line, length) ? 0 : cost_run_take_line(run, line, length, error);
+        result = is_blank_process(line, length) ? 0 : cost_run_take_line(run, line, length, error);
     buf_free(&text);
     return result;
 }
@@ -98,8 +98,8 @@ static int make_surroundings(struct surroundings *made, const struct cost_progra
     return 0;
 }
 
-static int run_program(struct cost_run *run, const struct cost_program *program, int out_fd,
-                       struct error *error)
+static int run_compiled_program(struct cost_run *run, const struct cost_program *program,
+                                int out_fd, struct error *error)
 {
     static const int fds[] = {0, 1, 2};
     struct surroundings around;
@@ -139,8 +139,8 @@ int cost_run(struct cost_run *run, const struct cost_program *program, struct er
         error_system(error, errno, "cannot make the memory for the counts");
     else if (run->processes == NULL)
         error_memory(error, "the counts");
-    else if (run_program(run, program, out_fd, error) == 0)
-        result = take_lines(run, place, error);
+    else if (run_compiled_program(run, program, out_fd, error) == 0)
+        result = take_compiled_lines(run, place, error);
     if (out_fd >= 0)
         close(out_fd);
     if (result == 0 && json_array_size(run->processes) == 0)
@@ -197,7 +197,8 @@ bool cost_findings_agree(const struct cost_findings *findings)
     return true;
 }
 
-static void find_extremes(const struct cost_findings *findings, uint64_t *least, uint64_t *most)
+static void find_compiled_extremes(const struct cost_findings *findings, uint64_t *least,
+                                   uint64_t *most)
 {
     *least = *most = findings->runs[0].cost;
     for (size_t i = 1; i < findings->run_count; i++) {
@@ -210,7 +211,7 @@ static void find_extremes(const struct cost_findings *findings, uint64_t *least,
 
 /* ---- for people ---- */
 
-static void put_regions(struct buf *out, const struct cost_run *run)
+static void put_compiled_regions(struct buf *out, const struct cost_run *run)
 {
     const json_t *process, *region;
     size_t i, j, count = 0;
@@ -258,13 +259,13 @@ static void put_names(struct buf *out, const struct cost_run *run, const char *m
     json_decref(told);
 }
 
-static void put_agreement(struct buf *out, const struct cost_findings *findings)
+static void put_compiled_agreement(struct buf *out, const struct cost_findings *findings)
 {
     uint64_t least, most;
 
     if (findings->run_count == 1)
         return;
-    find_extremes(findings, &least, &most);
+    find_compiled_extremes(findings, &least, &most);
     if (cost_findings_agree(findings))
         buf_printf(out, "\nthe same in all %zu runs\n", findings->run_count);
     else
@@ -290,8 +291,8 @@ void cost_print_table(struct buf *out, const struct cost_findings *findings)
         count_text_number(out, json_array_size(first->processes), "processes");
     if (findings->gas != NULL)
         buf_printf(out, "%22.0f  gas\n", gas_model_price_cost(findings->gas, first->cost));
-    put_regions(out, first);
-    put_agreement(out, findings);
+    put_compiled_regions(out, first);
+    put_compiled_agreement(out, findings);
     buf_append_byte(out, '\n');
     put_names(out, first, "uncounted", "not counted: ");
     put_names(out, first, "unsure", "not sure: ");
@@ -321,7 +322,7 @@ static void put_process(struct buf *out, const json_t *process)
     buf_append_byte(out, '}');
 }
 
-static void put_run(struct buf *out, const struct cost_findings *findings, size_t index)
+static void put_compiled_run(struct buf *out, const struct cost_findings *findings, size_t index)
 {
     const struct cost_run *run = &findings->runs[index];
     const json_t *process;
@@ -346,8 +347,8 @@ void cost_print_json(struct buf *out, const struct cost_findings *findings)
     uint64_t least, most;
 
     for (size_t i = 0; i < findings->run_count; i++)
-        put_run(out, findings, i);
-    find_extremes(findings, &least, &most);
+        put_compiled_run(out, findings, i);
+    find_compiled_extremes(findings, &least, &most);
     count_text_summary(out, findings->arguments, findings->run_count,
                        cost_findings_agree(findings));
     buf_printf(out, ",\"least\":%" PRIu64 ",\"most\":%" PRIu64 ",\"costTable\":", least, most);
@@ -364,7 +365,7 @@ struct work {
     int profile_fd; /* -1: no profile was asked for */
 };
 
-static int run_all(struct work *work, struct error *error)
+static int run_all_compiled(struct work *work, struct error *error)
 {
     const struct count_options *options = work->options;
     const struct cost_program program = {
@@ -387,7 +388,7 @@ static int run_all(struct work *work, struct error *error)
     return 0;
 }
 
-static int open_profile(struct work *work, struct error *error)
+static int open_compiled_count_profile(struct work *work, struct error *error)
 {
     if (!count_outputs_want_profile(work->options))
         return 0;
@@ -397,7 +398,7 @@ static int open_profile(struct work *work, struct error *error)
                : error_system(error, errno, "cannot make the memory for the profile");
 }
 
-static int write_profile(const struct work *work, struct error *error)
+static int write_compiled_profile(const struct work *work, struct error *error)
 {
     struct profile profile;
     char path[64];
@@ -434,7 +435,7 @@ static int count_compiled_print(const struct work *work, struct error *error)
 }
 
 /* The first run that did not succeed is a failure of the whole. */
-static int check_ends(const struct work *work, struct error *error)
+static int check_compiled_ends(const struct work *work, struct error *error)
 {
     struct buf words = {0};
 
@@ -456,16 +457,16 @@ int count_compiled(const struct count_options *options, const struct gas_model *
                    struct error *error)
 {
     struct work work = {.options = options, .gas = gas, .profile_fd = -1};
-    int result = open_profile(&work, error);
+    int result = open_compiled_count_profile(&work, error);
 
     if (result == 0)
-        result = run_all(&work, error);
+        result = run_all_compiled(&work, error);
     if (result == 0)
-        result = write_profile(&work, error);
+        result = write_compiled_profile(&work, error);
     if (result == 0)
         result = count_compiled_print(&work, error);
     if (result == 0)
-        result = check_ends(&work, error);
+        result = check_compiled_ends(&work, error);
     for (size_t i = 0; i < work.run_count; i++)
         cost_run_free(&work.runs[i]);
     free(work.runs);
