@@ -22,7 +22,7 @@ static const char unified[] =
 static void the_current_cgroup_is_found(void **state)
 {
     static const struct {
-        const char *groups, *mounts, *folder; /* NULL: there is none */
+        const char *groups, *mounts, *directory; /* NULL: there is none */
     } cases[] = {
         {"0::/user.slice/a.scope\n", unified, "/sys/fs/cgroup/user.slice/a.scope"},
         {"0::/\n", unified, "/sys/fs/cgroup"},
@@ -38,12 +38,12 @@ static void the_current_cgroup_is_found(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char folder[PATH_MAX];
-        const bool found = current_cgroup_parse(cases[i].groups, cases[i].mounts, folder);
+        char directory[PATH_MAX];
+        const bool found = current_cgroup_parse(cases[i].groups, cases[i].mounts, directory);
 
-        assert_int_equal(found, cases[i].folder != NULL);
+        assert_int_equal(found, cases[i].directory != NULL);
         if (found)
-            assert_string_equal(folder, cases[i].folder);
+            assert_string_equal(directory, cases[i].directory);
     }
 }
 
@@ -51,7 +51,7 @@ static void the_current_cgroup_is_found(void **state)
 static void open_groups(struct control_groups *groups)
 {
     control_groups_open(groups);
-    if (groups->folder[0] != '\0')
+    if (groups->directory[0] != '\0')
         return;
     print_message("skipped: no control group (version 2) is delegated to this process\n");
     skip();
@@ -129,7 +129,8 @@ static void groups_of_the_killed_are_removed(void **state)
 
     open_groups(&groups);
     snprintf(left, sizeof left, "%.*s/gaspipe-%d",
-             (int)(strrchr(groups.folder, '/') - groups.folder), groups.folder, (int)child);
+             (int)(strrchr(groups.directory, '/') - groups.directory), groups.directory,
+             (int)child);
     assert_int_not_equal(access(left, F_OK), 0);
     control_groups_close(&groups);
 }
