@@ -13,8 +13,8 @@
 
 #define PROFILE_BYTES_MAX ((size_t)1 << 32)
 
-/* No region has so much to say, in no such line: one that does not end is looked through again with
- * all that comes. */
+/* Longer than any region and line. A line without an end is searched again with all that follows.
+ */
 #define REGION_BYTES_MAX ((size_t)1 << 28)
 #define LINE_BYTES_MAX   ((size_t)1 << 20)
 
@@ -30,7 +30,7 @@ struct reading {
     uint64_t cost, found;               /* of the process, and the sum of its nodes */
 };
 
-/* "12 34 ": `count` numbers, each with the blank behind it. */
+/* "12 34 ": `count` numbers, each followed by a blank. */
 static bool take_line_numbers(const char **at, uint64_t *numbers, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -83,7 +83,8 @@ static bool add_compiled_function(struct reading *reading, const struct named *n
 }
 
 /* Its index, also of one that is new; SIZE_MAX without memory. */
-static size_t function_called(struct reading *reading, const char *name, const char *file, int line)
+static size_t find_or_add_function(struct reading *reading, const char *name, const char *file,
+                                   int line)
 {
     struct named *wanted = malloc(sizeof *wanted), **found;
 
@@ -102,8 +103,8 @@ static size_t function_called(struct reading *reading, const char *name, const c
     return add_compiled_function(reading, wanted) ? wanted->index : SIZE_MAX;
 }
 
-/* A number of the process comes to stand for an index. */
-static bool know_place(struct pair_table *numbers, uint64_t number, size_t index)
+/* Lets a number of the process stand for an index. */
+static bool note_index(struct pair_table *numbers, uint64_t number, size_t index)
 {
     struct pair *known = pair_table_find(numbers, number, 0);
 
@@ -127,8 +128,8 @@ static bool take_function(struct reading *reading, char *text)
     if (file == NULL)
         return false;
     *file++ = '\0';
-    index = function_called(reading, at, file, fit_line(numbers[1]));
-    return index != SIZE_MAX && know_place(&reading->functions, numbers[0], index);
+    index = find_or_add_function(reading, at, file, fit_line(numbers[1]));
+    return index != SIZE_MAX && note_index(&reading->functions, numbers[0], index);
 }
 
 /* ---- nodes and lines ---- */
@@ -157,7 +158,7 @@ static bool take_stack(struct reading *reading, const char *text)
         numbers[3] > INT64_MAX || units > (uint64_t)INT64_MAX - reading->found)
         return false;
     node = profile_child(reading->profile, caller - 1, function - 1);
-    if (node == 0 || !know_place(&reading->nodes, numbers[0], node))
+    if (node == 0 || !note_index(&reading->nodes, numbers[0], node))
         return false;
     nodes = reading->profile->nodes;
     nodes[node].self.of[0] = saturate_add(nodes[node].self.of[0], (int64_t)units);
@@ -167,7 +168,7 @@ static bool take_stack(struct reading *reading, const char *text)
 }
 
 /* line FUNCTION LINE UNITS FILE */
-static bool take_compiled_place(struct reading *reading, const char *text)
+static bool take_line_record(struct reading *reading, const char *text)
 {
     struct profile_line *added;
     uint64_t numbers[3], function;
@@ -190,14 +191,14 @@ static bool take_compiled_place(struct reading *reading, const char *text)
 
 /* ---- all of it ---- */
 
-/* What a process cost beyond its profile, in code that was compiled without one. */
+/* Adds the process's cost in code that was compiled without a profile. */
 static bool finish_process(struct reading *reading)
 {
     size_t index, node;
 
     if (reading->module == NULL || reading->cost <= reading->found)
         return true;
-    index = function_called(reading, "[unprofiled]", "-", 0);
+    index = find_or_add_function(reading, "[unprofiled]", "-", 0);
     node = index != SIZE_MAX ? profile_add_node(reading->profile, 0, index) : 0;
     if (node != 0)
         reading->profile->nodes[node].self.of[0] = (int64_t)(reading->cost - reading->found);
@@ -227,7 +228,7 @@ static bool take_profile_line(struct reading *reading, char *line)
         return take_function(reading, line + 9);
     if (strncmp(line, "stack ", 6) == 0)
         return take_stack(reading, line + 6);
-    return strncmp(line, "line ", 5) == 0 && take_compiled_place(reading, line + 5);
+    return strncmp(line, "line ", 5) == 0 && take_line_record(reading, line + 5);
 }
 
 static int compare_source_lines(const void *a, const void *b)
@@ -241,7 +242,7 @@ static int compare_source_lines(const void *a, const void *b)
     return order != 0 ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Those of several processes and of one function's blocks become one. */
+/* Equal lines of several processes, and of one function's blocks, become one. */
 static void merge_lines(struct profile *profile)
 {
     size_t merged = 0;
@@ -261,7 +262,7 @@ static void merge_lines(struct profile *profile)
 }
 
 /* Ends the lines of the text. */
-static int take_line_text(struct reading *reading, char *text, struct error *error)
+static int take_profile_lines(struct reading *reading, char *text, struct error *error)
 {
     size_t number = 0;
     char *end;
@@ -270,8 +271,8 @@ static int take_line_text(struct reading *reading, char *text, struct error *err
         *end = '\0';
         number++;
         if (!take_profile_line(reading, line))
-            return error_set(error, ERROR_INPUT,
-                             "line %zu of the program's profile cannot be taken", number);
+            return error_set(error, ERROR_INPUT, "line %zu of the program's profile is invalid",
+                             number);
     }
     if (!finish_process(reading))
         return error_memory(error, "the profile");
@@ -279,12 +280,12 @@ static int take_line_text(struct reading *reading, char *text, struct error *err
     return profile_sum(reading->profile, error);
 }
 
-/* There may be nothing in the text. */
+/* The text may be empty. */
 static int take_profile(struct profile *profile, char *text, struct error *error)
 {
     struct reading reading = {.profile = profile};
     const int result = profile_init(profile, PROFILE_BLOCK_COST)
-                           ? take_line_text(&reading, text, error)
+                           ? take_profile_lines(&reading, text, error)
                            : error_memory(error, "the profile");
 
     tdestroy(reading.named, free);
@@ -358,7 +359,7 @@ static int add_region(struct cost_stream *stream, const char *text, struct error
     return buf_string(&region->text) != NULL ? 0 : error_memory(error, "a profile");
 }
 
-/* Behind the first region's last line, at whose beginning *last is; 0: it is not whole yet. */
+/* The end of the first region; *last: the beginning of its last line. 0: it is not whole yet. */
 static size_t end_of_region(struct cost_stream *stream, size_t *last)
 {
     const char *line, *end;

@@ -11,16 +11,16 @@
 #include "base/profile/profile.h"
 
 /*
- * Reads what processes of a program compiled with --meter=--profile have appended to
- * GASMETER_PROFILE (meter/runtime/profile.h), all summed up. 0, or -1 with ERROR_INPUT: there is no
- * profile, or it is damaged; or ERROR_SYSTEM. To be closed in any case.
+ * Reads the profiles that processes of a program compiled with --meter=--profile have appended to
+ * GASMETER_PROFILE (meter/runtime/profile.h), all summed up. 0, or -1 with ERROR_INPUT: no profile,
+ * or a damaged one; or ERROR_SYSTEM. To be closed in any case.
  */
 int compiled_profile_read(struct profile *profile, const char *path, struct error *error);
 
 /*
- * What the compiled-in meter of a worker writes of its regions (GASMETER_REGIONS,
- * meter/runtime/profile.h), taken apart. It is fed bytes, cut anywhere, and does no I/O. A worker
- * can write anything: all numbers are checked.
+ * Parses the regions that a worker's compiled-in meter writes (GASMETER_REGIONS,
+ * meter/runtime/profile.h). It is fed bytes, cut anywhere, and does no I/O. A worker can write
+ * anything: all numbers are checked.
  */
 
 struct cost_region {
@@ -33,22 +33,22 @@ struct cost_region {
 /* All zeros: nothing was fed. */
 struct cost_stream {
     struct buf bytes;                   /* of a region that is not whole */
-    size_t looked;                      /* lines up to here are not its last */
+    size_t looked;                      /* up to here, no line ends the region */
     struct cost_region *regions, **end; /* in their order; owned */
-    pid_t process;                      /* 0: not told */
+    pid_t process;                      /* 0: not reported */
 };
 
-/* -1 with ERROR_INPUT for what no meter writes, or ERROR_SYSTEM. */
+/* -1 with ERROR_INPUT for invalid bytes, or ERROR_SYSTEM. */
 int cost_stream_feed(struct cost_stream *stream, const void *bytes, size_t length,
                      struct error *error);
 
 /*
- * The region's profile, summed up, whose functions add up to its cost; its text is used up. -1 as
- * above; to be closed in any case.
+ * Makes the region's profile, summed up; its functions must add up to its cost. Overwrites the
+ * region's text. -1 as above; to be closed in any case.
  */
 int cost_stream_profile(struct profile *profile, struct cost_region *region, struct error *error);
 
-/* Takes away the regions up to this one, and frees them; NULL: all. */
+/* Removes and frees the regions up to this one; NULL: all. */
 void cost_stream_forget(struct cost_stream *stream, const struct cost_region *upto);
 
 void cost_stream_free(struct cost_stream *stream);

@@ -28,7 +28,7 @@ struct line {
     size_t function;           /* index */
 };
 
-/* A file of symbols stays open as long as names out of it are used. */
+/* A file of symbols stays open while its names are used. */
 struct reading {
     struct line *lines;
     size_t line_count;
@@ -43,7 +43,7 @@ struct reading {
 
 /* ---- lines ---- */
 
-/* "123 ": moves on behind it. */
+/* "123 ": moves past it. */
 static bool take_number(const char **at, uint64_t *number)
 {
     return number_take(at, number) && *(*at)++ == ' ';
@@ -69,7 +69,7 @@ static bool parse_counted_line(const char *text, struct line *line)
     return *text != '\0';
 }
 
-/* The lines point into the text, whose newlines become ends. */
+/* The lines point into the text, whose newlines become '\0'. */
 static int parse_text(struct reading *reading, char *text, const char *path, struct error *error)
 {
     size_t lines = 0;
@@ -126,7 +126,7 @@ static bool keep_file(struct reading *reading, struct elf_symbols *file)
     return true;
 }
 
-/* A call returns behind itself, where another function may begin. */
+/* A call at a function's end returns to the next function: the byte before is looked up. */
 static void name_line(struct line *line, struct elf_symbols *file)
 {
     uint64_t offset = line->type == LINE_CALL && line->offset > 0 ? line->offset - 1 : line->offset;

@@ -5,8 +5,8 @@
 #include "base/profile/profile.h"
 
 /*
- * Reads what the counter has written of a program (counter/qemu/code/profile.h): instructions by
- * function and by who called it, summed up. 0, or -1 with ERROR_INPUT (not such a file) or
+ * Reads a program's profile that the counter has written (counter/qemu/code/profile.h):
+ * instructions by function and caller, summed up. 0, or -1 with ERROR_INPUT (not such a file) or
  * ERROR_SYSTEM. To be closed in any case.
  */
 int counter_profile_read(struct profile *profile, const char *path, struct error *error);

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "trace/patch/unwind.h"
 
-/* The function that holds the address asked for last; all zeros: none was. */
+/* The function of the last lookup; all zeros: none yet. */
 struct elf_scope {
     Dwarf_Die function;
     bool known;
@@ -22,7 +22,7 @@ struct elf_scope {
 struct elf_symbols {
     Dwfl *dwfl;
     Dwfl_Module *module;
-    /* Found last: libdwfl looks through all symbols each time. */
+    /* The last result: libdwfl searches all symbols each time. */
     struct elf_function last;
     GElf_Addr last_end;
     struct unwind_start *starts; /* by address; owned */
@@ -30,7 +30,7 @@ struct elf_symbols {
     bool starts_read;
     struct elf_scope scope; /* found last */
     char **names;           /* of functions without a symbol; owned, and each of them */
-    size_t name_count, name_room;
+    size_t name_count, name_capacity;
 };
 
 struct elf_symbols *elf_symbols_open(const char *path)
@@ -54,7 +54,7 @@ struct elf_symbols *elf_symbols_open(const char *path)
 }
 
 /* From an offset in the file to an address as libdwfl has it; false: not in a segment of code. */
-static bool address_of_symbol(const struct elf_symbols *symbols, uint64_t offset,
+static bool offset_to_address(const struct elf_symbols *symbols, uint64_t offset,
                               GElf_Addr *address)
 {
     GElf_Addr bias;
@@ -128,7 +128,7 @@ static void read_starts(struct elf_symbols *symbols)
 }
 
 /* The range that holds the address; NULL: none does. */
-static const struct unwind_start *find_symbol_start(const struct elf_symbols *symbols,
+static const struct unwind_start *find_unwind_start(const struct elf_symbols *symbols,
                                                     GElf_Addr address)
 {
     size_t from = 0, to = symbols->start_count;
@@ -146,10 +146,10 @@ static const struct unwind_start *find_symbol_start(const struct elf_symbols *sy
                : NULL;
 }
 
-static const char *keep_name(struct elf_symbols *symbols, GElf_Addr address)
+static const char *keep_address_name(struct elf_symbols *symbols, GElf_Addr address)
 {
-    char **names =
-        array_reserve(symbols->names, &symbols->name_room, symbols->name_count + 1, sizeof *names);
+    char **names = array_reserve(symbols->names, &symbols->name_capacity, symbols->name_count + 1,
+                                 sizeof *names);
 
     if (names == NULL)
         return NULL;
@@ -169,9 +169,9 @@ static bool name_by_address(struct elf_symbols *symbols, GElf_Addr address)
     (void)dwfl_module_getelf(symbols->module, &bias);
     if (!symbols->starts_read)
         read_starts(symbols);
-    start = find_symbol_start(symbols, address - bias);
+    start = find_unwind_start(symbols, address - bias);
     found = start != NULL ? start->address : address - bias;
-    name = keep_name(symbols, found);
+    name = keep_address_name(symbols, found);
     if (name == NULL)
         return false;
     symbols->last = (struct elf_function){.name = name, .address = found + bias};
@@ -186,7 +186,7 @@ bool elf_symbols_find(struct elf_symbols *symbols, uint64_t offset, struct elf_f
     GElf_Sym symbol;
     const char *name;
 
-    if (!address_of_symbol(symbols, offset, &address))
+    if (!offset_to_address(symbols, offset, &address))
         return false;
     if (address < symbols->last.address || address >= symbols->last_end) {
         name = dwfl_module_addrinfo(symbols->module, address, &within, &symbol, NULL, NULL, NULL);
@@ -218,7 +218,7 @@ struct elf_function elf_symbols_at(const struct elf_symbols *symbols, uint64_t a
     return (struct elf_function){.name = "", .address = address + bias};
 }
 
-/* ---- what was compiled into functions ---- */
+/* ---- inlined functions ---- */
 
 enum { DEEPEST = 100 }; /* blocks within blocks; a file may say anything */
 
@@ -227,7 +227,7 @@ struct inlined {
     size_t count;
 };
 
-static bool has_symbols(const struct inlined *inlined, const char *name)
+static bool has_inlined_name(const struct inlined *inlined, const char *name)
 {
     const size_t length = strlen(name);
     const char *at = inlined->names.data, *const end = at + inlined->names.length;
@@ -242,21 +242,21 @@ static bool has_symbols(const struct inlined *inlined, const char *name)
     return false;
 }
 
-static void add_symbol_name(struct inlined *inlined, Dwarf_Die *die)
+static void add_inlined_name(struct inlined *inlined, Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     const char *const name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
 
     if (name == NULL || *name == '\0' || strchr(name, '\n') != NULL ||
-        inlined->count == ELF_INLINED_MAX || has_symbols(inlined, name))
+        inlined->count == ELF_INLINED_MAX || has_inlined_name(inlined, name))
         return;
     buf_append_string(&inlined->names, name);
     buf_append_byte(&inlined->names, '\n');
     inlined->count++;
 }
 
-/* What was compiled into the block, also into what was: calls within calls. */
-static void collect_symbols(struct inlined *inlined, Dwarf_Die *parent, int depth)
+/* Collects the functions inlined into the block, and those inlined into them. */
+static void collect_inlined(struct inlined *inlined, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die die;
 
@@ -266,9 +266,9 @@ static void collect_symbols(struct inlined *inlined, Dwarf_Die *parent, int dept
         const int tag = dwarf_tag(&die);
 
         if (tag == DW_TAG_inlined_subroutine)
-            add_symbol_name(inlined, &die);
+            add_inlined_name(inlined, &die);
         if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block)
-            collect_symbols(inlined, &die, depth + 1);
+            collect_inlined(inlined, &die, depth + 1);
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
@@ -278,8 +278,9 @@ struct wanted {
     bool found;
 };
 
-/* dwarf_getscopes(3) would not do: where the first instruction was inlined, it names only that. */
-static int on_function(Dwarf_Die *die, void *context)
+/* Not dwarf_getscopes(3): if the first instruction was inlined, it names only the inlined function.
+ */
+static int on_debug_function(Dwarf_Die *die, void *context)
 {
     struct wanted *const wanted = context;
 
@@ -290,7 +291,7 @@ static int on_function(Dwarf_Die *die, void *context)
     return DWARF_CB_ABORT;
 }
 
-static bool find_function_symbol(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Die *function)
+static bool find_debug_function(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Die *function)
 {
     Dwarf_Addr bias;
     Dwarf_Die *const unit = dwfl_module_addrdie(module, address, &bias);
@@ -299,7 +300,7 @@ static bool find_function_symbol(Dwfl_Module *module, Dwarf_Addr address, Dwarf_
     if (unit == NULL)
         return false;
     wanted.address = address - bias;
-    (void)dwarf_getfuncs(unit, on_function, &wanted, 0);
+    (void)dwarf_getfuncs(unit, on_debug_function, &wanted, 0);
     return wanted.found;
 }
 
@@ -308,21 +309,21 @@ static char *inlined_names(Dwarf_Die *function)
     struct inlined inlined = {.count = 0};
     char *names = NULL;
 
-    collect_symbols(&inlined, function, 0);
+    collect_inlined(&inlined, function, 0);
     if (inlined.count > 0 && !buf_failed(&inlined.names))
         names = strndup(inlined.names.data, inlined.names.length - 1);
     buf_free(&inlined.names);
     return names;
 }
 
-/* False: there is no debug information for the function at the address. */
+/* False: no debug information for the function at the address. */
 static bool describe_function(Dwfl_Module *module, Dwarf_Addr address,
                               struct elf_description *description)
 {
     Dwarf_Die function;
 
     *description = (struct elf_description){0};
-    if (!find_function_symbol(module, address, &function))
+    if (!find_debug_function(module, address, &function))
         return false;
     description->source = dwarf_decl_file(&function);
     if (description->source != NULL && dwarf_decl_line(&function, &description->line) != 0)
@@ -332,7 +333,7 @@ static bool describe_function(Dwfl_Module *module, Dwarf_Addr address,
 }
 
 /* The innermost inlined call that holds the address: *name, if there is one. */
-static void descend(Dwarf_Die *parent, Dwarf_Addr address, const char **name, int depth)
+static void find_inlined_at(Dwarf_Die *parent, Dwarf_Addr address, const char **name, int depth)
 {
     Dwarf_Attribute attribute;
     Dwarf_Die die;
@@ -347,12 +348,12 @@ static void descend(Dwarf_Die *parent, Dwarf_Addr address, const char **name, in
             continue;
         if (tag == DW_TAG_inlined_subroutine)
             *name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
-        descend(&die, address, name, depth + 1);
+        find_inlined_at(&die, address, name, depth + 1);
         return;
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-/* The name of the innermost function that was compiled in at the address, borrowed; NULL: none. */
+/* The innermost function inlined at the address, borrowed; NULL: none. */
 static const char *innermost_inlined(Dwfl_Module *module, Dwarf_Addr address,
                                      struct elf_scope *scope)
 {
@@ -362,9 +363,9 @@ static const char *innermost_inlined(Dwfl_Module *module, Dwarf_Addr address,
     if (dwfl_module_getdwarf(module, &bias) == NULL)
         return NULL;
     if (!scope->known || dwarf_haspc(&scope->function, address - bias) <= 0)
-        scope->known = find_function_symbol(module, address, &scope->function);
+        scope->known = find_debug_function(module, address, &scope->function);
     if (scope->known)
-        descend(&scope->function, address - bias, &name, 0);
+        find_inlined_at(&scope->function, address - bias, &name, 0);
     return name;
 }
 
@@ -387,7 +388,7 @@ struct elf_line elf_symbols_line(struct elf_symbols *symbols, uint64_t offset)
     GElf_Addr address;
     Dwfl_Line *source;
 
-    if (!address_of_symbol(symbols, offset, &address))
+    if (!offset_to_address(symbols, offset, &address))
         return line;
     source = dwfl_module_getsrc(symbols->module, address);
     if (source != NULL)

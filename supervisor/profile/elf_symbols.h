@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 /*
- * The functions of an ELF file, by where their code stands in the file. Separate debug
- * information (Debian's -dbgsym packages in /usr/lib/debug, debuginfod) is used where libdw
- * finds it.
+ * Finds functions and lines of an ELF file by offsets in the file. Uses separate debug information
+ * (Debian's -dbgsym packages in /usr/lib/debug, debuginfod) if libdw finds it.
  */
 struct elf_symbols;
 
@@ -19,20 +18,17 @@ struct elf_symbols *elf_symbols_open(const char *path);
 struct elf_function {
     const char *name; /* borrowed from the symbols */
     uint64_t address; /* of its first byte, for elf_symbols_source() */
-    uint64_t within;  /* how far behind that the byte is that was asked for */
+    uint64_t within;  /* distance of the byte that was looked up */
 };
 
 /*
- * The function that holds the byte at that offset of the file. One without a symbol has its address
- * as name, "0x1150", as addr2line(1) takes it: that of its first byte where the file says how to
- * unwind it, else that of the byte. False: there is no code. Fastest in order.
+ * The function that holds the byte at that offset of the file. One without a symbol is named by its
+ * address, "0x1150", as addr2line(1) takes it: of its first byte if the file has unwind
+ * information, else of the byte. False: no code is there. Fastest in order of offsets.
  */
 bool elf_symbols_find(struct elf_symbols *symbols, uint64_t offset, struct elf_function *function);
 
-/*
- * The source file in which the function begins, borrowed, and the line. NULL: there is no
- * debug information for it.
- */
+/* The source file and line where the function begins, borrowed. NULL: no debug information. */
 const char *elf_symbols_source(const struct elf_symbols *symbols,
                                const struct elf_function *function, int *line);
 
@@ -44,24 +40,23 @@ enum { ELF_INLINED_MAX = 64 };
 struct elf_description {
     const char *source; /* the file in which it is defined, borrowed; NULL: not known */
     int line;           /* of its name there */
-    char *inlined; /* functions that were compiled into it, so that what it costs is theirs, too:
-                    * each once, at most ELF_INLINED_MAX, '\n' between; owned; NULL: none */
+    char *inlined; /* functions that were inlined into it, whose cost is in its own: each once, at
+                    * most ELF_INLINED_MAX, '\n' between; owned; NULL: none */
 };
 
-/* What debug information says of the function. */
+/* The function's debug information. */
 struct elf_description elf_symbols_describe(const struct elf_symbols *symbols,
                                             const struct elf_function *function);
 
-/* What an instruction at that offset of the file belongs to. */
+/* The source line of the instruction at that offset of the file. */
 struct elf_line {
-    const char *source; /* borrowed, the same for the same; NULL: not known */
-    int line;           /* of that; 0: not known */
-    const char
-        *inlined; /* the innermost function that was compiled in there, likewise; NULL: none */
+    const char *source;  /* borrowed, the same for the same; NULL: not known */
+    int line;            /* of that; 0: not known */
+    const char *inlined; /* the innermost function that was inlined there, likewise; NULL: none */
 };
 struct elf_line elf_symbols_line(struct elf_symbols *symbols, uint64_t offset);
 
-/* The bytes there, borrowed; *available: how many. NULL: there are none. */
+/* The file's bytes from that offset, borrowed; *available: how many. NULL: beyond its end. */
 const uint8_t *elf_symbols_bytes(const struct elf_symbols *symbols, uint64_t offset,
                                  size_t *available);
 

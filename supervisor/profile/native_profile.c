@@ -14,7 +14,7 @@ enum { PLACES_MAX = 1 << 22, CELLS_MAX = 1 << 24, FILES_MAX = 4096, DEPTH_MAX = 
 
 static int not_a_stream(struct error *error)
 {
-    return error_set(error, ERROR_INPUT, "a worker's counter wrote a profile that is none");
+    return error_set(error, ERROR_INPUT, "invalid profile from a worker's counter");
 }
 
 /* ---- files ---- */
@@ -26,8 +26,8 @@ static int take_file(struct region_stream *stream, const char *path, size_t leng
 
     if (stream->file_count == FILES_MAX || memchr(path, '\0', length) != NULL)
         return not_a_stream(error);
-    files =
-        array_reserve(stream->files, &stream->file_room, stream->file_count + 1, sizeof(char *));
+    files = array_reserve(stream->files, &stream->file_capacity, stream->file_count + 1,
+                          sizeof(char *));
     if (files == NULL)
         return error_memory(error, "a profile");
     stream->files = files;
@@ -40,11 +40,11 @@ static int take_file(struct region_stream *stream, const char *path, size_t leng
 
 /* ---- places ---- */
 
-/* The items up to that number are there, those that are new all zeros. */
+/* Makes the items up to that number, all zeros. NULL: out of memory. */
 static struct region_place *reserve_place(struct region_places *places, uint32_t number)
 {
     struct region_place *items =
-        array_reserve(places->items, &places->room, (size_t)number + 1, sizeof *items);
+        array_reserve(places->items, &places->capacity, (size_t)number + 1, sizeof *items);
 
     if (items == NULL)
         return NULL;
@@ -61,33 +61,33 @@ static uint32_t depth_of(const struct region_stream *stream, uint32_t chain)
     return chain > 0 ? stream->chains.items[chain].length : 0;
 }
 
-/* A stretch has a length. A chain comes behind its caller, and is the next one. */
-static bool is_good(const struct region_stream *stream, const struct profile_stream_place *told,
-                    bool is_chain)
+/* A sequence has a length. A chain is numbered next, after its caller. */
+static bool is_valid_place(const struct region_stream *stream,
+                           const struct profile_stream_place *given, bool is_chain)
 {
-    if (told->file > stream->file_count || told->number >= PLACES_MAX)
+    if (given->file > stream->file_count || given->number >= PLACES_MAX)
         return false;
     if (is_chain)
-        return told->number == (stream->chains.count > 0 ? stream->chains.count : 1) &&
-               told->caller < told->number && depth_of(stream, told->caller) < DEPTH_MAX;
-    return told->length > 0;
+        return given->number == (stream->chains.count > 0 ? stream->chains.count : 1) &&
+               given->caller < given->number && depth_of(stream, given->caller) < DEPTH_MAX;
+    return given->length > 0;
 }
 
-static int take_native_place(struct region_stream *stream, const struct profile_stream_place *told,
+static int take_native_place(struct region_stream *stream, const struct profile_stream_place *given,
                              bool is_chain, struct error *error)
 {
     struct region_place *place;
 
-    if (!is_good(stream, told, is_chain))
+    if (!is_valid_place(stream, given, is_chain))
         return not_a_stream(error);
-    place = reserve_place(is_chain ? &stream->chains : &stream->stretches, told->number);
+    place = reserve_place(is_chain ? &stream->chains : &stream->sequences, given->number);
     if (place == NULL)
         return error_memory(error, "a profile");
     *place = (struct region_place){
-        .offset = told->offset,
-        .file = told->file > 0 ? told->file - 1 : REGION_NO_FILE,
-        .caller = told->caller,
-        .length = is_chain ? depth_of(stream, told->caller) + 1 : told->length,
+        .offset = given->offset,
+        .file = given->file > 0 ? given->file - 1 : REGION_NO_FILE,
+        .caller = given->caller,
+        .length = is_chain ? depth_of(stream, given->caller) + 1 : given->length,
     };
     return 0;
 }
@@ -95,11 +95,11 @@ static int take_native_place(struct region_stream *stream, const struct profile_
 static int take_native_places(struct region_stream *stream, const char *bytes, uint32_t count,
                               bool is_chain, struct error *error)
 {
-    struct profile_stream_place told;
+    struct profile_stream_place given;
 
     for (uint32_t i = 0; i < count; i++) {
-        memcpy(&told, bytes + i * sizeof told, sizeof told);
-        if (take_native_place(stream, &told, is_chain, error) != 0)
+        memcpy(&given, bytes + i * sizeof given, sizeof given);
+        if (take_native_place(stream, &given, is_chain, error) != 0)
             return -1;
     }
     return 0;
@@ -121,7 +121,7 @@ static bool adds_up(const struct region_stream *stream, const struct region *reg
     for (size_t i = 0; i < region->cell_count; i++) {
         const struct profile_stream_cell *cell = &region->cells[i];
 
-        if (!has_place(&stream->stretches, cell->place) ||
+        if (!has_place(&stream->sequences, cell->place) ||
             (cell->chain > 0 && !has_place(&stream->chains, cell->chain)) ||
             cell->instructions > left)
             return false;
@@ -166,8 +166,8 @@ void region_stream_forget(struct region_stream *stream, const struct region *upt
 
 /* ---- records ---- */
 
-/* How long what follows the head is; SIZE_MAX: there is no such record. */
-static size_t body_of(const struct profile_stream_head *head)
+/* The length of what follows the head; SIZE_MAX: not a valid record. */
+static size_t record_body_size(const struct profile_stream_head *head)
 {
     switch (head->type) {
     case PROFILE_STREAM_PROCESS:
@@ -213,7 +213,7 @@ static ssize_t take_records(struct region_stream *stream, const char *bytes, siz
 
     while (length - at >= sizeof head) {
         memcpy(&head, bytes + at, sizeof head);
-        body = body_of(&head);
+        body = record_body_size(&head);
         if (body == SIZE_MAX)
             return not_a_stream(error);
         if (length - at - sizeof head < body)
@@ -246,7 +246,7 @@ void region_stream_free(struct region_stream *stream)
     for (size_t i = 0; i < stream->file_count; i++)
         free(stream->files[i]);
     free(stream->files);
-    free(stream->stretches.items);
+    free(stream->sequences.items);
     free(stream->chains.items);
     buf_free(&stream->bytes);
     *stream = (struct region_stream){0};
@@ -267,7 +267,7 @@ struct native_run {
 
 /* ---- files and functions ---- */
 
-static bool is_of(const struct native_file *file, const char *path)
+static bool has_path(const struct native_file *file, const char *path)
 {
     if (path == NULL || file->path == NULL)
         return path == file->path;
@@ -302,7 +302,7 @@ static struct native_file *file_of_place(struct native_code *code, const char *p
     struct native_file *files;
 
     for (size_t i = 0; i < code->file_count; i++)
-        if (is_of(&code->files[i], path))
+        if (has_path(&code->files[i], path))
             return &code->files[i];
     files = array_reserve(code->files, &code->file_capacity, code->file_count + 1, sizeof *files);
     if (files == NULL)
@@ -313,7 +313,7 @@ static struct native_file *file_of_place(struct native_code *code, const char *p
 }
 
 /* NULL becomes NULL. False without memory. */
-static bool copy_name(struct native_code *code, const char *name, const char **copy)
+static bool copy_optional_name(struct native_code *code, const char *name, const char **copy)
 {
     *copy = name != NULL ? profile_texts_copy_name(&code->texts, name) : NULL;
     return (name == NULL) == (*copy == NULL);
@@ -329,8 +329,8 @@ static bool fill_function(struct native_code *code, const struct native_file *fi
         description = elf_symbols_describe(file->symbols, found);
     *function = (struct profile_function){
         .module = file->module, .build_id = file->build_id, .line = description.line};
-    filled = copy_name(code, found->name, &function->name) &&
-             copy_name(code, description.source, &function->file);
+    filled = copy_optional_name(code, found->name, &function->name) &&
+             copy_optional_name(code, description.source, &function->file);
     if (filled && description.inlined != NULL) {
         function->inlined = profile_texts_copy(&code->texts, description.inlined);
         filled = function->inlined != NULL;
@@ -353,8 +353,8 @@ static size_t add_native_function(struct native_code *code, const struct native_
                : SIZE_MAX;
 }
 
-/* The number of the function that holds the byte at `offset` of the file, and how far behind its
- * beginning that is. SIZE_MAX without memory. */
+/* The number of the function that holds the byte at `offset` of the file; *within: the byte's
+ * distance from its beginning. SIZE_MAX if out of memory. */
 static size_t find_native_function(struct native_code *code, const char *path, uint64_t offset,
                                    uint64_t *within)
 {
@@ -365,7 +365,7 @@ static size_t find_native_function(struct native_code *code, const char *path, u
     if (file == NULL)
         return SIZE_MAX;
     if (file->symbols != NULL)
-        (void)elf_symbols_find(file->symbols, offset, &found); /* where there is none, it stays */
+        (void)elf_symbols_find(file->symbols, offset, &found); /* unchanged if there is none */
     *within = found.within;
     number = pair_table_find(&file->functions, found.address, 0);
     if (number == NULL)
@@ -377,8 +377,8 @@ static size_t find_native_function(struct native_code *code, const char *path, u
 
 /* ---- lines ---- */
 
-/* Its number; SIZE_MAX without memory. libdw has each path once in a unit. Code of one line may be
- * inside and outside an inlined function: these are two lines, in whichever order they are met. */
+/* The line's number; SIZE_MAX if out of memory. libdw returns one pointer for each path in a unit.
+ * Code of one line that is inside and outside an inlined function counts as two lines. */
 static size_t line_number(struct native_code *code, const struct elf_line *found, size_t function)
 {
     struct pair *const place =
@@ -402,14 +402,14 @@ static size_t line_number(struct native_code *code, const struct elf_line *found
     code->lines = lines;
     lines += code->line_count;
     *lines = (struct profile_line){.function = (uint32_t)function, .line = found->line};
-    if (!copy_name(code, found->source, &lines->file) ||
-        !copy_name(code, found->inlined, &lines->inlined))
+    if (!copy_optional_name(code, found->source, &lines->file) ||
+        !copy_optional_name(code, found->inlined, &lines->inlined))
         return SIZE_MAX;
     known->value = ++code->line_count;
     return code->line_count - 1;
 }
 
-/* `count` instructions more, which continue the last run if they are of its line. */
+/* Adds `count` instructions of a line, which extend the last run if that is of the same line. */
 static bool add_run(struct native_code *code, uint32_t first, size_t line, uint32_t count)
 {
     struct native_run *runs;
@@ -428,7 +428,7 @@ static bool add_run(struct native_code *code, uint32_t first, size_t line, uint3
     return true;
 }
 
-/* The bytes of the instruction there; 0: it is none, or not in the file. */
+/* The instruction's size in bytes; 0: not a valid instruction, or not in the file. */
 static size_t instruction_size(const ZydisDecoder *decoder, const struct elf_symbols *symbols,
                                uint64_t offset)
 {
@@ -442,7 +442,7 @@ static size_t instruction_size(const ZydisDecoder *decoder, const struct elf_sym
                : 0;
 }
 
-/* Adds the runs of a stretch of `length` instructions at that offset: *first and *count of `runs`.
+/* Adds the runs of a sequence of `length` instructions at that offset: *first and *count in `runs`.
  */
 static bool add_runs(struct native_code *code, struct elf_symbols *symbols, uint64_t offset,
                      uint32_t length, size_t function, uint32_t *first, uint32_t *count)
@@ -462,7 +462,7 @@ static bool add_runs(struct native_code *code, struct elf_symbols *symbols, uint
         offset += size;
         done++;
     }
-    /* What cannot be decoded stays with the line before. */
+    /* Bytes that cannot be decoded belong to the line before. */
     if (done < length && !add_run(code, *first, line_number(code, &found, function), length - done))
         return false;
     *count = (uint32_t)code->run_count - *first;
@@ -503,10 +503,10 @@ static const char *path_of(const struct making *making, const struct region_plac
     return place->file == REGION_NO_FILE ? NULL : making->stream->files[place->file];
 }
 
-/* Its number; SIZE_MAX without memory. A call returns behind itself, where another function may
- * begin. */
-static size_t number_in_record(const struct making *making, struct region_place *place,
-                               bool is_call)
+/* The function's number; SIZE_MAX if out of memory. A call at a function's end returns to the next
+ * function, so a call's place is the byte before its return address. */
+static size_t number_of_function(const struct making *making, struct region_place *place,
+                                 bool is_call)
 {
     uint64_t within;
     size_t number;
@@ -523,10 +523,10 @@ static size_t number_in_record(const struct making *making, struct region_place 
     return number;
 }
 
-/* Its index in the profile; SIZE_MAX without memory. */
+/* The function's index in the profile; SIZE_MAX if out of memory. */
 static size_t function_of_place(struct making *making, struct region_place *place, bool is_call)
 {
-    const size_t number = number_in_record(making, place, is_call);
+    const size_t number = number_of_function(making, place, is_call);
     struct pair *const local =
         number != SIZE_MAX ? pair_table_find(&making->local, number, 0) : NULL;
     struct profile_function *function;
@@ -552,7 +552,8 @@ static size_t node_within(struct making *making, size_t caller, struct region_pl
     return function == SIZE_MAX ? 0 : profile_child(making->profile, caller, function);
 }
 
-/* That of no caller is 0; SIZE_MAX without memory. As deep as the stream lets chains be. */
+/* The node of a chain; 0: of none; SIZE_MAX: out of memory. Recursion is no deeper than DEPTH_MAX.
+ */
 static size_t node_of_chain(struct making *making, uint32_t chain)
 {
     struct region_place *call;
@@ -576,7 +577,7 @@ static size_t node_of_chain(struct making *making, uint32_t chain)
 }
 
 /* NULL without memory. */
-static struct profile_line *line_of_place(struct making *making, uint32_t number)
+static struct profile_line *profile_line_of(struct making *making, uint32_t number)
 {
     const struct profile_line *const of = &making->code->lines[number];
     struct pair *const known = pair_table_find(&making->lines, number, 0);
@@ -607,7 +608,8 @@ static bool find_runs(struct making *making, struct region_place *place)
                                     &place->first_run, &place->run_count);
 }
 
-/* A stretch executes all of its instructions; what is over where it was left is the first ones'. */
+/* Each execution of a sequence counts all of its instructions. A remainder, from an execution that
+ * was cut short, counts for the first ones. */
 static bool add_lines(struct making *making, struct region_place *place, uint64_t instructions)
 {
     const uint64_t length = place->length > 0 ? place->length : 1;
@@ -619,7 +621,7 @@ static bool add_lines(struct making *making, struct region_place *place, uint64_
     for (uint32_t i = 0; i < place->run_count; i++) {
         const struct native_run run = making->code->runs[place->first_run + i];
         const uint64_t more = over < run.count ? over : run.count;
-        struct profile_line *const line = line_of_place(making, run.line);
+        struct profile_line *const line = profile_line_of(making, run.line);
 
         if (line == NULL)
             return false;
@@ -631,7 +633,7 @@ static bool add_lines(struct making *making, struct region_place *place, uint64_
 
 static bool add_cell(struct making *making, const struct profile_stream_cell *cell)
 {
-    struct region_place *const place = &making->stream->stretches.items[cell->place];
+    struct region_place *const place = &making->stream->sequences.items[cell->place];
     size_t node = node_of_chain(making, cell->chain);
 
     if (node == SIZE_MAX || (node = node_within(making, node, place, false)) == 0)

@@ -13,10 +13,8 @@
 #include "supervisor/profile/compiled_profile.h"
 #include "supervisor/profile/native_profile.h"
 
-/*
- * How many deliveries of others come before the file of a worker that has ended is closed. A
- * speculative delivery of it may still wait for its turn.
- */
+/* The file of a worker that has ended is closed after this many deliveries of others: a speculative
+ * delivery of its own may still wait for its turn. */
 enum { DELIVERIES_KEPT = 1000, READ_SIZE = 1 << 16 };
 
 /* A worker that is profiled. */
@@ -70,14 +68,14 @@ static int on_profiled_worker(void *context, const char *program, const char *na
     return worker->fd;
 }
 
-/* What was read takes no more room. Where that fails, it takes some until the worker ends. */
-static void end_native_session(const struct profiled_worker *worker)
+/* Frees the memory of what was read; if that fails, it is freed when the worker ends. */
+static void free_read_bytes(const struct profiled_worker *worker)
 {
     (void)fallocate(worker->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, worker->read);
 }
 
-static int feed(const struct native_session *session, struct profiled_worker *worker,
-                const char *bytes, size_t length, struct error *error)
+static int feed_worker_stream(const struct native_session *session, struct profiled_worker *worker,
+                              const char *bytes, size_t length, struct error *error)
 {
     return session->unit == NATIVE_INSTRUCTIONS
                ? region_stream_feed(&worker->stream, bytes, length, error)
@@ -96,13 +94,13 @@ static int read_worker(const struct native_session *session, struct profiled_wor
         if (length < 0)
             continue;
         worker->read += length;
-        if (feed(session, worker, bytes, (size_t)length, error) != 0)
+        if (feed_worker_stream(session, worker, bytes, (size_t)length, error) != 0)
             return -1;
     }
     if (length < 0)
         return error_system(error, errno, "cannot read the profile of a worker");
     if (worker->read > before)
-        end_native_session(worker);
+        free_read_bytes(worker);
     return 0;
 }
 
@@ -157,9 +155,10 @@ struct moments {
     int64_t began, ended;
 };
 
-/* With several workers, a short region may lie within the time of another's delivery. */
-static void consider(struct found *found, const struct moments *delivery,
-                     const struct moments *region, const struct found *candidate)
+/* With several workers, the region of another's delivery may lie within this one's time: the region
+ * that fits best is chosen. */
+static void consider_region(struct found *found, const struct moments *delivery,
+                            const struct moments *region, const struct found *candidate)
 {
     const int64_t slack = region->began - delivery->began + (delivery->ended - region->ended);
 
@@ -176,8 +175,9 @@ static void find_counted(struct profiled_worker *worker, uint64_t instructions,
     for (const struct region *region = worker->stream.regions; region != NULL;
          region = region->next)
         if (region->totals.instructions == instructions)
-            consider(found, delivery, &(struct moments){region->totals.began, region->totals.ended},
-                     &(struct found){.worker = worker, .region = region});
+            consider_region(found, delivery,
+                            &(struct moments){region->totals.began, region->totals.ended},
+                            &(struct found){.worker = worker, .region = region});
 }
 
 static void find_metered(struct profiled_worker *worker, uint64_t cost,
@@ -185,8 +185,8 @@ static void find_metered(struct profiled_worker *worker, uint64_t cost,
 {
     for (struct cost_region *region = worker->costs.regions; region != NULL; region = region->next)
         if (region->cost == cost)
-            consider(found, delivery, &(struct moments){region->began, region->ended},
-                     &(struct found){.worker = worker, .cost_region = region});
+            consider_region(found, delivery, &(struct moments){region->began, region->ended},
+                            &(struct found){.worker = worker, .cost_region = region});
 }
 
 static struct found find_region(const struct native_session *session,
@@ -212,7 +212,7 @@ static int make_native_profile(struct native_session *session, const struct foun
                : cost_stream_profile(profile, found->cost_region, error);
 }
 
-static void forget_worker(const struct found *found)
+static void forget_found_region(const struct found *found)
 {
     if (found->region != NULL)
         region_stream_forget(&found->worker->stream, found->region);
@@ -244,7 +244,7 @@ int native_session_add(struct native_session *session, const struct profiled_del
                                    session->unit == NATIVE_INSTRUCTIONS ? PROFILE_FRAME_MODULE
                                                                         : PROFILE_FRAME_METER,
                                    error);
-        forget_worker(&found);
+        forget_found_region(&found);
     }
     profile_close(&profile);
     return result;

@@ -9,8 +9,8 @@
 
 #define PACKED ".zst"
 
-static int open_one(struct profile_files *files, const char *path, enum profile_format format,
-                    struct error *error)
+static int open_profile_file(struct profile_files *files, const char *path,
+                             enum profile_format format, struct error *error)
 {
     struct profile_file *const file = &files->files[files->count];
     const size_t length = path != NULL ? strlen(path) : 0;
@@ -31,9 +31,9 @@ static int open_one(struct profile_files *files, const char *path, enum profile_
 
 int profile_files_open(struct profile_files *files, struct profile_paths paths, struct error *error)
 {
-    if (open_one(files, paths.json, PROFILE_JSON, error) != 0)
+    if (open_profile_file(files, paths.json, PROFILE_JSON, error) != 0)
         return -1;
-    return open_one(files, paths.folded, PROFILE_FOLDED, error);
+    return open_profile_file(files, paths.folded, PROFILE_FOLDED, error);
 }
 
 int profile_files_check_input(struct profile_paths paths, const char *input, struct error *error)
@@ -90,7 +90,7 @@ void profile_files_undo(struct profile_files *files)
         files->files[i].gathered.length = files->files[i].kept;
 }
 
-/* Compressed, if that is wanted. */
+/* Compresses the lines if the file's name ends in .zst. */
 static int write_gathered(struct profile_file *file, enum packer_end end, struct error *error)
 {
     struct buf packed = {0};
@@ -128,7 +128,7 @@ void profile_files_drop(struct profile_files *files)
     }
 }
 
-static int close_one(struct profile_file *file, struct error *error)
+static int close_profile_file(struct profile_file *file, struct error *error)
 {
     int result = 0;
 
@@ -148,7 +148,7 @@ int profile_files_close(struct profile_files *files, struct error *error)
     int result = 0;
 
     for (size_t i = 0; i < files->count; i++)
-        if (close_one(&files->files[i], error) != 0)
+        if (close_profile_file(&files->files[i], error) != 0)
             result = -1;
     *files = (struct profile_files){0};
     return result;
@@ -196,7 +196,7 @@ static int read_profile_function(struct profile *profile, const json_t *row, str
 }
 
 /* The first node is the engine, which the profile has as nodes[1]. */
-static int read_node(struct profile *profile, const json_t *row, struct error *error)
+static int read_profile_node(struct profile *profile, const json_t *row, struct error *error)
 {
     const int64_t index = (int64_t)profile->node_count - 1;
     int64_t caller, function;
@@ -228,16 +228,16 @@ static int read_profile_line(struct profile *profile, const json_t *row, struct 
                : bad_profile(error, "a line is not [FILE,LINE,COMPUTRONS,INSTRUCTIONS]");
 }
 
-static int read_all(struct profile *profile, const json_t *document, const char *member,
-                    int (*read_one)(struct profile *, const json_t *, struct error *),
-                    struct error *error)
+static int read_profile_rows(struct profile *profile, const json_t *document, const char *member,
+                             int (*read_one)(struct profile *, const json_t *, struct error *),
+                             struct error *error)
 {
     const json_t *const rows = json_object_get(document, member);
     const json_t *row;
     size_t i;
 
     if (json_array_size(rows) == 0)
-        return bad_profile(error, "it has no functions, nodes or lines");
+        return bad_profile(error, "no functions, nodes or lines");
     json_array_foreach((json_t *)rows, i, row)
     {
         if (read_one(profile, row, error) != 0)
@@ -246,8 +246,8 @@ static int read_all(struct profile *profile, const json_t *document, const char 
     return 0;
 }
 
-/* What the worker spent around the command itself. */
-static void give_rest_to_engine(struct profile *profile, int64_t instructions)
+/* The worker's instructions around the command count for the engine. */
+static void add_rest_to_engine(struct profile *profile, int64_t instructions)
 {
     struct profile_cost rest = {.of = {0, instructions}};
 
@@ -257,16 +257,16 @@ static void give_rest_to_engine(struct profile *profile, int64_t instructions)
     profile_cost_add(&profile->lines[0].self, &rest);
 }
 
-static int read_document(struct profile *profile, const json_t *document, int64_t instructions,
-                         struct error *error)
+static int read_profile_document(struct profile *profile, const json_t *document,
+                                 int64_t instructions, struct error *error)
 {
-    if (read_all(profile, document, "functions", read_profile_function, error) != 0 ||
-        read_all(profile, document, "nodes", read_node, error) != 0 ||
-        read_all(profile, document, "lines", read_profile_line, error) != 0)
+    if (read_profile_rows(profile, document, "functions", read_profile_function, error) != 0 ||
+        read_profile_rows(profile, document, "nodes", read_profile_node, error) != 0 ||
+        read_profile_rows(profile, document, "lines", read_profile_line, error) != 0)
         return -1;
     if (instructions >= 0) {
         profile->units[profile->unit_count++] = PROFILE_INSTRUCTIONS;
-        give_rest_to_engine(profile, instructions);
+        add_rest_to_engine(profile, instructions);
     }
     return profile_sum(profile, error);
 }
@@ -281,8 +281,8 @@ int script_profile_read(struct profile *profile, struct iovec json, int64_t inst
         return error_memory(error, "a profile");
     profile->has_root = true;
     document = json_value_read(json.iov_base, json.iov_len, JSON_DECODE_ANY, NULL);
-    result = document != NULL ? read_document(profile, document, instructions, error)
-                              : bad_profile(error, "it is not JSON");
+    result = document != NULL ? read_profile_document(profile, document, instructions, error)
+                              : bad_profile(error, "not JSON");
     json_decref(document);
     return result;
 }

@@ -15,8 +15,9 @@
 #include "base/profile/profile_write.h"
 
 /*
- * What deliveries cost by function, as files: JSON lines, or folded stacks for flame graphs
- * (docs/profile-format.md). Lines are gathered by crank, and written when their crank is committed.
+ * Writes the cost of deliveries by function to files, as JSON lines or as folded stacks for flame
+ * graphs (docs/profile-format.md). Gathers lines by crank, and writes them when their crank is
+ * committed.
  */
 enum profile_format { PROFILE_JSON, PROFILE_FOLDED };
 
@@ -34,12 +35,12 @@ struct profile_files {
     size_t count;
 };
 
-/* What the user asked for; NULL: not asked for. */
+/* The user's paths; NULL: not wanted. */
 struct profile_paths {
     const char *json, *folded;
 };
 
-/* A delivery, and what its meter says. Texts are borrowed. */
+/* A delivery and its meter's values. Texts are borrowed. */
 struct profiled_delivery {
     struct profile_delivery delivery;
     struct iovec profile; /* JSON; empty: none */
@@ -67,7 +68,7 @@ int profile_files_put(struct profile_files *files, const struct profile *profile
 int profile_files_add(struct profile_files *files, const struct profiled_delivery *delivery,
                       struct error *error);
 
-/* What was gathered stays; what was gathered since then is dropped: its crank is undone. */
+/* Keeps what was gathered; drops what was gathered since the last call, as its crank is undone. */
 void profile_files_keep(struct profile_files *files);
 void profile_files_undo(struct profile_files *files);
 
@@ -79,10 +80,10 @@ void profile_files_drop(struct profile_files *files);
 int profile_files_close(struct profile_files *files, struct error *error);
 
 /*
- * Reads the member `profile` of a meter record: what a delivery cost by JavaScript function, summed
- * up. With `instructions` of the whole delivery, those that no node has are the engine's; -1: none
- * were counted, and the profile is of computrons alone. 0, or -1 with ERROR_INPUT for what is no
- * profile, or ERROR_SYSTEM without memory. To be closed in any case.
+ * Reads the member `profile` of a meter record: a delivery's cost by JavaScript function, summed
+ * up. `instructions` is the whole delivery's count; those that no node has count for the engine.
+ * -1: not counted, only computrons. 0, or -1 with ERROR_INPUT for an invalid profile, or
+ * ERROR_SYSTEM if out of memory. To be closed in any case.
  */
 int script_profile_read(struct profile *profile, struct iovec json, int64_t instructions,
                         struct error *error);

@@ -43,7 +43,7 @@ static void put_region(int64_t began, uint64_t instructions, uint32_t cells)
     assert_int_equal(buf_append(&bytes, &region, sizeof region), 0);
 }
 
-/* A file, two stretches, a chain of two calls, two regions. */
+/* A file, two sequences, a chain of two calls, two regions. */
 static void put_stream(void)
 {
     buf_clear(&bytes);
@@ -78,7 +78,7 @@ static void assert_stream(const struct region_stream *stream)
 
     assert_int_equal(stream->process, 77);
     assert_string_equal(stream->files[0], "/a/bc");
-    assert_int_equal(stream->stretches.items[4].file, REGION_NO_FILE);
+    assert_int_equal(stream->sequences.items[4].file, REGION_NO_FILE);
     assert_int_equal(stream->chains.items[2].caller, 1);
     assert_int_equal(region->totals.instructions, 15);
     assert_int_equal(region->cell_count, 2);
@@ -125,7 +125,7 @@ static void test_what_no_counter_writes(void **state)
         {REGION + 4, UINT32_MAX},         /* too many cells */
         {REGION + HEAD + 16, 14},         /* that do not add up */
         {REGION + HEAD + 24, 9},          /* of a chain that was not told */
-        {REGION + HEAD + 28, 1},          /* or a stretch, of which there is only a gap */
+        {REGION + HEAD + 28, 1},          /* or a sequence, of which there is only a gap */
         {REGION + HEAD + 36, UINT32_MAX}, /* or come to more than can be */
     };
 
