@@ -83,19 +83,19 @@ static void ping_load_stop(struct ping_load *load)
 {
     load->stop = true;
     for (size_t i = 0; i < load->count; i++)
-        (void)pthread_join(load->threads[i], NULL); /* ours, and joined once */
+        (void)pthread_join(load->threads[i], NULL); /* cannot fail: joined once */
     load->count = 0;
 }
 
 /* ---- the baseline ---- */
 
 /*
- * What the pipe itself costs: a child process that reads so many bytes and
- * writes so many back, with nothing but read(2) and write(2) on either side.
+ * The cost of the pipe itself: a child process reads and writes as many bytes, with only read(2)
+ * and write(2) at both ends.
  */
 struct ping_baseline {
     pid_t child;
-    int down, up;   /* our ends */
+    int down, up;   /* this process's ends */
     char *bytes;    /* owned; of the larger direction */
     size_t to, fro; /* bytes of a frame in each direction */
 };
@@ -170,7 +170,7 @@ static int start_placed(struct ping_baseline *baseline, const int down[2], const
     result = start_peer(baseline, down, up, error);
     if (placement_end_start(placement, error) == 0 || result != 0)
         return result;
-    (void)kill(baseline->child, SIGKILL); /* it is ours and not reaped yet */
+    (void)kill(baseline->child, SIGKILL); /* a child that is not reaped yet */
     (void)child_process_reap(baseline->child, &status, &ignored);
     return -1;
 }
@@ -274,14 +274,14 @@ static void put_ping_place(struct buf *out, const struct placement *placement)
         buf_append_string(out, "both ends where the system puts them");
         break;
     case PLACEMENT_SAME:
-        buf_printf(out, "both ends on processor %d", placement->here);
+        buf_printf(out, "both ends on CPU %d", placement->here);
         break;
     case PLACEMENT_SPREAD:
-        buf_printf(out, "ends on processors %d and %d", placement->here, placement->there);
+        buf_printf(out, "ends on CPUs %d and %d", placement->here, placement->there);
         break;
     case PLACEMENT_AUTO:
         if (placement->here >= 0)
-            buf_printf(out, "both ends on processor %d", placement->here);
+            buf_printf(out, "both ends on CPU %d", placement->here);
         else
             buf_append_string(out, "both ends where the system puts them, as found best");
         break;
@@ -323,7 +323,7 @@ static void ping_output_text(struct buf *out, const struct ping_report *report)
                worker_of(report->options));
     put_ping_place(out, report->placement);
     if (report->options->load > 0)
-        buf_printf(out, ", beside %zu process%s", report->options->load,
+        buf_printf(out, ", next to %zu process%s", report->options->load,
                    report->options->load == 1 ? " that computes" : "es that compute");
     buf_printf(out, "\n%-20s %11s %11s %11s %11s %11s\n", "microseconds", "median", "90 %", "99 %",
                "longest", "mean");
@@ -363,7 +363,7 @@ static void put_json_histogram(struct buf *out, const struct ping_samples *sampl
     buf_append_byte(out, ']');
 }
 
-/* Of this process and of the worker; null: wherever the system puts it. */
+/* The CPUs of this process and of the worker; null: not pinned. */
 static void put_json_processors(struct buf *out, const struct placement *placement)
 {
     if (placement->here >= 0)
@@ -503,7 +503,7 @@ static void sort_samples(struct ping *ping)
     ping_samples_sort(&ping->baseline);
 }
 
-/* The answers of the warm-up tell how long a frame of the bare pipes is. */
+/* The warm-up's answers give the frame size for the bare pipes. */
 static int measure_size(struct ping *ping, struct error *error)
 {
     size_t count = ping_options_count(&ping->options, ping->message.iov_len);
@@ -578,7 +578,7 @@ static int ping_run(struct ping *ping, struct error *error)
     ping_load_stop(&ping->load);
     launcher_close(&ping->launcher);
     confinement_close(&ping->confinement);
-    (void)uv_loop_close(&ping->loop); /* nothing is open on it any more */
+    (void)uv_loop_close(&ping->loop); /* all its handles are closed */
     return result;
 }
 

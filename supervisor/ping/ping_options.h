@@ -23,7 +23,7 @@ struct ping_options {
     uint64_t load; /* processes that compute meanwhile */
     struct counters counters;
     uint64_t cost_limit; /* units of block cost for each delivery; 0: none */
-    const char *worker;  /* path of another worker; NULL: ours */
+    const char *worker;  /* path of another worker; NULL: gaspipe-worker */
     enum confinement_level sandbox;
     bool json;
 };

@@ -82,7 +82,7 @@ bool ping_samples_bar(const struct ping_samples *samples, size_t *next, struct p
 
 static const char echo[] = "globalThis.handleCommand = bytes => ({ result: bytes });";
 
-/* What goes wrong in a callback ends the run of round trips. */
+/* An error in a callback ends the round trips. */
 static void ping_peer_fail(struct ping_peer *peer, const struct error *error)
 {
     if (peer->error.kind == ERROR_NONE)
@@ -99,7 +99,7 @@ static void send_peer_parts(struct ping_peer *peer, char command, struct iovec t
         ping_peer_fail(peer, &error);
 }
 
-/* Where a round trip's time went, in nanoseconds. */
+/* The parts of a round trip's time, in nanoseconds. */
 struct trip {
     int64_t down, worker, up;
 };

@@ -28,22 +28,21 @@ static inline void ping_samples_add(struct ping_samples *samples, int64_t nanose
     samples->items[samples->count++] = nanoseconds;
 }
 
-/* Puts them in order, which what follows wants. */
+/* Sorts them, as the next functions need. */
 void ping_samples_sort(struct ping_samples *samples);
 
 /*
- * The smallest that `share` (0 to 1) of all do not exceed (nearest rank); of at
- * least one, sorted.
+ * The smallest sample that `share` (0 to 1) of all do not exceed (nearest rank). At least one
+ * sample, sorted.
  */
 int64_t ping_samples_percentile(const struct ping_samples *samples, double share);
 
 int64_t ping_samples_mean(const struct ping_samples *samples);
 
 /*
- * The next bar of a histogram whose edges stand in the ratio of the square root
- * of 2, from the sample *next on. Moves *next behind the samples that fall into
- * it. False when there are no more. The lowest bar, 0 to 1, has also what
- * clocks of microseconds make negative.
+ * The next bar of a histogram, from the sample *next on; each edge is the one before times the
+ * square root of 2. Moves *next past the bar's samples. False after the last bar. The lowest bar, 0
+ * to 1, includes negative times, from clocks with microseconds.
  */
 struct ping_bar {
     int64_t from, to; /* nanoseconds; from <= sample < to */
@@ -51,7 +50,7 @@ struct ping_bar {
 };
 bool ping_samples_bar(const struct ping_samples *samples, size_t *next, struct ping_bar *bar);
 
-/* Where the time of round trips went; sample i of each is of the same trip. */
+/* The parts of each round trip's time; sample i of each is of the same trip. */
 struct ping_trips {
     struct ping_samples
         total;                /* from before the delivery is sent to its meter's having been read */
@@ -62,8 +61,8 @@ struct ping_trips {
 };
 
 /*
- * A worker that answers each delivery with what it was sent, by the way that a
- * delivery of `gaspipe run` takes. Its error stays here until asked for.
+ * A worker that answers each delivery with its own bytes, through the same code as a delivery of
+ * `gaspipe run`. Keeps the first error for ping_peer_run().
  */
 struct ping_peer {
     uv_loop_t *loop;
@@ -82,7 +81,7 @@ struct ping_peer {
 int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launch_config *launcher,
                     struct error *error);
 
-/* So many round trips, one after the other; trips has room for them, or is NULL. */
+/* Makes `count` round trips, one after the other; `trips` has space for them, or is NULL. */
 int ping_peer_run(struct ping_peer *peer, struct iovec message, size_t count,
                   struct ping_trips *trips, struct error *error);
 

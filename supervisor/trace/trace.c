@@ -34,7 +34,7 @@
 #include "trace/report/trace_report.h"
 #include "trace/ring/trace_ring.h"
 
-/* Where functions stand in source files, as far as their modules' debug information says so. */
+/* The source files of functions, from their modules' debug information. */
 struct trace_sources {
     struct trace_module_symbols *modules; /* owned */
     size_t count, capacity;
@@ -46,7 +46,7 @@ struct trace_module_symbols {
     char build_id[41];
 };
 
-static struct trace_module_symbols *module_of(struct trace_sources *sources, const char *path)
+static struct trace_module_symbols *find_module(struct trace_sources *sources, const char *path)
 {
     struct trace_module_symbols *modules;
 
@@ -69,10 +69,10 @@ static struct trace_module_symbols *module_of(struct trace_sources *sources, con
     return modules;
 }
 
-static int fill_one(struct trace_sources *sources, struct traced_function *function,
-                    struct error *error)
+static int fill_source(struct trace_sources *sources, struct traced_function *function,
+                       struct error *error)
 {
-    const struct trace_module_symbols *const module = module_of(sources, function->module);
+    const struct trace_module_symbols *const module = find_module(sources, function->module);
     struct elf_description description;
     struct elf_function found;
 
@@ -89,9 +89,9 @@ static int fill_one(struct trace_sources *sources, struct traced_function *funct
 }
 
 /*
- * Fills in source, line and inlined functions of those that the tree has, if the file that is there
- * has the build-id of the one that was traced ("": not known). `inlined` is to be freed; others are
- * borrowed from the sources. -1 with ERROR_SYSTEM without memory.
+ * Fills in source, line and inlined functions of the tree's functions, if the module's file still
+ * has the build-id that was traced ("": not known). `inlined` is to be freed; the others are
+ * borrowed from the sources. -1 with ERROR_SYSTEM if out of memory.
  */
 static int trace_sources_fill(struct trace_sources *sources, const struct call_tree *tree,
                               struct traced_function *functions, size_t count, struct error *error)
@@ -107,13 +107,13 @@ static int trace_sources_fill(struct trace_sources *sources, const struct call_t
         if (number < 1 || number > count || filled[number])
             continue;
         filled[number] = true;
-        result = fill_one(sources, &functions[number - 1], error);
+        result = fill_source(sources, &functions[number - 1], error);
     }
     free(filled);
     return result;
 }
 
-/* The path itself, or what stands behind one of its slashes. */
+/* Matches the path, or the part after any of its slashes. */
 static bool source_matches(const char *source, const char *pattern)
 {
     while (fnmatch(pattern, source, 0) != 0) {
@@ -133,12 +133,12 @@ static bool source_matches_any(const char *source, const struct option_list *pat
     return false;
 }
 
-/* Whether the function is defined in a source file that one of the patterns matches, as in glob(7):
- * its path, or what stands in that behind a slash. */
+/* Returns true if a pattern, as in glob(7), matches the function's source file: the path, or the
+ * part after any of its slashes. */
 static bool trace_sources_match(struct trace_sources *sources, const char *module, uint64_t address,
                                 const struct option_list *patterns)
 {
-    const struct trace_module_symbols *const symbols = module_of(sources, module);
+    const struct trace_module_symbols *const symbols = find_module(sources, module);
     struct elf_description description;
     struct elf_function function;
 
@@ -166,7 +166,7 @@ enum {
     SPANS_MOST = 1000,       /* calls of a delivery in a profile: as many as a screen has pixels */
 };
 
-/* All that a whole command holds. */
+/* The state of the command. */
 struct trace {
     struct trace_options options;
     char program[PATH_MAX];
@@ -178,7 +178,7 @@ struct trace {
     size_t function_count;
     struct trace_sources sources;
     struct trace_file file;        /* of --output */
-    const struct patch_plan *plan; /* of the ring; NULL: the agent has not been heard of */
+    const struct patch_plan *plan; /* of the ring; NULL: nothing came from the agent */
     int status;                    /* the program's */
 };
 
@@ -272,12 +272,12 @@ static int follow_traced(struct trace *trace, struct trace_child *child, struct 
         bool busy = false;
 
         if (trace_ring_step(trace->ring, &sink, &busy, error) != 0) {
-            trace_ring_let_go(trace->ring);
+            trace_ring_detach(trace->ring);
             return -1;
         }
         if (trace->file.gathered.length > GATHERED_MOST &&
             trace_file_flush(&trace->file, error) != 0) {
-            trace_ring_let_go(trace->ring);
+            trace_ring_detach(trace->ring);
             return -1;
         }
         ended = wait_for_child(trace, child, busy, error);
@@ -326,7 +326,7 @@ static const char *trace_name_of(void *context, uint32_t function)
     return trace_report_name(context, function);
 }
 
-/* Of a process that has just been traced. */
+/* Calls of a function in the process that has just been traced. */
 static uint64_t calls_of_trace(void *context, uint32_t function)
 {
     const struct trace_report *const of = context;
@@ -338,9 +338,10 @@ static uint64_t calls_of_trace(void *context, uint32_t function)
     return calls;
 }
 
-/* Of one process. */
-static int put_absences(struct buf *out, const struct trace *trace, const struct trace_report *of,
-                        const struct trace_left_out *left_out, struct error *error)
+/* Reports what was left out of one process. */
+static int put_process_left_out(struct buf *out, const struct trace *trace,
+                                const struct trace_report *of,
+                                const struct trace_left_out *left_out, struct error *error)
 {
     struct trace_report names = *of;
     const struct trace_absence_words words = {trace_name_of,
@@ -363,18 +364,18 @@ static int put_absences(struct buf *out, const struct trace *trace, const struct
     return result;
 }
 
-/* Of the process, or of those of the trace that was read. */
+/* The same for the traced process, or for all of the trace that was read. */
 static int put_left_out(struct buf *out, const struct trace *trace, const struct trace_report *of,
                         const struct archive *archive, struct error *error)
 {
     struct trace_left_out left_out = {&trace->throttle.absences, 0, trace->program};
 
     if (archive == NULL)
-        return put_absences(out, trace, of, &left_out, error);
+        return put_process_left_out(out, trace, of, &left_out, error);
     left_out.absences = &archive->absences;
     for (; left_out.process < archive->process_count; left_out.process++) {
         left_out.name = archive->process_names[left_out.process];
-        if (left_out.name != NULL && put_absences(out, trace, of, &left_out, error) != 0)
+        if (left_out.name != NULL && put_process_left_out(out, trace, of, &left_out, error) != 0)
             return -1;
     }
     return 0;
@@ -382,10 +383,10 @@ static int put_left_out(struct buf *out, const struct trace *trace, const struct
 
 /* ---- files ---- */
 
-static int write_one(const char *path, const char *what, const struct trace_report *of,
-                     int (*put)(struct buf *out, const struct trace_report *of,
-                                struct error *error),
-                     struct error *error)
+static int write_trace_file(const char *path, const char *what, const struct trace_report *of,
+                            int (*put)(struct buf *out, const struct trace_report *of,
+                                       struct error *error),
+                            struct error *error)
 {
     struct buf text = {0};
     int result = 0;
@@ -398,7 +399,7 @@ static int write_one(const char *path, const char *what, const struct trace_repo
     return result;
 }
 
-/* May be large, and is compressed where its name says so. */
+/* May be large; compressed if its name ends in .zst. */
 static int write_trace_profile(const char *path, const struct trace_report *of, struct error *error)
 {
     struct profile_files files = {0};
@@ -416,12 +417,13 @@ static int write_trace_profile(const char *path, const struct trace_report *of, 
 static int write_outputs(const struct trace_options *options, const struct trace_report *of,
                          struct error *error)
 {
-    if (write_one(options->folded, "the folded stacks", of, trace_report_put_folded, error) != 0)
+    if (write_trace_file(options->folded, "the folded stacks", of, trace_report_put_folded,
+                         error) != 0)
         return -1;
     if (write_trace_profile(options->profile, of, error) != 0)
         return -1;
-    return write_one(options->callgrind, "the profile for callgrind", of,
-                     trace_report_put_callgrind, error);
+    return write_trace_file(options->callgrind, "the profile for callgrind", of,
+                            trace_report_put_callgrind, error);
 }
 
 static int write_trace_report(const struct trace_options *options, struct buf *report,
@@ -622,8 +624,9 @@ static int follow_attached(struct trace *trace, const struct trace_sink *sink,
     return trace_ring_finish(trace->ring, sink, error);
 }
 
-/* For those who wait for it. Nothing stands between the lines of a report on stderr. */
-static void tell_traced(const struct trace *trace)
+/* Users wait for this line before they start their work. Not between the lines of a report on
+ * stderr. */
+static void log_attached(const struct trace *trace)
 {
     if (trace->options.report != NULL || !trace->options.json)
         log_line("process %" PRIu64 " is traced, %zu functions", trace->options.process,
@@ -649,7 +652,7 @@ static int attach_to(struct trace *trace, struct error *error)
     if (result == 0)
         result = open_throttle(trace, error);
     if (result == 0)
-        tell_traced(trace);
+        log_attached(trace);
     if (result == 0)
         result = follow_attached(trace, &sink, &attached, error);
     if (attached.pidfd >= 0)
@@ -689,7 +692,7 @@ static int run_traced_program(struct trace *trace, struct error *error)
                          : "the agent was not loaded into it");
 }
 
-static int act(struct trace *trace, struct error *error)
+static int run_trace(struct trace *trace, struct error *error)
 {
     if (trace->options.read != NULL)
         return read_trace(trace, error);
@@ -721,7 +724,7 @@ int trace_command(int argc, char **argv)
     if (parsed != OPTION_TAKEN) {
         status = option_end(&trace_options_table, parsed, &error);
     } else if ((trace.sums == NULL && error_memory(&error, "a trace") != 0) ||
-               act(&trace, &error) != 0) {
+               run_trace(&trace, &error) != 0) {
         log_line("%s", error.text);
         status = (int)error.kind;
     } else {

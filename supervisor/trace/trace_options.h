@@ -11,7 +11,7 @@
 #include "trace/memory.h"
 #include "trace/patch/patch_plan.h"
 
-/* Of `gaspipe trace`. Texts are borrowed from the command line. */
+/* The options of `gaspipe trace`. Texts are borrowed from the command line. */
 struct trace_options {
     bool json;
     struct trace_choice choice;
@@ -27,7 +27,7 @@ struct trace_options {
     uint64_t process;      /* a running one; 0: a program is started */
     uint64_t milliseconds; /* how long it is traced; 0: until it ends */
     uint64_t overhead;     /* percent; 0: no budget */
-    const char *read;      /* a trace that is there already; NULL: none */
+    const char *read;      /* an existing trace; NULL: none */
     char **arguments;      /* the program and its own; end with NULL */
 };
 

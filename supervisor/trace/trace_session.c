@@ -110,10 +110,10 @@ static void trace_session_fail(struct trace_session *session, const struct error
         session->error = *error;
     session->failed = true;
     for (struct traced *traced = session->traced; traced != NULL; traced = traced->next)
-        trace_ring_let_go(traced->ring);
+        trace_ring_detach(traced->ring);
 }
 
-/* A worker that will never be heard of again. */
+/* Returns true if the worker's process no longer exists. */
 static bool has_traced_ended(const struct traced *traced)
 {
     return traced->pid > 1 && kill(traced->pid, 0) != 0 && errno == ESRCH;
@@ -129,15 +129,15 @@ static void drop_traced(struct traced **link)
     free(traced);
 }
 
-static int step_one(struct traced *traced, bool *busy, struct error *error)
+static int read_ring(struct traced *traced, bool *busy, struct error *error)
 {
     const struct trace_sink sink = sink_of(traced);
 
     return trace_ring_step(traced->ring, &sink, busy, error);
 }
 
-/* What is not as it would be in a trace of everything. */
-static int tell_left_out(struct traced *traced, struct error *error)
+/* Logs which functions were left out of the trace, and when. */
+static int log_left_out(struct traced *traced, struct error *error)
 {
     struct buf words = {0};
     const int result = trace_throttle_put(&traced->throttle, traced->session->began, &words, error);
@@ -148,7 +148,7 @@ static int tell_left_out(struct traced *traced, struct error *error)
     return result;
 }
 
-static int finish_one(struct traced *traced, struct error *error)
+static int finish_traced(struct traced *traced, struct error *error)
 {
     const struct trace_sink sink = sink_of(traced);
 
@@ -156,10 +156,10 @@ static int finish_one(struct traced *traced, struct error *error)
         log_line("%s is not traced: %s", traced->name, trace_ring_refusal(traced->ring));
     if (trace_ring_finish(traced->ring, &sink, error) != 0)
         return -1;
-    return tell_left_out(traced, error);
+    return log_left_out(traced, error);
 }
 
-static int flush_traced(struct trace_session *session, struct error *error)
+static int flush_session(struct trace_session *session, struct error *error)
 {
     session->flushed = stamp_now().mono;
     if (trace_file_clock(&session->file, trace_moment_now(), error) != 0)
@@ -175,18 +175,18 @@ static int step_session(struct trace_session *session, bool *busy, struct error 
     while (*link != NULL) {
         const bool ended = session->closing || (due && has_traced_ended(*link));
 
-        if (step_one(*link, busy, error) != 0 || (ended && finish_one(*link, error) != 0))
+        if (read_ring(*link, busy, error) != 0 || (ended && finish_traced(*link, error) != 0))
             return -1;
         if (ended)
             drop_traced(link);
         else
             link = &(*link)->next;
     }
-    return due || session->file.gathered.length > GATHERED_MOST ? flush_traced(session, error) : 0;
+    return due || session->file.gathered.length > GATHERED_MOST ? flush_session(session, error) : 0;
 }
 
-/* Nanoseconds before something of a worker is to be read. */
-static int64_t moment_of_events(const struct trace_session *session)
+/* Nanoseconds until a worker's ring has to be read. */
+static int64_t time_to_next_read(const struct trace_session *session)
 {
     int64_t moment = MOMENT;
 
@@ -195,13 +195,13 @@ static int64_t moment_of_events(const struct trace_session *session)
     return moment;
 }
 
-/* Workers do not tell when they have written, as that would cost them a system call. */
+/* Polls: to notify this thread would cost a worker a system call. */
 static void wait_a_moment(struct trace_session *session)
 {
     struct timespec until;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += moment_of_events(session);
+    until.tv_nsec += time_to_next_read(session);
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
@@ -226,7 +226,7 @@ static void *trace_session_read_all(void *context)
         if (!busy) {
             wait_a_moment(session);
         } else {
-            /* the command's own thread comes in between */
+            /* Let the command's thread have the lock. */
             pthread_mutex_unlock(&session->lock);
             pthread_mutex_lock(&session->lock);
         }
@@ -246,7 +246,8 @@ static struct traced *new_traced(struct trace_session *session, const char *prog
         .policy = TRACE_WAIT,
         .clock = session->file.clock,
         .lanes = WORKER_LANES,
-        /* With a budget, what is written before the reader has counted it is too much already. */
+        /* With a budget, small rings: events that are written before the reader has counted them
+         * may already exceed it. */
         .lane_chunks = session->options.overhead != 0 ? TRACE_CHUNKS_BUDGET : TRACE_CHUNKS_DEFAULT,
     };
 
@@ -277,7 +278,7 @@ static int on_traced_worker(void *context, const char *program, const char *name
     traced->next = session->traced;
     session->traced = traced;
     if (session->failed)
-        trace_ring_let_go(traced->ring);
+        trace_ring_detach(traced->ring);
     pthread_mutex_unlock(&session->lock);
     return trace_ring_fd(traced->ring);
 }
@@ -356,7 +357,7 @@ int trace_session_close(struct trace_session *session, struct error *error)
     if (session->failed) {
         *error = session->error;
         result = -1;
-    } else if (flush_traced(session, error) != 0) {
+    } else if (flush_session(session, error) != 0) {
         result = -1;
     }
     if (trace_file_close(&session->file, error) != 0)

@@ -9,7 +9,7 @@
 #include "supervisor/process/launcher.h"
 #include "trace/read/trace_file.h"
 
-/* Traces all workers of a command into one file. A thread of its own reads what they write. */
+/* Traces all workers of a command into one file, which a thread of its own writes. */
 struct trace_session;
 
 struct trace_session_options {
@@ -25,11 +25,12 @@ struct trace_session *trace_session_open(const struct trace_session_options *opt
 /* For launchers; borrowed from the session. */
 const struct launcher_trace *trace_session_launcher(struct trace_session *session);
 
-/* Notes a delivery, which the reader of the file finds the functions of. Texts are borrowed. */
+/* Notes a delivery, so that the file's reader can assign functions to it. Texts are borrowed. */
 int trace_session_delivery(struct trace_session *session, const struct trace_delivery *delivery,
                            struct error *error);
 
-/* Reads what is left and closes the file. NULL is allowed. -1 with what went wrong meanwhile. */
+/* Reads the rest of the rings and closes the file. NULL is allowed. -1 with the first error of the
+ * session. */
 int trace_session_close(struct trace_session *session, struct error *error);
 
 #endif

@@ -36,7 +36,7 @@ static bool has_interpreter(int fd, const Elf64_Ehdr *head)
     return false;
 }
 
-/* Whether the file has a section of that name. */
+/* Returns true if the file has a section of that name. */
 static bool has_section(int fd, const Elf64_Ehdr *head, const char *wanted)
 {
     Elf64_Shdr names, section;
@@ -226,7 +226,7 @@ struct attaching {
     uint64_t dlsym, handle;
 };
 
-/* Lets the thread go on for a moment where it may hold a lock. */
+/* If the thread may hold a lock, lets it continue for a moment and tries again. */
 static int call(struct attaching *attaching, struct trace_injection injection, uint64_t *result,
                 struct error *error)
 {
@@ -315,7 +315,7 @@ static int open_target_memory(struct attaching *attaching, const struct trace_ri
     return attached->ring != NULL ? 0 : -1;
 }
 
-static int answer_attach(void *context, struct error *error)
+static int step_attached_ring(void *context, struct error *error)
 {
     const struct trace_attached *const attached = context;
     bool busy;
@@ -330,7 +330,8 @@ static int start_agent(struct attaching *attaching, const struct trace_ring_opti
     uint64_t descriptor, result;
 
     if (open_target_memory(attaching, options, &descriptor, error) != 0 ||
-        call_agent(attaching, "gastrace_start", descriptor, answer_attach, &result, error) != 0)
+        call_agent(attaching, "gastrace_start", descriptor, step_attached_ring, &result, error) !=
+            0)
         return -1;
     if ((int32_t)result == 0 && trace_ring_plan(attached->ring) != NULL)
         return 0;
@@ -352,7 +353,7 @@ static int open_text(pid_t process, struct error *error)
     return fd;
 }
 
-static bool holds_target(int fd, const struct trace_patch *patch, const uint8_t *wanted)
+static bool text_is(int fd, const struct trace_patch *patch, const uint8_t *wanted)
 {
     uint8_t bytes[5];
 
@@ -360,7 +361,7 @@ static bool holds_target(int fd, const struct trace_patch *patch, const uint8_t 
            memcmp(bytes, wanted, sizeof bytes) == 0;
 }
 
-/* Writes what is not there yet, where the other stands. */
+/* Patches or restores the text, where it is not done yet. */
 static int write_target_text(const struct trace_attached *attached, int fd, bool patched,
                              struct error *error)
 {
@@ -374,9 +375,9 @@ static int write_target_text(const struct trace_attached *attached, int fd, bool
         const uint8_t *const before = patched ? patches[i].before : patches[i].after;
         const uint8_t *const after = patched ? patches[i].after : patches[i].before;
 
-        if (holds_target(fd, &patches[i], after))
+        if (text_is(fd, &patches[i], after))
             continue;
-        if (!holds_target(fd, &patches[i], before) ||
+        if (!text_is(fd, &patches[i], before) ||
             pwrite(fd, after, 5, (off_t)patches[i].address) != 5)
             return error_set(error, ERROR_INPUT, "process %d: its text is not what its file has",
                              attached->process);
@@ -384,7 +385,8 @@ static int write_target_text(const struct trace_attached *attached, int fd, bool
     return 0;
 }
 
-/* Lets the threads go on for a moment where a signal's handler returns into a patch. */
+/* If a signal handler returns into a patch, lets the threads continue for a moment and tries again.
+ */
 static int leave_patches(struct attaching *attaching, const struct trace_patch *patches,
                          size_t count, struct error *error)
 {
@@ -467,7 +469,7 @@ static int attach_stopped(struct attaching *attaching, const struct trace_ring_o
     return result;
 }
 
-/* Within that time. What was done to a process that is being killed fails before it has ended. */
+/* Waits up to that time, because operations on a process fail before its end is visible. */
 static bool has_target_ended(const struct trace_attached *attached, int milliseconds)
 {
     struct pollfd end = {.fd = attached->pidfd, .events = POLLIN};
@@ -488,7 +490,7 @@ int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ri
         return -1;
     attached->pidfd = pidfd_open(process, 0);
     if (attached->pidfd < 0)
-        return error_set(error, ERROR_INPUT, "there is no process %d", process);
+        return error_set(error, ERROR_INPUT, "no process %d", process);
     if (attach_stopped(&attaching, options, error) == 0)
         return 0;
     return has_target_ended(attached, 0)
@@ -497,7 +499,7 @@ int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ri
                : -1;
 }
 
-/* Slots of library calls lead where they led before. */
+/* Restores the slots of library calls. */
 static void undo_patched_calls(const struct trace_attached *attached, int fd)
 {
     const struct trace_head *const head = trace_ring_head(attached->ring);
@@ -529,11 +531,11 @@ static int detach_stopped(struct attaching *attaching, struct error *error)
         undo_patched_calls(attached, fd);
         close(fd);
     }
-    /* A thread that is let go waits for nobody, and would write over what is in a full ring. Once
-     * that is empty, it has room for the exits of all calls that are open. */
+    /* A detached thread does not wait for the reader, and would overwrite a full ring. An empty
+     * ring has space for the exits of all open calls. */
     if (trace_ring_step(attached->ring, attached->sink, &busy, result == 0 ? error : &ignored) != 0)
         result = -1;
-    trace_ring_let_go(attached->ring);
+    trace_ring_detach(attached->ring);
     trace_threads_release(&attaching->threads);
     return result;
 }

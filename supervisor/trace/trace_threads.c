@@ -45,7 +45,7 @@ static bool names_shadow_stack(const char *line)
 void trace_obstacles_read_status(struct trace_obstacles *obstacles, const char *status)
 {
     for (const char *line = status; line != NULL && *line != '\0'; line = next_status_line(line)) {
-        /* NOLINTBEGIN(cert-err34-c): the kernel writes numbers there */
+        /* NOLINTBEGIN(cert-err34-c): Linux writes numbers there */
         (void)sscanf(line, "Seccomp: %d", &obstacles->seccomp);
         (void)sscanf(line, "TracerPid: %d", &obstacles->tracer);
         (void)sscanf(line, "Uid: %" SCNd64, &obstacles->user);
@@ -71,14 +71,14 @@ static int read_yama(void)
 int trace_obstacles_read(struct trace_obstacles *obstacles, pid_t process, struct error *error)
 {
     struct buf status = {0};
-    struct error unread;
+    struct error ignored;
     char path[64];
 
     *obstacles = (struct trace_obstacles){.user = -1, .yama = read_yama()};
     snprintf(path, sizeof path, "/proc/%d/status", process);
-    if (io_read_file(path, STATUS_MOST, &status, &unread) != 0 || buf_string(&status) == NULL) {
+    if (io_read_file(path, STATUS_MOST, &status, &ignored) != 0 || buf_string(&status) == NULL) {
         buf_free(&status);
-        return error_set(error, ERROR_INPUT, "there is no process %d", process);
+        return error_set(error, ERROR_INPUT, "no process %d", process);
     }
     trace_obstacles_read_status(obstacles, status.data);
     buf_free(&status);
@@ -108,7 +108,7 @@ int trace_obstacles_refuse(const struct trace_obstacles *obstacles, pid_t proces
                            int64_t own, struct error *error)
 {
     if (errnum == ESRCH)
-        return error_set(error, ERROR_INPUT, "there is no process %d", process);
+        return error_set(error, ERROR_INPUT, "no process %d", process);
     if (obstacles->tracer != 0)
         return error_set(error, ERROR_INPUT,
                          "process %d cannot be traced: process %d traces it already", process,
@@ -158,16 +158,16 @@ static int trace_threads_refuse(pid_t process, int errnum, struct error *error)
                : -1;
 }
 
-/* Where it stopped for a signal of its own, that must not be lost. */
-static void hold_threads(struct trace_thread *thread, int status)
+/* If a signal stopped the thread, it is kept, to be delivered later. */
+static void keep_signal(struct trace_thread *thread, int status)
 {
-    /* A stop of ptrace's is no signal. */
+    /* ptrace's own stops are not signals. */
     if (status >> 16 == 0)
         thread->held |= UINT64_C(1) << (WSTOPSIG(status) - 1);
 }
 
-/* The signal that it gets as it goes on; 0: none. */
-static int take_held(struct trace_thread *thread)
+/* The signal that is delivered when the thread continues; 0: none. */
+static int take_kept_signal(struct trace_thread *thread)
 {
     const int lowest = __builtin_ffsll((long long)thread->held);
 
@@ -185,11 +185,11 @@ static int wait_for_stop(struct trace_thread *thread)
             return -1;
     if (!WIFSTOPPED(status))
         return -1;
-    hold_threads(thread, status);
+    keep_signal(thread, status);
     return 0;
 }
 
-static int stop_one(struct trace_threads *threads, pid_t id, struct error *error)
+static int stop_thread(struct trace_threads *threads, pid_t id, struct error *error)
 {
     struct trace_thread *const list =
         array_reserve(threads->list, &threads->capacity, threads->count + 1, sizeof *list);
@@ -207,7 +207,7 @@ static int stop_one(struct trace_threads *threads, pid_t id, struct error *error
     return 0;
 }
 
-/* Those that are there and not stopped yet; *more: there were some. */
+/* Stops the threads that are not stopped yet; *more: there were some. */
 static int stop_listed(struct trace_threads *threads, bool *more, struct error *error)
 {
     char path[64];
@@ -219,14 +219,14 @@ static int stop_listed(struct trace_threads *threads, bool *more, struct error *
     directory = opendir(path);
     if (directory == NULL)
         return trace_threads_refuse(threads->process, ESRCH, error);
-    /* cppcheck-suppress readdirCalled ; nobody else reads this directory */
+    /* cppcheck-suppress readdirCalled ; only this thread reads this directory */
     while (result == 0 && (entry = readdir(directory)) != NULL) {
         const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
 
         if (id <= 0 || is_known_thread(threads, id))
             continue;
         *more = true;
-        result = stop_one(threads, id, error);
+        result = stop_thread(threads, id, error);
     }
     closedir(directory);
     return result;
@@ -237,7 +237,7 @@ int trace_threads_stop(struct trace_threads *threads, pid_t process, struct erro
     bool more = true;
 
     *threads = (struct trace_threads){.process = process};
-    if (stop_one(threads, process, error) != 0)
+    if (stop_thread(threads, process, error) != 0)
         return -1;
     while (more) {
         more = false;
@@ -249,17 +249,17 @@ int trace_threads_stop(struct trace_threads *threads, pid_t process, struct erro
     return threads->count > 0 ? 0 : trace_threads_refuse(process, ESRCH, error);
 }
 
-static void release_one(pid_t process, struct trace_thread *thread)
+static void release_thread(pid_t process, struct trace_thread *thread)
 {
-    (void)ptrace(PTRACE_DETACH, thread->id, NULL, (long)take_held(thread));
+    (void)ptrace(PTRACE_DETACH, thread->id, NULL, (long)take_kept_signal(thread));
     while (thread->held != 0)
-        (void)syscall(SYS_tgkill, process, thread->id, take_held(thread));
+        (void)syscall(SYS_tgkill, process, thread->id, take_kept_signal(thread));
 }
 
 void trace_threads_release(struct trace_threads *threads)
 {
     for (size_t i = 0; i < threads->count; i++)
-        release_one(threads->process, &threads->list[i]);
+        release_thread(threads->process, &threads->list[i]);
     free(threads->list);
     *threads = (struct trace_threads){0};
 }
@@ -280,20 +280,20 @@ static bool is_within(const struct trace_patch *patches, size_t count, uint64_t 
     return false;
 }
 
-/* No handler may run meanwhile: it would return into the bytes of the patch. */
+/* Delivers no signal meanwhile: the handler would return into the bytes of the patch. */
 static bool step_thread(struct trace_thread *thread)
 {
     const uint64_t held = thread->held;
 
     if (ptrace(PTRACE_SINGLESTEP, thread->id, NULL, NULL) != 0 || wait_for_stop(thread) != 0)
         return false;
-    /* What a step ends with. */
+    /* The step itself ends with SIGTRAP. */
     thread->held &= ~(UINT64_C(1) << (SIGTRAP - 1)) | held;
     return true;
 }
 
-static int leave_one(const struct trace_threads *threads, struct trace_thread *thread,
-                     const struct trace_patch *patches, size_t count, struct error *error)
+static int step_out_of_patches(const struct trace_threads *threads, struct trace_thread *thread,
+                               const struct trace_patch *patches, size_t count, struct error *error)
 {
     struct user_regs_struct registers;
 
@@ -308,8 +308,8 @@ static int leave_one(const struct trace_threads *threads, struct trace_thread *t
     return 0;
 }
 
-/* What the kernel keeps on the stack of what a signal's handler has interrupted, in user mode: the
- * next instruction, flags, one of which is always set, and the code segment. */
+/* Returns true if the words look like the state that Linux saves on the stack when a signal handler
+ * interrupts user code: next instruction, flags, one of which is always set, code segment. */
 static bool is_interrupted(const uint64_t *words)
 {
     enum { ALWAYS = 2, FLAGS_END = 1 << 22, USER_CODE = 0x33 };
@@ -317,8 +317,8 @@ static bool is_interrupted(const uint64_t *words)
     return (words[1] & ALWAYS) != 0 && words[1] < FLAGS_END && (words[2] & 0xffff) == USER_CODE;
 }
 
-/* Whether a handler that the thread is in returns into the bytes of a patch. Its stack is looked
- * through, to where it ends. */
+/* Returns true if a signal handler of the thread returns into the bytes of a patch: searches its
+ * stack for such a state. */
 static bool returns_within(int memory, uint64_t stack, const struct trace_patch *patches,
                            size_t count)
 {
@@ -360,7 +360,7 @@ int trace_threads_leave(struct trace_threads *threads, const struct trace_patch 
                         size_t count, struct error *error)
 {
     for (size_t i = 0; i < threads->count; i++)
-        if (leave_one(threads, &threads->list[i], patches, count, error) != 0)
+        if (step_out_of_patches(threads, &threads->list[i], patches, count, error) != 0)
             return -1;
     return any_returns_within(threads, patches, count) ? 1 : 0;
 }
@@ -386,11 +386,11 @@ static bool restore(pid_t id, struct saved *saved)
            ptrace(PTRACE_SETREGSET, id, NT_X86_XSTATE, &saved->vectors) == 0;
 }
 
-/* The function returns to address 0, where it is met again. */
+/* The function returns to address 0, where the thread stops with SIGSEGV. */
 static bool begin_call(pid_t id, const struct saved *saved, const struct trace_injection *injection)
 {
     struct user_regs_struct registers = saved->registers;
-    const uint64_t zero = 0, room = (registers.rsp - BELOW) & ~UINT64_C(63);
+    const uint64_t zero = 0, space = (registers.rsp - BELOW) & ~UINT64_C(63);
     char text[TRACE_PATH_SIZE] = "";
 
     if (injection->text != NULL)
@@ -399,22 +399,22 @@ static bool begin_call(pid_t id, const struct saved *saved, const struct trace_i
         long word;
 
         memcpy(&word, text + i, sizeof word);
-        if (ptrace(PTRACE_POKEDATA, id, room + i, word) != 0)
+        if (ptrace(PTRACE_POKEDATA, id, space + i, word) != 0)
             return false;
     }
-    if (ptrace(PTRACE_POKEDATA, id, room - 8, zero) != 0)
+    if (ptrace(PTRACE_POKEDATA, id, space - 8, zero) != 0)
         return false;
-    registers.rdi = injection->text != NULL && injection->first == 0 ? room : injection->first;
-    registers.rsi = injection->text != NULL && injection->first != 0 ? room : injection->second;
+    registers.rdi = injection->text != NULL && injection->first == 0 ? space : injection->first;
+    registers.rsi = injection->text != NULL && injection->first != 0 ? space : injection->second;
     registers.rax = 0;
     registers.orig_rax = UINT64_MAX; /* no system call is to be restarted */
-    registers.rsp = room - 8;
+    registers.rsp = space - 8;
     registers.rip = injection->function;
     return ptrace(PTRACE_SETREGS, id, NULL, &registers) == 0;
 }
 
 /* 1: it has returned; 0: not yet; -1: the process has ended. */
-static int look_for_threads(pid_t id, uint64_t *result)
+static int poll_call(pid_t id, uint64_t *result)
 {
     struct user_regs_struct registers;
     int status;
@@ -430,12 +430,12 @@ static int look_for_threads(pid_t id, uint64_t *result)
         *result = registers.rax;
         return 1;
     }
-    /* A signal of its own; a stop of ptrace's is no signal. */
+    /* Deliver a signal; ptrace's own stops are not signals. */
     return ptrace(PTRACE_CONT, id, NULL, status >> 16 != 0 ? 0 : WSTOPSIG(status)) == 0 ? 0 : -1;
 }
 
-/* The other threads get their signals: one that waits here could hold a lock. */
-static void continue_thread(struct trace_threads *threads)
+/* Delivers the other threads' signals: a stopped thread could hold a lock. */
+static void continue_other_threads(struct trace_threads *threads)
 {
     int status;
 
@@ -444,19 +444,19 @@ static void continue_thread(struct trace_threads *threads)
 
         if (waitpid(thread->id, &status, __WALL | WNOHANG) <= 0 || !WIFSTOPPED(status))
             continue;
-        hold_threads(thread, status);
-        (void)ptrace(PTRACE_CONT, thread->id, NULL, (long)take_held(thread));
+        keep_signal(thread, status);
+        (void)ptrace(PTRACE_CONT, thread->id, NULL, (long)take_kept_signal(thread));
     }
 }
 
-/* The main thread gets what it has stopped for when it is back where it was. */
+/* The main thread gets its kept signals after the call, when its registers are restored. */
 static bool resume_all(struct trace_threads *threads)
 {
     bool good = ptrace(PTRACE_CONT, threads->list[0].id, NULL, NULL) == 0;
 
     for (size_t i = 1; good && i < threads->count; i++)
-        good =
-            ptrace(PTRACE_CONT, threads->list[i].id, NULL, (long)take_held(&threads->list[i])) == 0;
+        good = ptrace(PTRACE_CONT, threads->list[i].id, NULL,
+                      (long)take_kept_signal(&threads->list[i])) == 0;
     return good;
 }
 
@@ -468,10 +468,10 @@ static int run_call(struct trace_threads *threads, const struct trace_injection 
 
     if (!resume_all(threads))
         return lose_thread(threads, error);
-    while ((state = look_for_threads(threads->list[0].id, result)) == 0) {
+    while ((state = poll_call(threads->list[0].id, result)) == 0) {
         if (injection->wait != NULL && injection->wait(injection->context, error) != 0)
             return -1;
-        continue_thread(threads);
+        continue_other_threads(threads);
         (void)nanosleep(&millisecond, NULL);
     }
     if (state < 0)

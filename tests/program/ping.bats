@@ -45,14 +45,14 @@ has_load() {
 @test "both ends on one processor" {
     ping --count 20 --placement same
     assert_status 0
-    assert_output_has 'both ends on processor '
+    assert_output_has 'both ends on CPU '
 }
 
 @test "the ends on two processors, or why not" {
     ping --count 20 --placement spread
     if [ "$(nproc)" -gt 1 ]; then
         assert_status 0
-        assert_output_has 'ends on processors '
+        assert_output_has 'ends on CPUs '
     else
         assert_bad_input 4 'spread needs two'
     fi
@@ -70,7 +70,7 @@ has_load() {
     assert_status 0
     assert_equal "$(jq -c '[.load, .count]' <<< "$output")" '[2,20]'
     ping --count 20 --load 1
-    assert_output_has 'beside 1 process that computes'
+    assert_output_has 'next to 1 process that computes'
     # A tenth as many round trips come before there is the other end of the bare pipes; and all of
     # them take long.
     "$BUILD/gaspipe" ping --count 1000000 --load 2 > /dev/null 2>&1 3>&- &

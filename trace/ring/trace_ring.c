@@ -437,7 +437,7 @@ int trace_ring_finish(struct trace_ring *ring, const struct trace_sink *sink, st
     return 0;
 }
 
-void trace_ring_let_go(struct trace_ring *ring)
+void trace_ring_detach(struct trace_ring *ring)
 {
     head_of(ring)->policy = TRACE_DROP;
     for (unsigned i = 0; i <= ring->layout.lanes; i++)

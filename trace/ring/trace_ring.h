@@ -90,7 +90,7 @@ size_t trace_ring_calls(const struct trace_ring *ring);
 uint64_t trace_ring_threads_left_out(const struct trace_ring *ring);
 
 /* Nobody reads any more: threads do not wait. */
-void trace_ring_let_go(struct trace_ring *ring);
+void trace_ring_detach(struct trace_ring *ring);
 
 /*
  * Has the process's only traced thread wait, in the agent, as soon as it has filled a chunk: until
