@@ -28,7 +28,7 @@
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/profile/counter_profile.h"
 
-/* What `gaspipe count` found, for people and for programs. */
+/* The result of `gaspipe count`. */
 struct count_findings {
     const char *const *arguments; /* of the user, ends with NULL */
     const struct count_run *runs;
@@ -46,7 +46,7 @@ struct count_call {
 
 #define OTHERS (REPORT_SYSCALLS - 1)
 
-static bool has_region_name(size_t place)
+static bool has_call_name(size_t place)
 {
     return place < OTHERS && syscall_name(place) != NULL;
 }
@@ -56,19 +56,17 @@ static struct count_call others(const uint64_t calls[REPORT_SYSCALLS])
     struct count_call all = {"others", 0};
 
     for (size_t place = 0; place < REPORT_SYSCALLS; place++)
-        if (!has_region_name(place))
+        if (!has_call_name(place))
             all.times += calls[place];
     return all;
 }
 
-/*
- * The next of those that were made, in the order of their numbers, "others" last.
- * `calls` are by report_call(); *place is 0 for the first. False: there is no more.
- */
+/* The next system call that was made, by number, "others" last. `calls` are by report_call();
+ * *place is 0 at first. False after the last. */
 static bool count_calls_next(const uint64_t calls[REPORT_SYSCALLS], size_t *place,
                              struct count_call *call)
 {
-    while (*place < OTHERS && (calls[*place] == 0 || !has_region_name(*place)))
+    while (*place < OTHERS && (calls[*place] == 0 || !has_call_name(*place)))
         ++*place;
     if (*place > OTHERS)
         return false;
@@ -78,14 +76,14 @@ static bool count_calls_next(const uint64_t calls[REPORT_SYSCALLS], size_t *plac
     return call->times > 0;
 }
 
-/* In the table no more of them than this; in JSON all that there are. */
+/* Processes in the table; JSON lists all. */
 #define PROCESSES_SHOWN 20
 
-/* Those whose answer depends on more than the program, and what it is, in words. */
+/* System calls whose answer depends on more than the program, and on what. */
 static const struct {
     size_t number;
     const char *what;
-} chance[] = {
+} varying_calls[] = {
     {SYS_clock_gettime, "the time"},
     {SYS_gettimeofday, "the time"},
     {SYS_time, "the time"},
@@ -95,7 +93,7 @@ static const struct {
     {SYS_gettid, "its thread id"},
     {SYS_getrusage, "its resource usage"},
     {SYS_sysinfo, "the free memory"},
-    {SYS_sched_getaffinity, "the number of processors"},
+    {SYS_sched_getaffinity, "the number of CPUs"},
     {SYS_futex, "other threads"},
     {SYS_getrandom, "random numbers"},
     {SYS_getdents64, "directories"},
@@ -108,9 +106,9 @@ static const struct {
     {SYS_lseek, "positions in files"},
 };
 
-#define CHANCES (sizeof chance / sizeof *chance)
+#define VARYING_CALLS (sizeof varying_calls / sizeof *varying_calls)
 
-/* Whether all runs were counted the same. */
+/* Returns true if all runs have the same counts. */
 static bool count_findings_agree(const struct count_findings *findings)
 {
     for (size_t i = 1; i < findings->run_count; i++)
@@ -125,7 +123,7 @@ static double price_count(const struct count_findings *findings, const struct co
                            total->bytes_written, total->syscalls);
 }
 
-/* The record is shared with processes that may go on, so it need not be terminated. */
+/* Processes that still run may write into the record, so the name may lack its '\0'. */
 static void process_name(const struct report_process *process, char name[REPORT_NAME_SIZE])
 {
     memcpy(name, process->program, REPORT_NAME_SIZE);
@@ -229,7 +227,7 @@ static void put_counted_regions(struct buf *out, const struct count_run *run, bo
     count_text_more_regions(out, (size_t)run->report->regions);
 }
 
-/* What each process executed, in the order in which they began. */
+/* The instructions of each process, in the order of their starts. */
 static void put_process_table(struct buf *out, const struct count_run *run)
 {
     if (run->total.processes < 2)
@@ -286,15 +284,16 @@ static void put_differing_calls(struct buf *out, const struct count_run *a,
                       *separator == ',' ? "\n" : "each system call was made as often in both\n");
 }
 
-/* What the program asked for that can make it vary. */
-static void put_chances(struct buf *out, const struct count_run *run)
+/* Lists what the program asked for that can make its count vary. */
+static void put_varying_calls(struct buf *out, const struct count_run *run)
 {
     const char *separator = "it looks at: ", *before = "";
 
-    for (size_t i = 0; i < CHANCES; i++) {
-        if (run->total.calls[chance[i].number] == 0 || strcmp(before, chance[i].what) == 0)
+    for (size_t i = 0; i < VARYING_CALLS; i++) {
+        if (run->total.calls[varying_calls[i].number] == 0 ||
+            strcmp(before, varying_calls[i].what) == 0)
             continue;
-        before = chance[i].what;
+        before = varying_calls[i].what;
         buf_printf(out, "%s%s", separator, before);
         separator = ", ";
     }
@@ -317,7 +316,7 @@ static void put_counted_agreement(struct buf *out, const struct count_findings *
                findings->run_count, (unsigned long long)findings->runs[least].total.instructions,
                (unsigned long long)findings->runs[most].total.instructions);
     put_differing_calls(out, &findings->runs[least], &findings->runs[most]);
-    put_chances(out, &findings->runs[most]);
+    put_varying_calls(out, &findings->runs[most]);
 }
 
 /* A table like perf stat's, and words on what differs between the runs. */

@@ -104,7 +104,7 @@ const struct option_table count_options_table = {
     .ends_at_operand = true,
 };
 
-/* Puts NAME=VALUE in the place of a variable of that name, or behind all. */
+/* Replaces a variable of that name by NAME=VALUE, or adds it at the end. */
 static int set_variable(struct count_options *options, const char *variable, struct error *error)
 {
     size_t length = strcspn(variable, "="), count = 0;
@@ -144,31 +144,31 @@ static int set_environment(struct count_options *options, struct error *error)
     return result;
 }
 
-static void tell_counter(struct count_options *options, const char *name, const char *value)
+static void add_plugin_option(struct count_options *options, const char *name, const char *value)
 {
     buf_printf(&options->plugin, "%s%s=%s", options->plugin.length > 0 ? "," : "", name, value);
 }
 
-/* What libgascount.so is told. */
+/* The options of libgascount.so. */
 static int set_plugin(struct count_options *options, struct error *error)
 {
     char limit[32];
 
     snprintf(limit, sizeof limit, "%" PRIu64, options->limit);
     if (options->limit > 0)
-        tell_counter(options, "limit", limit);
+        add_plugin_option(options, "limit", limit);
     if (options->precision != 0)
-        tell_counter(options, "precision", precisions[options->precision]);
+        add_plugin_option(options, "precision", precisions[options->precision]);
     if (options->rep_given)
-        tell_counter(options, "rep", reps[options->rep]);
+        add_plugin_option(options, "rep", reps[options->rep]);
     if (options->random == 0)
-        tell_counter(options, "random", randoms[options->random]);
+        add_plugin_option(options, "random", randoms[options->random]);
     if (options->kinds)
-        tell_counter(options, "kinds", "on");
+        add_plugin_option(options, "kinds", "on");
     return buf_failed(&options->plugin) ? error_memory(error, "the options") : 0;
 }
 
-/* What only the meter can do, and what only QEMU's counter can. */
+/* Refuses options that only the other counter has. */
 static int check_counter(const struct count_options *options, struct error *error)
 {
     if (options->counter == COUNT_QEMU)

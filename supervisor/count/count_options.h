@@ -12,7 +12,7 @@ struct count_options {
     uint64_t repeat;
     uint64_t limit;             /* instructions of a process; 0: none */
     int precision, rep, random; /* words of the options, by index; 0: the default */
-    bool rep_given;             /* where it is not, the counter uses what QEMU can do */
+    bool rep_given;             /* if not, the counter uses what QEMU can do */
     bool json;
     bool kinds;                    /* instructions by kind, too */
     struct option_list variables;  /* NAME=VALUE */
@@ -24,7 +24,7 @@ struct count_options {
     int counter;                   /* enum count_counter */
     uint64_t cost_limit;           /* units of block cost of a process; 0: none */
     struct option_list versus;     /* commands to compare with, as a shell would take them */
-    uint64_t timed;                /* runs of each without the counter, for their times */
+    uint64_t timed;                /* native runs of each, for their times */
     bool timed_given;
     const char *markdown, *csv;   /* files for the comparison, or NULL */
     const char *save, *against;   /* files of baselines, or NULL */
@@ -35,7 +35,7 @@ struct count_options {
     const char *const *arguments; /* the program and its arguments; ends with NULL */
 };
 
-/* What counts: QEMU, or the meter that is compiled into the program. */
+/* QEMU, or the meter that is compiled into the program. */
 enum count_counter { COUNT_QEMU, COUNT_COMPILED };
 
 extern const struct option_table count_options_table;

@@ -69,7 +69,7 @@ int count_outputs_check(const struct count_options *options, struct error *error
 static int write_count_to(const char *path, struct buf *out, struct error *error)
 {
     if (path != NULL)
-        return output_file_write_whole(path, "what was counted", out, error);
+        return output_file_write_whole(path, "the counts", out, error);
     return visible_write(STDERR_FILENO, out->data, out->length) == 0
                ? 0
                : error_system(error, errno, "cannot write on stderr");

@@ -8,9 +8,8 @@
 
 /*
  * Refuses, with ERROR_USAGE, files to write (--output, --profile, --profile-json,
- * --profile-callgrind) that are
- * the program, one of its arguments, its standard input, the gas model, or one another.
- * A program that cannot be found is ERROR_INPUT.
+ * --profile-callgrind) that are the program, one of its arguments, its standard input, the gas
+ * model, or one another. A program that cannot be found is ERROR_INPUT.
  */
 int count_outputs_check(const struct count_options *options, struct error *error);
 
@@ -18,11 +17,11 @@ int count_outputs_check(const struct count_options *options, struct error *error
 int count_outputs_write(const struct count_options *options, struct buf *result,
                         struct error *error);
 
-/* The same of the profile, in each format that was asked for. */
+/* The same for the profile, in each wanted format. */
 int count_outputs_write_profile(const struct count_options *options, const struct profile *profile,
                                 struct error *error);
 
-/* Whether any format of it was asked for. */
+/* Returns true if any format of the profile is wanted. */
 bool count_outputs_want_profile(const struct count_options *options);
 
 #endif

@@ -8,13 +8,13 @@
 
 #include "base/buf.h"
 
-/* What the reports of all counters have in common. `status` is waitpid(2)'s; `over_limit` says
- * which limit ended the run, or is NULL. */
+/* Parts of the reports of both counters. `status` is waitpid(2)'s; `over_limit` names the limit
+ * that ended the run, or is NULL. */
 
-/* In a table no more regions than this; in JSON all that there are. */
+/* Regions in a table; JSON lists all. */
 enum { COUNT_REGIONS_SHOWN = 20 };
 
-/* In words how a run ended: "exit status 1", ... */
+/* How a run ended, in words: "exit status 1", ... */
 void count_text_end(struct buf *out, int status, const char *over_limit);
 
 /* The first lines of a table: what was counted, and how it ended. `arguments` ends with NULL. */
@@ -27,7 +27,7 @@ void count_text_grouped(struct buf *out, int width, uint64_t number);
 /* A line of a table: the number with commas, right-aligned, and what it is. */
 void count_text_number(struct buf *out, uint64_t number, const char *what);
 
-/* The line that stands for the regions that are not shown, if there are any. */
+/* The line for regions that are not shown, if any. */
 void count_text_more_regions(struct buf *out, size_t count);
 
 /* {"kind":"run","run":N,"status":N,"signal":N: run `index` from 0, as JSON, to be continued. */

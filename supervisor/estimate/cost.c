@@ -127,7 +127,7 @@ struct cost_system {
     size_t row_count;
     size_t columns;                /* the first, of ones, is for what is the same in each call */
     size_t columns_of[COST_PARTS]; /* in which is the cost for each time and for a byte */
-    size_t parts;                  /* 1: there is none for a byte */
+    size_t parts;                  /* 1: no cost per byte */
 };
 
 /* ---- rows ---- */
@@ -154,7 +154,7 @@ static void add_loads(struct cost_system *system, const struct suite *suite,
             .bytes = (double)suite->contracts[contract].length,
         };
     }
-    /* What each start takes is the cost of a start. */
+    /* A start's cost is its whole measurement: there is no constant column. */
     system->columns = 2;
     system->columns_of[COST_EACH] = 0;
     system->columns_of[COST_BYTE] = 1;
@@ -198,15 +198,15 @@ static double cost_mean(const struct point *point, enum measure measure)
     return sample->count > 0 ? sample->sum / (double)sample->count : (double)NAN;
 }
 
-/* What the row took beyond its base; NAN: not known. */
-static double net(const struct cost_row *row, enum measure measure)
+/* The row's measurement minus its base's; NAN: not known. */
+static double net_of_base(const struct cost_row *row, enum measure measure)
 {
     const struct point *taken = measure == MEASURE_GAS ? row->charged : row->taken;
 
     return cost_mean(taken, measure) - (row->base != NULL ? cost_mean(row->base, measure) : 0);
 }
 
-/* -1: the rows do not tell the costs apart. *known: whether all rows were measured so. */
+/* -1: the rows do not separate the costs. *known: all rows have this measure. */
 static int fit_measure(const struct cost_system *system, enum measure measure,
                        struct least_squares_fit *fit, bool *known)
 {
@@ -220,7 +220,7 @@ static int fit_measure(const struct cost_system *system, enum measure measure,
 
         memcpy(equations.x[i], system->columns_of[COST_EACH] == 0 ? loads : all,
                system->columns * sizeof *all);
-        equations.y[i] = net(row, measure);
+        equations.y[i] = net_of_base(row, measure);
         *known = *known && !isnan(equations.y[i]);
     }
     return *known ? least_squares_solve(&equations, fit) : 0;
@@ -232,7 +232,7 @@ static bool varies(const struct cost_row *row, enum measure measure)
 {
     const struct sample *sample = &row->taken->samples[measure];
 
-    return sample->most - sample->least > doubtful * fabs(net(row, measure));
+    return sample->most - sample->least > doubtful * fabs(net_of_base(row, measure));
 }
 
 static unsigned warnings_of(const struct cost_system *system, enum measure measure,
@@ -243,7 +243,7 @@ static unsigned warnings_of(const struct cost_system *system, enum measure measu
     for (size_t i = 0; i < system->row_count; i++) {
         if (varies(&system->rows[i], measure))
             warnings |= COST_HIGH_VARIANCE;
-        if (net(&system->rows[i], measure) < 0)
+        if (net_of_base(&system->rows[i], measure) < 0)
             warnings |= COST_UNDERFLOW;
     }
     return warnings;
@@ -329,8 +329,8 @@ static int add_operation(struct costs *costs, const struct suite *suite,
                                  .unit = i == COST_BYTE ? operation->unit : NULL};
     if (estimate_operation(parts, &system, models) != 0)
         return error_set(error, ERROR_INPUT,
-                         "operation %s: its counts and sizes do not tell its costs apart; give "
-                         "more of them that differ",
+                         "operation %s: its counts and sizes do not separate its costs; give "
+                         "more different ones",
                          operation->name);
     costs->count += system.parts;
     return 0;

@@ -20,24 +20,23 @@ struct least_squares {
 
 struct least_squares_fit {
     double unknowns[LEAST_SQUARES_COLUMNS];
-    double residual; /* root of the mean square of what the unknowns leave unexplained */
-    double spread;   /* the same of what the mean of y leaves */
+    double residual; /* root mean square of the rows' differences from the fit */
+    double spread;   /* the same from the mean of y */
 };
 
 /*
- * The unknowns that leave the least squares. -1: the rows do not tell the unknowns apart, being
- * too few or dependent on one another.
+ * Fits the unknowns by least squares. -1: the rows are too few, or depend on one another.
  */
 int least_squares_solve(const struct least_squares *system, struct least_squares_fit *fit);
 
-/* What the operations of a suite cost, by what their calls took. */
+/* Costs of a suite's operations, computed from their calls. */
 
 /* Reasons to doubt a cost, as bits; nearcore's estimator has the first three. */
 enum cost_warning {
-    COST_HIGH_VARIANCE = 1, /* the same call took more than 5 % more or less than another time */
+    COST_HIGH_VARIANCE = 1, /* a call's results differ by more than 5 % */
     COST_NEGATIVE = 2,      /* the best fit is below zero */
     COST_UNDERFLOW = 4,     /* a call took less than its base */
-    COST_NOT_LINEAR = 8,    /* the fit leaves more than 5 % of the differences unexplained */
+    COST_NOT_LINEAR = 8,    /* the fit does not explain 5 % of the differences */
     COST_WARNINGS = 4       /* how many there are */
 };
 
@@ -45,12 +44,12 @@ extern const char *const cost_warnings[COST_WARNINGS]; /* in words, in the order
 
 struct cost {
     const char *operation;    /* borrowed from the suite */
-    const char *unit;         /* it is for each byte, or the like; NULL: for each time. Borrowed */
+    const char *unit;         /* cost per byte or other unit; NULL: per operation. Borrowed */
     double amounts[MEASURES]; /* NAN: not known */
-    double gas;               /* by the model; NAN: a measure that it weighs is not known */
+    double gas;               /* by the model; NAN: it needs an unknown measure */
     double charged;           /* today, in gas; NAN: not known */
-    double ratio;             /* charged by gas: below 1 is too little; NAN where it is neither */
-    double residual;          /* what the fit leaves unexplained, from 0 to 1 */
+    double ratio;             /* charged by gas: below 1 is too little; NAN: unknown */
+    double residual;          /* the part that the fit does not explain, 0 to 1 */
     unsigned warnings;
 };
 
@@ -65,18 +64,18 @@ struct cost_models {
 };
 
 /*
- * The costs of each operation, those that are undercharged most first, those without a charge
- * last. 0, or -1 with ERROR_INPUT: the counts and sizes of an operation do not tell its costs
- * apart. To be freed in any case.
+ * Computes the costs of each operation, the most undercharged first, those without a charge last.
+ * 0, or -1 with ERROR_INPUT: an operation's counts and sizes do not separate its costs. To be freed
+ * in any case.
  */
 int costs_estimate(struct costs *costs, const struct suite *suite, const struct plan *plan,
                    const struct cost_models *models, struct error *error);
 void costs_free(struct costs *costs);
 
-/* Into that order. */
+/* Sorts them in that order. */
 void costs_sort(struct costs *costs);
 
-/* What a cost is mainly of: the first known of instructions, block cost and computrons. */
+/* The main measure of a cost: the first known of instructions, block cost and computrons. */
 enum measure cost_main_measure(const struct cost *cost);
 
 #endif

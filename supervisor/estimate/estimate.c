@@ -28,7 +28,7 @@
 
 /* ---- measuring ---- */
 
-/* Without snapshots: a worker that goes on from one has another heap, and other counts. */
+/* Without snapshots: a worker that starts from one has another heap, and other counts. */
 static void add_run_words(struct command_line *words, const struct estimate_options *options,
                           const struct suite *suite)
 {
@@ -93,9 +93,8 @@ static int read_output(int fd, struct buf *output, struct error *error)
     return io_read_file(path, SIZE_MAX, output, error);
 }
 
-/* What a run complained of is of interest where it came to nothing: else it is mostly logs of
- * contracts. Who cannot read it has the error yet. */
-static void show_complaints(const struct measure_files *files)
+/* Shows the run's stderr only if the run failed; otherwise it is mostly contracts' logs. */
+static void show_run_stderr(const struct measure_files *files)
 {
     struct buf text = {0};
     struct error ignored;
@@ -109,7 +108,7 @@ static int judge_status(const struct measure_files *files, int status, struct er
 {
     if (WIFEXITED(status) && WEXITSTATUS(status) <= ERROR_DELIVERY)
         return 0;
-    show_complaints(files);
+    show_run_stderr(files);
     if (WIFSIGNALED(status))
         return error_set(error, ERROR_SYSTEM, "gaspipe run was ended by signal %d",
                          WTERMSIG(status));
@@ -137,10 +136,9 @@ static int run_child(char *const *arguments, const struct measure_files *files, 
 }
 
 /*
- * Makes the deliveries, lines for gaspipe run, in a process that is one, so that a suite's calls
- * are made and counted like any others. Appends what it printed (JSON lines) to *lines. 0, or -1
- * with the error, after its complaints were written to stderr. Deliveries that failed are no error
- * here: the lines tell.
+ * Runs the deliveries, lines for gaspipe run, in a process of that command, so that a suite's calls
+ * are counted like any others. Appends its output (JSON lines) to *lines. 0, or -1 with the error,
+ * after its stderr was shown. Failed deliveries are no error here: the lines report them.
  */
 static int measure_deliveries(const struct estimate_options *options, const struct suite *suite,
                               const struct buf *deliveries, struct buf *lines, struct error *error)
@@ -178,7 +176,7 @@ static int hash_workers(const struct launch_config *launcher, char *hex, struct 
     return result;
 }
 
-/* What counts: the files that count and compute, as one SHA-256; "" without the counter. */
+/* The SHA-256 of all files that count and compute; "" if not counted by QEMU. */
 static int measure_fingerprint(const struct estimate_options *options, char *hex,
                                struct error *error)
 {

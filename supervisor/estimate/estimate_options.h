@@ -19,7 +19,7 @@ struct estimate_options {
     const char *charge;     /* a gas model's file; NULL: what the engine or the suite says */
     const char *from;       /* a file of counts in place of a run, or NULL */
     const char *counts;     /* a file for the counts, or NULL */
-    bool deliveries;        /* print the deliveries, and make none */
+    bool deliveries;        /* print the deliveries instead of running them */
     bool json;
     const char *save, *compare, *history, *html; /* files, or NULL */
     const char *label;                           /* of this version, in the history */

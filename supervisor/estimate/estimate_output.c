@@ -360,7 +360,7 @@ void estimate_print_json(struct buf *out, const struct estimate *estimate)
 
 /* ---- what moved ---- */
 
-/* NAN: there is none of this name. */
+/* The recorded amount; NAN: not recorded. */
 static double cost_before(const json_t *record, const struct cost *cost)
 {
     struct buf name = {0};
@@ -389,8 +389,8 @@ static void put_cost_amount(struct buf *out, const char *name, double amount)
         buf_printf(out, ",\"%s\":null", name);
 }
 
-/* A cost before and now; NAN: it is new, or gone. */
-static void tell(struct buf *out, const char *name, double before, double now, bool json)
+/* A cost before and now; NAN: new, or gone. */
+static void put_moved_cost(struct buf *out, const char *name, double before, double now, bool json)
 {
     const double percent = moved_by(before, now);
 
@@ -435,7 +435,7 @@ static size_t compare_gone(const struct estimate *estimate, const json_t *record
     {
         if (has_cost(&estimate->costs, name))
             continue;
-        tell(out, name, json_number_value(value), (double)NAN, json);
+        put_moved_cost(out, name, json_number_value(value), (double)NAN, json);
         gone++;
     }
     return gone;
@@ -455,7 +455,7 @@ size_t estimate_compare(const struct estimate *estimate, const json_t *record, c
 
         estimate_record_name(&name, cost);
         if (buf_string(&name) != NULL && !(fabs(moved_by(before, now)) <= allow)) {
-            tell(out, buf_string(&name), before, now, json);
+            put_moved_cost(out, buf_string(&name), before, now, json);
             moved += !isnan(before);
         }
         buf_free(&name);
@@ -465,7 +465,7 @@ size_t estimate_compare(const struct estimate *estimate, const json_t *record, c
     if (!json && moved == 0)
         buf_printf(out, "no cost moved by more than %g %%\n", allow);
     if (!json && strcmp(fingerprint, estimate->fingerprint) != 0)
-        buf_append_string(out, "what counted and computed is not the same as then\n");
+        buf_append_string(out, "the files that count and compute have changed since\n");
     return moved;
 }
 
@@ -553,7 +553,7 @@ static double plot_x(const struct plot *plot, size_t record)
     return PLOT_MARGIN + (steps > 0 ? width * (double)record / (double)steps : width / 2);
 }
 
-/* What never changed is a line in the middle. */
+/* A constant cost is a line in the middle. */
 static double plot_y(const struct plot *plot, double value)
 {
     const double height = PLOT_HEIGHT - 2 * PLOT_MARGIN, range = plot->most - plot->least;

@@ -8,9 +8,9 @@
 #include "supervisor/estimate/cost.h"
 #include "supervisor/process/fingerprint.h"
 
-/* Costs that are kept: what --save, --history and --compare read and write. */
+/* Records of costs, which --save, --history and --compare read and write. */
 
-/* What an estimate came to. Text is borrowed. */
+/* An estimate's result. Text is borrowed. */
 struct estimate {
     const char *suite;
     const char *label;                      /* "": the fingerprint's beginning */
@@ -18,7 +18,7 @@ struct estimate {
     struct costs costs;
 };
 
-/* The name of a cost: its operation's, with " per byte" or the like behind. */
+/* The name of a cost: "OPERATION" or "OPERATION per UNIT". */
 void estimate_record_name(struct buf *name, const struct cost *cost);
 
 /*
@@ -39,7 +39,7 @@ int estimate_record_append(const char *path, const struct estimate *estimate, st
 
 /*
  * Reads a line of kind "cost" that estimate_print_json() printed. Text is borrowed from it. -1 with
- * ERROR_INPUT: it is no such line.
+ * ERROR_INPUT: not such a line.
  */
 int estimate_read_cost(struct cost *cost, const json_t *line, struct error *error);
 
@@ -56,16 +56,16 @@ void estimate_print_ratio(struct buf *out, double ratio);
 void estimate_print_warnings(struct buf *out, unsigned warnings);
 
 /*
- * Appends which costs moved by more than `allow` percent since the record, up or down, or are gone,
- * a line for each; as JSON {"kind":"moved",...}. How many; a new cost is told, but did not move.
- * `only`: the pattern of --only, which leaves out costs that are not gone; NULL: none.
+ * Appends a line for each cost that moved by more than `allow` percent since the record, or is
+ * gone; as JSON {"kind":"moved",...}. Returns how many. A new cost has a line, too, but does not
+ * count. `only`: the pattern of --only; costs that it left out are not gone; NULL: none.
  */
 size_t estimate_compare(const struct estimate *estimate, const json_t *record, const char *only,
                         double allow, bool json, struct buf *out);
 
 /*
- * Writes a page, one file without scripts: a table of the costs, and beside each a plot of it over
- * the records of `history` (NULL: no plots). 0, or -1 with the error.
+ * Writes an HTML page without scripts: a table of the costs, each with a plot over the records of
+ * `history` (NULL: no plots). 0, or -1 with the error.
  */
 int estimate_page_write(const char *path, const char *history, const struct estimate *estimate,
                         struct error *error);

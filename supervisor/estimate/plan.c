@@ -109,7 +109,7 @@ void plan_free(struct plan *plan)
 
 /* ---- the deliveries ---- */
 
-/* What a call is told: two numbers, or the eight bytes of two 32-bit numbers, little-endian. */
+/* A call's arguments: two numbers, or the eight bytes of two 32-bit numbers, little-endian. */
 static void write_arguments(const struct point *point, bool as_bytes, struct buf *out)
 {
     const uint64_t both = point->size << 32 | point->count;
@@ -143,9 +143,9 @@ void plan_write(const struct plan *plan, const struct suite *suite, struct buf *
     }
 }
 
-/* ---- what a run of the plan measured ---- */
+/* ---- measurements ---- */
 
-/* Where in the plan the lines are. */
+/* The state of reading the lines. */
 struct taking {
     struct plan *plan;
     const struct suite *suite;
@@ -212,7 +212,7 @@ static int take_plan_start(struct taking *taking, const json_t *delivery, struct
     return check_status(delivery, "the start", error);
 }
 
-/* Whether the description of a delivery, "(o+0).METHOD -> p-60", is of this method. */
+/* Returns true if a delivery's description, "(o+0).METHOD -> p-60", names this method. */
 static bool is_of_method(const char *description, const char *method)
 {
     static const char root[] = "(o+0).";

@@ -9,17 +9,17 @@
 #include "base/error.h"
 #include "supervisor/estimate/suite.h"
 
-/* The calls that a suite needs, and what each of them took. */
+/* The calls of a suite's operations, and their measurements. */
 
 enum measure {
-    MEASURE_INSTRUCTIONS, /* of the machine, under the counter */
+    MEASURE_INSTRUCTIONS, /* machine instructions, under QEMU */
     MEASURE_COMPUTRONS,   /* of the engine */
     MEASURE_BLOCK_COST,   /* of the compiled meter */
     MEASURE_GAS,          /* that the engine charged itself: gasBurnt */
     MEASURES
 };
 
-/* What several calls of the same kind took. */
+/* Measurements of several equal calls. */
 struct sample {
     double sum, least, most;
     size_t count; /* of calls; 0: not known */
@@ -44,17 +44,17 @@ enum { PLAN_POINTS_MAX = 8192 };
 int plan_make(struct plan *plan, const struct suite *suite, struct error *error);
 void plan_free(struct plan *plan);
 
-/* The point of that call; NULL: there is none. */
+/* The point of that call, or NULL. */
 struct point *plan_find(const struct plan *plan, const struct point *like);
 
 /*
- * Appends the deliveries as lines for gaspipe run: each point's calls in a row, the first of which
- * does not count: what it finds in the store is not what the others find. Failure stays in *out.
+ * Appends the deliveries as lines for gaspipe run: each point's calls in a row. The first call of
+ * each is not measured, because it finds another state in the store. Failure stays in *out.
  */
 void plan_write(const struct plan *plan, const struct suite *suite, struct buf *out);
 
 /*
- * Takes what gaspipe run --json printed of those deliveries. 0, or -1 with ERROR_DELIVERY (a call
+ * Reads the output of gaspipe run --json for those deliveries. 0, or -1 with ERROR_DELIVERY (a call
  * failed: which, and why) or ERROR_INPUT (these are not the deliveries of this suite).
  */
 int plan_take(struct plan *plan, const struct suite *suite, const struct buf *lines,

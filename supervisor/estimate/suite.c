@@ -15,13 +15,13 @@
 
 enum { SUITE_FILE_MAX = 1 << 20, SUITE_CONTRACT_MAX = 64 << 20, SUITE_CALLS = 2 };
 
-/* Where an error is: the file, and the operation that is being read, or NULL. */
+/* The place of an error: the file, and the operation in progress, or NULL. */
 struct suite_place {
     const char *directory;
     const char *operation;
 };
 
-/* -1, after the error's text was put behind where it is. */
+/* Sets the error to its place and this text. Returns -1. */
 static int suite_fault(const struct suite_place *place, struct error *error, const char *text)
 {
     if (place->operation != NULL)
@@ -156,7 +156,7 @@ static int read_points(struct suite_operation *operation, const json_t *object,
     if (repeat != NULL && read_suite_number(repeat, 1, &operation->repeat) != 0)
         return suite_fault(place, error, "\"repeat\" must be a number from 1 to 2^24");
     if (operation->counts.count == 0 && operation->loads.count == 0)
-        return suite_fault(place, error, "it has no \"counts\"");
+        return suite_fault(place, error, "no \"counts\"");
     return 0;
 }
 
@@ -180,7 +180,7 @@ static int read_operation(struct suite *suite, const json_t *object, const json_
     place->operation = operation->name;
     for (size_t i = 0; i < suite->operation_count; i++)
         if (strcmp(suite->operations[i].name, operation->name) == 0)
-            return suite_fault(place, error, "there are two of this name");
+            return suite_fault(place, error, "two operations have this name");
     if (check_members(object, known, place, error) != 0)
         return -1;
     if (read_numbers(json_object_get(object, "loads"), 0, suite, &operation->loads) != 0)
@@ -256,7 +256,7 @@ static int read_suite_json(struct suite *suite, const char *directory, struct er
     return result;
 }
 
-/* The directory of a suite that came with the program; without one, the name stays what it is. */
+/* The directory of an installed suite of that name, or the name itself. */
 static const char *find_directory(const char *name, char path[PATH_MAX])
 {
     char relative[PATH_MAX];

@@ -25,7 +25,7 @@ struct suite_contract {
     const char *name;    /* of its vat; borrowed from the suite */
     char path[PATH_MAX]; /* of its file */
     uint64_t length;     /* of its file, in bytes */
-    bool takes_bytes;    /* it is no JavaScript: a call's input is eight bytes, not two numbers */
+    bool takes_bytes;    /* not JavaScript: a call's input is eight bytes, not two numbers */
 };
 
 struct suite_numbers {
@@ -33,8 +33,7 @@ struct suite_numbers {
     size_t count;
 };
 
-/* A method that does something `count` times, each time to `size` bytes or the like. Text is
- * borrowed. */
+/* A method that does something `count` times, each time with `size` units. Text is borrowed. */
 struct suite_operation {
     const char *name;
     size_t contract;             /* index of the contract; unused where there are loads */
@@ -51,9 +50,9 @@ struct suite_operation {
 struct suite {
     json_t *json; /* owned; what text is borrowed from */
     const char *name;
-    uint64_t calls; /* of each point, beside a first one that does not count */
+    uint64_t calls; /* measured at each point, after a first one */
     bool has_charge;
-    struct gas_model charge; /* what is paid today, where the engine does not say */
+    struct gas_model charge; /* today's price, if the engine does not report it */
     struct suite_contract *contracts;
     size_t contract_count;
     struct suite_operation *operations;
@@ -61,9 +60,9 @@ struct suite {
 };
 
 /*
- * Reads the suite in the directory; a name without a slash that is no such directory here is one of
- * those that were built or installed with the program. 0, or -1 with ERROR_INPUT (the file, and
- * which operation) or ERROR_SYSTEM. To be freed whatever the result.
+ * Reads the suite in the directory. If a name without a slash is not a directory here, it is a
+ * suite that was built or installed with gaspipe. 0, or -1 with ERROR_INPUT (the file and
+ * operation) or ERROR_SYSTEM. To be freed in any case.
  */
 int suite_read(struct suite *suite, const char *directory, struct error *error);
 

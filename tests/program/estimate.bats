@@ -91,7 +91,7 @@ square\tnot linear')"
     made_up '{"name": "a", "contract": "c", "method": "m", "counts": [3, 3]}'
     "$BUILD/gaspipe" estimate --deliveries . | machine 'taken = 5' > counts.jsonl
     run --separate-stderr "$BUILD/gaspipe" estimate --from counts.jsonl .
-    assert_bad_input 3 'operation a: its counts and sizes do not tell its costs apart'
+    assert_bad_input 3 'operation a: its counts and sizes do not separate its costs'
     head -n 2 counts.jsonl > fewer.jsonl
     run --separate-stderr "$BUILD/gaspipe" estimate --from fewer.jsonl .
     assert_bad_input 3 'the counts have no call 3 of m of c'
@@ -163,7 +163,7 @@ charged() {
     assert_status 6
     assert_output_has 'i64.add: +'
     assert_output_has '1 cost moved since costs.json by more than 5 %'
-    assert_output_has 'what counted and computed is not the same as then'
+    assert_output_has 'the files that count and compute have changed since'
 }
 
 @test "operations of JavaScript, charged by computrons as the suite says" {

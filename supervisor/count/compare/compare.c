@@ -93,7 +93,7 @@ static void put_ratio(struct buf *out, const struct compare_command *command,
         buf_printf(out, ", %.2f x the wall time",
                    compare_summarise(&command->wall).mean / compare_summarise(&least->wall).mean);
         if (mean > 0)
-            buf_printf(out, ", %.2f x the processor time",
+            buf_printf(out, ", %.2f x the CPU time",
                        compare_summarise(&command->processor).mean / mean);
     }
     buf_printf(out, "  %s\n", command->text.data);
@@ -180,7 +180,7 @@ void compare_print_markdown(struct buf *out, const struct compare_command *comma
 {
     const struct compare_command *least = least_of(commands, count);
 
-    buf_append_string(out, "| command | instructions | ratio | wall ms | processor ms |\n"
+    buf_append_string(out, "| command | instructions | ratio | wall ms | CPU ms |\n"
                            "|:---|---:|---:|---:|---:|\n");
     for (size_t i = 0; i < count; i++) {
         buf_append_string(out, "| ");
@@ -418,7 +418,7 @@ static int add_compared_time(struct compare_times *times, double seconds, struct
     return 0;
 }
 
-/* Of the children that were waited for. */
+/* CPU time of all children that were waited for. */
 static double processor_seconds(void)
 {
     struct rusage usage;
@@ -486,7 +486,7 @@ static int open_commands(struct comparison *comparison, struct error *error)
     return 0;
 }
 
-/* So that all of them find the same input, and nobody waits for their output. */
+/* All commands get the same, empty, input; their output is dropped. */
 static int redirect_output(struct error *error)
 {
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -567,7 +567,8 @@ static int check_compared_counts(const struct comparison *comparison, struct err
         if (command->failed)
             return error_set(error, ERROR_DELIVERY, "%s: failed", command->text.data);
         if (!command->agrees)
-            return error_set(error, ERROR_DELIVERY, "%s: its counts differ", command->text.data);
+            return error_set(error, ERROR_DELIVERY, "%s: the counts of its runs differ",
+                             command->text.data);
     }
     return 0;
 }

@@ -12,13 +12,13 @@
 #include "supervisor/process/guest.h"
 
 /*
- * A count that is kept to be compared with later ones: a JSON object
+ * A count that is saved to compare later ones with it, a JSON object
  * {"kind":"count-baseline","version":1,"command":TEXT,"instructions":N,"syscalls":N,"bytesRead":N,
  *  "bytesWritten":N,"fingerprint":HASH}.
  */
 struct baseline {
     uint64_t instructions;
-    char fingerprint[72]; /* of what counted then */
+    char fingerprint[72]; /* of the count's files */
 };
 
 /* Writes the file whole or not at all. */
@@ -53,8 +53,8 @@ struct compare_command {
     struct compare_times wall, processor;
 };
 
-/* The words of `text` are the arguments, split as a shell does; NULL: `arguments` are. -1 with
- * ERROR_USAGE where it has a shell's operators or no word. To be freed whatever the result. */
+/* Splits `text` into arguments as a shell does; NULL: takes `arguments`. -1 with ERROR_USAGE if it
+ * has shell operators or no word. To be freed in any case. */
 int compare_command_open(struct compare_command *command, const char *text,
                          const char *const *arguments, struct error *error);
 void compare_command_free(struct compare_command *command);
@@ -63,7 +63,7 @@ void compare_command_free(struct compare_command *command);
 int compare_command_count(struct compare_command *command, const struct count_options *options,
                           const struct guest_tools *tools, struct error *error);
 
-/* One run without the counter, in the same environment and directory. */
+/* One native run, in the same environment and directory. */
 int compare_command_time(struct compare_command *command, const struct count_options *options,
                          struct error *error);
 
@@ -83,8 +83,8 @@ struct compare_summary {
 /* There is at least one value. */
 struct compare_summary compare_summarise(const struct compare_times *times);
 
-/* What was found of at least one command, all of which were timed equally often. Ratios are to the
- * one with the fewest instructions. Failure stays in the buffer. */
+/* The results of at least one command, all timed equally often. Ratios are to the command with the
+ * fewest instructions. Failure stays in the buffer. */
 void compare_print_text(struct buf *out, const struct compare_command *commands, size_t count);
 void compare_print_json(struct buf *out, const struct compare_command *commands, size_t count);
 

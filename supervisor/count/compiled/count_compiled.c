@@ -43,7 +43,7 @@ static int cost_run_take_line(struct cost_run *run, const char *text, size_t len
     return json_array_append_new(run->processes, line) == 0 ? 0 : error_memory(error, "the counts");
 }
 
-/* What a process blanked that did not become another program after all. */
+/* A process blanks its line before execve(2), and does not restore it if that fails. */
 static bool is_blank_process(const char *line, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -69,14 +69,15 @@ static int take_compiled_lines(struct cost_run *run, const char *path, struct er
 
 enum { ADDED = 3, PLACE_SIZE = 64 };
 
-/* What is put into the program's environment. */
-struct surroundings {
+/* The program's environment with the meter's variables. */
+struct meter_environment {
     const char **variables; /* ends with NULL; owned */
     char out[PLACE_SIZE], profile[PLACE_SIZE], budget[PLACE_SIZE];
 };
 
-static int make_surroundings(struct surroundings *made, const struct cost_program *program,
-                             int out_fd, struct error *error)
+static int make_meter_environment(struct meter_environment *made,
+                                  const struct cost_program *program, int out_fd,
+                                  struct error *error)
 {
     size_t count = 0;
 
@@ -102,7 +103,7 @@ static int run_compiled_program(struct cost_run *run, const struct cost_program 
                                 int out_fd, struct error *error)
 {
     static const int fds[] = {0, 1, 2};
-    struct surroundings around;
+    struct meter_environment around;
     char path[PATH_MAX];
     pid_t child;
     int result;
@@ -111,7 +112,7 @@ static int run_compiled_program(struct cost_run *run, const struct cost_program 
         return -1;
     if (access(path, X_OK) != 0)
         return error_set(error, ERROR_INPUT, "cannot execute %s: %m", path);
-    if (make_surroundings(&around, program, out_fd, error) != 0)
+    if (make_meter_environment(&around, program, out_fd, error) != 0)
         return -1;
     const struct child_launch launch = {
         .path = path,
@@ -144,10 +145,11 @@ int cost_run(struct cost_run *run, const struct cost_program *program, struct er
     if (out_fd >= 0)
         close(out_fd);
     if (result == 0 && json_array_size(run->processes) == 0)
-        result = error_set(error, ERROR_INPUT,
-                           "%s told no count: it was not compiled by gaspipe-cc, or it was killed "
-                           "or became another program",
-                           program->arguments[0]);
+        result =
+            error_set(error, ERROR_INPUT,
+                      "%s reported no count: it was not compiled by gaspipe-cc, or it was killed "
+                      "or became another program",
+                      program->arguments[0]);
     if (result != 0)
         cost_run_free(run);
     return result;
@@ -186,7 +188,7 @@ void cost_run_free(struct cost_run *run)
     *run = (struct cost_run){0};
 }
 
-/* In the table no more of them than this; in JSON all that there are. */
+/* Names in the table; JSON lists all. */
 enum { NAMES_SHOWN = 12 };
 
 bool cost_findings_agree(const struct cost_findings *findings)
@@ -230,12 +232,12 @@ static void put_compiled_regions(struct buf *out, const struct cost_run *run)
     count_text_more_regions(out, count);
 }
 
-/* What the processes list under that name, each once; of the first, where they are many. */
+/* The names that processes list in that member, each once, up to NAMES_SHOWN. */
 static void put_names(struct buf *out, const struct cost_run *run, const char *member,
                       const char *words)
 {
     const char *separator = words;
-    json_t *told = json_object();
+    json_t *listed = json_object();
     const json_t *process, *name;
     size_t i, j, count = 0;
 
@@ -245,9 +247,9 @@ static void put_names(struct buf *out, const struct cost_run *run, const char *m
         {
             const char *text = json_string_value(name);
 
-            if (text == NULL || json_object_get(told, text) != NULL)
+            if (text == NULL || json_object_get(listed, text) != NULL)
                 continue;
-            json_object_set_new(told, text, json_true());
+            json_object_set_new(listed, text, json_true());
             if (count++ < NAMES_SHOWN)
                 buf_printf(out, "%s%s", separator, text);
             separator = ", ";
@@ -256,7 +258,7 @@ static void put_names(struct buf *out, const struct cost_run *run, const char *m
     if (count > NAMES_SHOWN)
         buf_printf(out, " and %zu more, see --json", count - NAMES_SHOWN);
     buf_append_string(out, count > 0 ? "\n" : "");
-    json_decref(told);
+    json_decref(listed);
 }
 
 static void put_compiled_agreement(struct buf *out, const struct cost_findings *findings)

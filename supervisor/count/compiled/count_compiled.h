@@ -12,7 +12,7 @@
 #include "gas/gas_model.h"
 #include "supervisor/count/count_options.h"
 
-/* One run of a program that gaspipe-cc has compiled, natively. */
+/* One native run of a program that gaspipe-cc has compiled. */
 
 struct cost_program {
     const char *const *arguments;   /* of the user, argv[0] first; ends with NULL */
@@ -35,13 +35,13 @@ struct cost_run {
  */
 int cost_run(struct cost_run *run, const struct cost_program *program, struct error *error);
 
-/* Whether all that was counted is the same in both, in whichever order processes ended. */
+/* Returns true if both runs have the same counts; the order of processes does not matter. */
 bool cost_run_agrees(const struct cost_run *run, const struct cost_run *other);
 
 /* A run that is all zeros may be freed. */
 void cost_run_free(struct cost_run *run);
 
-/* What `gaspipe count --counter compiled` found, for people and for programs. */
+/* The result of `gaspipe count --counter compiled`. */
 struct cost_findings {
     const char *const *arguments; /* of the user, ends with NULL */
     const struct cost_run *runs;
@@ -49,7 +49,7 @@ struct cost_findings {
     const struct gas_model *gas; /* NULL: no prices */
 };
 
-/* Whether all runs were counted the same. */
+/* Returns true if all runs have the same counts. */
 bool cost_findings_agree(const struct cost_findings *findings);
 
 void cost_print_table(struct buf *out, const struct cost_findings *findings);
@@ -58,9 +58,8 @@ void cost_print_table(struct buf *out, const struct cost_findings *findings);
 void cost_print_json(struct buf *out, const struct cost_findings *findings);
 
 /*
- * `gaspipe count --counter compiled`: runs the program as often as it is asked for and writes what
- * was counted. `gas` is NULL without a model. 0, or -1 with the error; ERROR_DELIVERY: a run
- * failed, or the runs differ.
+ * `gaspipe count --counter compiled`: runs the program options->repeat times and writes the counts.
+ * `gas` may be NULL. 0, or -1 with the error; ERROR_DELIVERY: a run failed, or the runs differ.
  */
 int count_compiled(const struct count_options *options, const struct gas_model *gas,
                    struct error *error);

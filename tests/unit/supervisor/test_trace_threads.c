@@ -26,7 +26,7 @@ static void assert_refused(struct trace_obstacles obstacles, int errnum, const c
 static void test_words(void **state)
 {
     (void)state;
-    assert_refused((struct trace_obstacles){.user = OWN}, ESRCH, "there is no process 123");
+    assert_refused((struct trace_obstacles){.user = OWN}, ESRCH, "no process 123");
     assert_refused((struct trace_obstacles){.user = OWN, .tracer = 7, .yama = 1}, EPERM,
                    "process 7 traces it already");
     assert_refused((struct trace_obstacles){.user = 0, .yama = 1}, EPERM, "belongs to user 0");
