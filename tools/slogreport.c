@@ -7,7 +7,7 @@
 #include "tools/command/commands.h"
 #include "tools/command/options.h"
 
-/* Of histograms, or with --out of tables. */
+/* Merges histograms, or with --out tables. */
 static int run_merge(const struct options *options, struct error *error)
 {
     return (options->out != NULL ? rows_merge_run : merge_run)(options, error);

@@ -14,18 +14,18 @@
 #include "tools/output/output.h"
 #include "tools/stats/pairs.h"
 
-/* A delivery that got slower, by its number in the pairs. */
+/* A delivery that got slower; `number` is its pair. */
 struct slower {
     uint32_t number;
     int64_t excess; /* as pair_excess() */
 };
 
-/* What a comparison found, in the order in which it is told. */
+/* The result of a comparison. */
 struct comparison {
     const struct pairs *pairs;
     const char *names[2]; /* of the files */
     size_t diverging_count, instructions_differ, costs_differ;
-    struct slower *slower; /* the one that lost most time first */
+    struct slower *slower; /* largest excess first */
     size_t slower_count, slower_shown;
     struct ranking ranking;
 };
@@ -134,7 +134,7 @@ static void append_ratios(struct buf *out, const struct ranking *ranking)
     buf_append_byte(out, '\n');
 }
 
-/* Deliveries that are among the longest in one file only. */
+/* Appends deliveries that are among the longest in one file only. */
 static void append_moved_ranks(struct buf *out, const struct pairs *pairs,
                                const struct ranking *ranking)
 {
@@ -197,7 +197,7 @@ static void append_all_slower(struct buf *out, const struct comparison *comparis
     }
 }
 
-/* Each prints what it has on standard output as it grows, and leaves the rest in `out`. */
+/* Prints to standard output as `out` grows, and leaves the rest in `out`. */
 static int compare_text(struct buf *out, const struct comparison *comparison, struct error *error)
 {
     const struct pairs *pairs = comparison->pairs;
@@ -333,7 +333,7 @@ static int compare_json(struct buf *out, const struct comparison *comparison, st
     return 0;
 }
 
-/* How many slower deliveries the text names unless --top says so. */
+/* Slower deliveries listed without --top. */
 enum { SLOWER_SHOWN = 20 };
 
 struct reading {
@@ -362,7 +362,7 @@ static int compare_read_side(const struct options *options, struct pairs *pairs,
     int result;
 
     feed.files = files;
-    feed.labels = true; /* with them comes the digest of all syscalls */
+    feed.labels = true; /* needed for the digest of syscalls */
     feed.sink = (struct model_sink){.delivery = compare_on_delivery, .context = &reading};
     result = feed_run(&feed, &tally, error);
     if (result == 0 && !options->selection.runs.set)
@@ -372,7 +372,7 @@ static int compare_read_side(const struct options *options, struct pairs *pairs,
     return result;
 }
 
-/* The one that lost most first; equals in the order of their coming. */
+/* The largest excess first; equals in file order. */
 static int compare_pair_excess(const void *a, const void *b)
 {
     const struct slower *left = a, *right = b;
@@ -460,7 +460,7 @@ int compare_run(const struct options *options, struct error *error)
     return result;
 }
 
-/* So many are the longest, but no more than a quarter of all. */
+/* Deliveries in the ranking's top, but no more than a quarter of all. */
 enum { RANKING_TOP = 20 };
 
 static const struct {
@@ -511,7 +511,7 @@ static enum pair_part largest_part(const struct pair_side *side)
     return largest;
 }
 
-/* The deliveries that both files time, with their ratios. */
+/* Collects the deliveries timed in both files, with their ratios. */
 static void ranking_collect(struct ranking *ranking, const struct pairs *pairs, double *ratios)
 {
     for (size_t i = 0; i < pairs->count; i++) {

@@ -13,19 +13,19 @@
 #include "tools/output/output.h"
 #include "tools/stats/slogfile_set.h"
 
-/* A delivery that took a file longer than the others. */
+/* A delivery that took longer in one file than in the others. */
 struct slow {
     size_t delivery, file;
     double excess; /* as slogfile_set_excess() */
 };
 
-/* What a comparison of several files found. */
+/* The result of comparing several files. */
 struct slogfile_set_report {
     const struct slogfile_set *set;
     char *const *names;             /* of the files */
     size_t rank[SLOGFILE_SET_MOST]; /* the slowest file first */
-    size_t differing;               /* deliveries that did not come out the same in all files */
-    struct slow *slow;              /* the one that lost most first; owned by who made the report */
+    size_t differing;               /* deliveries with different outcomes */
+    struct slow *slow;              /* largest excess first; owned by the caller */
     size_t slow_count, slow_most;
 };
 
@@ -175,7 +175,7 @@ static void append_slow(struct buf *out, const struct slogfile_set_report *repor
     }
 }
 
-/* Each prints what it has on standard output as it grows, and leaves the rest in `out`. */
+/* Prints to standard output as `out` grows, and leaves the rest in `out`. */
 static int compare_many_text(struct buf *out, const struct slogfile_set_report *report,
                              struct error *error)
 {
@@ -283,7 +283,7 @@ static int compare_many_json(struct buf *out, const struct slogfile_set_report *
     return 0;
 }
 
-/* How many slow deliveries are named unless --top says so. */
+/* Slow deliveries listed without --top. */
 enum { SLOW_SHOWN = 20 };
 
 struct reading {
@@ -312,7 +312,7 @@ static int compare_read_file(const struct options *options, struct slogfile_set 
     int result;
 
     feed.files = files;
-    feed.labels = true; /* with them comes the digest of all syscalls */
+    feed.labels = true; /* needed for the digest of syscalls */
     feed.sink = (struct model_sink){.delivery = compare_many_on_delivery, .context = &reading};
     result = feed_run(&feed, &tally, error);
     if (result == 0 && !options->selection.runs.set)
@@ -322,7 +322,7 @@ static int compare_read_file(const struct options *options, struct slogfile_set 
     return result;
 }
 
-/* The one that lost most first; equals in the order of their coming. */
+/* The largest excess first; equals in file order. */
 static int compare_slow_excess(const void *a, const void *b)
 {
     const struct slow *left = a, *right = b;
@@ -373,7 +373,7 @@ static void count_differing(struct slogfile_set_report *report)
     }
 }
 
-/* The slowest file first; few enough to be put in order one by one. */
+/* The slowest file first, by insertion: there are few. */
 static void rank_files(struct slogfile_set_report *report)
 {
     const struct slogfile_set_file *files = report->set->files;

@@ -10,9 +10,9 @@
 #include "tools/stats/pairs.h"
 
 /*
- * How much each delivery was slowed from A to B, and whether that changed which deliveries take
- * longest: what a change that should disturb nothing, such as tracing, has to be judged by. Of the
- * deliveries that both files time.
+ * How much slower each delivery is in B than in A, and whether that changed which take longest:
+ * the measure of a change that should disturb nothing, such as tracing. Considers deliveries timed
+ * in both files.
  */
 
 enum ranking_quantile {
@@ -27,20 +27,22 @@ enum ranking_quantile {
 
 struct ranked {
     uint32_t number;   /* of the pair */
-    size_t ranks[2];   /* by total, the longest is 0; equals in the order of their coming */
+    size_t ranks[2];   /* by total, the longest is 0; equals in file order */
     int64_t totals[2]; /* nanoseconds */
 };
 
 struct ranking {
     struct ranked *deliveries; /* owned; by rank in A */
     size_t count;
-    double ratios[RANKING_QUANTILES]; /* B to A of a delivery's total */
-    double correlation;               /* Spearman's, of the ranks; 1 below two deliveries */
-    size_t top, kept;                 /* so many of A's `top` longest are among B's */
-    size_t largest_part_changed; /* deliveries in which another of pipe, worker, kernel leads */
+    double ratios[RANKING_QUANTILES]; /* of a delivery's total, B to A */
+    double correlation;               /* Spearman's, of the ranks; 1 for fewer than two
+                                         deliveries */
+    size_t top, kept;                 /* `kept` of A's `top` longest are among B's */
+    size_t largest_part_changed;      /* deliveries in which the largest of pipe, worker and kernel
+                                         changed */
 };
 
-/* After pairs_compute(). -1 with ERROR_SYSTEM without memory. ranking_free() in any case. */
+/* Call after pairs_compute(). -1 when out of memory. ranking_free() in any case. */
 int ranking_make(struct ranking *ranking, const struct pairs *pairs, struct error *error);
 void ranking_free(struct ranking *ranking);
 
@@ -48,8 +50,8 @@ void ranking_free(struct ranking *ranking);
 const char *ranking_quantile_name(enum ranking_quantile quantile);
 
 /*
- * `slogreport compare` of three or more files: who is slow, and where they part.
- * ERROR_DELIVERY when they do.
+ * `slogreport compare` of three or more files: which is slow, and where they diverge.
+ * ERROR_DELIVERY if they do.
  */
 int compare_many_run(const struct options *options, struct error *error);
 

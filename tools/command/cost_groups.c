@@ -68,10 +68,10 @@ static const char *const number_names[NUMBERS] = {
     [NUMBER_TOTAL_BLOCK_COST] = "totalBlockCost",
 };
 
-/* A line taken apart; texts[i] lie in `words`, each ended by '\0'. */
+/* A parsed line. texts[i] are offsets in `words`, each text with its '\0'. */
 struct parts {
     struct buf words;
-    size_t texts[TEXTS]; /* where they begin; 0: the empty word in front */
+    size_t texts[TEXTS]; /* 0 is the empty text at the beginning */
     int64_t numbers[NUMBERS];
 };
 
@@ -117,7 +117,7 @@ static bool take_apart(struct parts *parts, struct scan_span line)
     return step == SCAN_END && scan_at_end(&cursor);
 }
 
-/* A native function has no computrons, but one of these. */
+/* A native function has one of these instead of computrons. */
 static void use_native(const struct parts *parts, struct cost_record *record)
 {
     static const struct {
@@ -140,7 +140,7 @@ static void use_native(const struct parts *parts, struct cost_record *record)
         record->file = parts->words.data + parts->texts[TEXT_MODULE];
 }
 
-/* A record of a kind of later versions is passed over: *known is false. */
+/* A record of an unknown kind, of a later version, sets *known to false. */
 static bool read_cost_line(struct parts *parts, struct scan_span line, struct cost_record *record,
                            bool *known)
 {
@@ -177,7 +177,7 @@ static bool read_cost_line(struct parts *parts, struct scan_span line, struct co
 
 /* ---- folded stacks ---- */
 
-/* The text up to the next `;`, which is ended there; *rest is what follows. */
+/* Ends the text at the next `;`; *rest is what follows. */
 static const char *cut_at_semicolon(char *text, char **rest)
 {
     char *end = strchr(text, ';');
@@ -188,7 +188,7 @@ static const char *cut_at_semicolon(char *text, char **rest)
     return text;
 }
 
-/* Frames of native functions are MODULE`FUNCTION, from the outermost on, or MODULE!FUNCTION. */
+/* Frames of native functions are MODULE`FUNCTION or MODULE!FUNCTION, the outermost first. */
 static enum cost_unit unit_of_stack(const char *stack)
 {
     const size_t length = strcspn(stack, "`!; ");
@@ -310,7 +310,7 @@ static void cost_groups_put_number(struct buf *key, int64_t number)
     buf_append(key, &number, sizeof number);
 }
 
-/* What tells groups apart: numbers, then words. */
+/* Makes the key of a group: numbers, then texts. */
 static void put_key(const struct cost_groups *groups, const struct cost_record *record,
                     struct buf *key)
 {
@@ -397,7 +397,7 @@ static int add_record(struct cost_groups *groups, enum cost_side side,
 
 /* ---- folded stacks ---- */
 
-/* NAME or NAME (FILE:LINE), taken apart in place. */
+/* Splits NAME or NAME (FILE:LINE) in place. */
 static void read_frame(char *frame, struct cost_record *record)
 {
     char *open = strstr(frame, " ("), *end = frame + strlen(frame), *colon, *next;
@@ -406,7 +406,7 @@ static void read_frame(char *frame, struct cost_record *record)
     record->function = frame;
     record->file = "";
     record->line = COST_NONE;
-    /* A name may have such brackets, too; the last are the file's. */
+    /* A name may contain parentheses; the last are the file's. */
     while (open != NULL && (next = strstr(open + 2, " (")) != NULL)
         open = next;
     if (open == NULL || end[-1] != ')' || (colon = strrchr(open, ':')) == NULL)
@@ -426,7 +426,7 @@ static bool is_in(char *const *frames, size_t count, const char *frame)
     return false;
 }
 
-/* The frames of a stack, which is cut up; to be freed. NULL without memory. */
+/* Splits a stack in place into frames, to be freed. NULL when out of memory. */
 static char **split_stack(char *stack, size_t *count)
 {
     char **frames = calloc(strlen(stack) / 2 + 1, sizeof *frames);
@@ -439,12 +439,12 @@ static char **split_stack(char *stack, size_t *count)
     return frames;
 }
 
-/* The innermost function's self, and a part of the total of each. */
+/* Adds self to the innermost function, and total to each. */
 static int add_frames(struct cost_groups *groups, enum cost_side side,
                       const struct cost_record *stack, char **frames, size_t count,
                       struct error *error)
 {
-    /* From the innermost on, as a frame is taken apart when it is added. */
+    /* The innermost first, since adding a frame splits it. */
     for (size_t i = count; i-- > 0;) {
         struct cost_record record = *stack;
 
@@ -501,7 +501,7 @@ int cost_groups_add(struct cost_groups *groups, enum cost_side side,
     add_costs(&groups->all[side], record);
     if (groups->by <= COST_BY_LINE)
         return add_record(groups, side, record, error);
-    /* Of whole deliveries: all self of their functions; calls and totals would say nothing. */
+    /* Whole deliveries: only the sum of self is meaningful. */
     sums = *record;
     sums.calls = sums.total = sums.total_instructions = COST_NONE;
     return add_record(groups, side, &sums, error);
@@ -535,7 +535,7 @@ static int compare_group_names(const struct cost_group *a, const struct cost_gro
     return order != 0 ? order : compare_numbers(a->delivery_num, b->delivery_num);
 }
 
-/* A profile that is not compared had nothing before, so its difference is its self. */
+/* The difference of a single profile is its self. */
 static int compare_cost_groups(const void *left, const void *right)
 {
     const struct cost_group *a = left, *b = right;

@@ -9,8 +9,10 @@
 #include "base/error.h"
 #include "slog/read/names.h"
 
-/* Files that gaspipe's --profile (also that of gaspipe trace) and --native-profile, and those of
- * folded stacks, write (docs/profile-format.md). */
+/*
+ * Reads files of gaspipe's --profile, --native-profile and --profile-folded (docs/profile-
+ * format.md).
+ */
 
 enum cost_kind {
     COST_FUNCTION, /* of a delivery */
@@ -18,7 +20,7 @@ enum cost_kind {
     COST_STACK,    /* of folded stacks */
 };
 
-/* What `self` and `total` are. */
+/* The unit of `self` and `total`. */
 enum cost_unit {
     COST_COMPUTRONS,
     COST_INSTRUCTIONS,
@@ -30,41 +32,43 @@ enum cost_unit {
 /* "computrons", ... */
 extern const char *const cost_unit_names[COST_UNITS];
 
-/* A number that the file does not have. */
+/* A number that is absent. */
 #define COST_NONE INT64_MIN
 
-/* A line of a file. Texts are borrowed until the next; "" where there is none. */
+/* A line of a file. Texts are borrowed until the next line; "" if absent. */
 struct cost_record {
     enum cost_kind kind;
     enum cost_unit unit;
     const char *vat_id, *vat, *method; /* vat_id: "" in folded stacks */
-    int64_t crank_num, delivery_num;   /* COST_NONE: not said */
-    const char *function, *file;       /* of a native function without a source: its module */
+    int64_t crank_num, delivery_num;   /* COST_NONE if absent */
+    const char *function, *file;       /* of a native function without source: its module */
     int64_t line;                      /* COST_NONE: none */
     const char *stack; /* COST_STACK: frames, `;` between, the outermost first; "": the engine */
-    /* A line and a stack have no calls and no totals. Of a native function all is in instructions,
-     * nanoseconds or block cost, and self_instructions are COST_NONE. */
+    /*
+     * Lines and stacks have no calls and no totals. Native functions have no self_instructions;
+     * their costs are in `unit`.
+     */
     int64_t calls, self, total, self_instructions, total_instructions;
 };
 
 typedef int cost_visit(void *context, const struct cost_record *record, struct error *error);
 
 /*
- * Visits every line of the file, "-" for standard input; it may be compressed. -1 with ERROR_INPUT
- * (file and line named) or ERROR_SYSTEM, or what the visitor returned.
+ * Visits every line of the file ("-" is standard input), which may be compressed. -1 with
+ * ERROR_INPUT (naming file and line) or ERROR_SYSTEM, or what the visitor returned.
  */
 int cost_file_read(const char *path, cost_visit *visit, void *context, struct error *error);
 
-/* Costs of many deliveries added up: by function, line, vat, method or delivery. */
+/* Adds up the costs of deliveries by function, line, vat, method or delivery. */
 enum cost_by { COST_BY_FUNCTION, COST_BY_LINE, COST_BY_VAT, COST_BY_METHOD, COST_BY_DELIVERY };
 
 /* "function", "line", ...; ended by NULL. */
 extern const char *const cost_by_names[];
 
-/* Two profiles that are compared; one that is not has only COST_NOW. */
+/* The sides of a comparison; a single profile has only COST_NOW. */
 enum cost_side { COST_NOW, COST_BEFORE, COST_SIDES };
 
-/* Wrap around where a file's numbers are too large to add up. */
+/* Sums saturate. */
 struct cost_sums {
     int64_t calls, self, total, self_instructions, total_instructions;
     bool has_calls, has_total, has_instructions;
@@ -81,24 +85,25 @@ struct cost_group {
 struct cost_groups {
     enum cost_by by;
     enum cost_unit unit; /* of self and total */
-    bool compared;       /* functions are then told apart by name and file: a change moves lines */
+    bool compared;       /* functions then differ by name and file only, since a change moves
+                            lines */
     struct names keys;
     struct cost_group *groups; /* owned; by number of their key */
     size_t count, capacity;
-    struct cost_sums all[COST_SIDES]; /* of all lines that were added */
+    struct cost_sums all[COST_SIDES]; /* of all added lines */
 };
 
-/* Adds what belongs into such groups; the rest is passed over. -1 with ERROR_SYSTEM. */
+/* Adds a record if it belongs into these groups; ignores others. -1 with ERROR_SYSTEM. */
 int cost_groups_add(struct cost_groups *groups, enum cost_side side,
                     const struct cost_record *record, struct error *error);
 
 /*
- * Sorts the groups: the largest difference first where two profiles are compared, else the
- * largest self; equals by name. Nothing may be added then.
+ * Sorts the groups: the largest difference first if two profiles are compared, else the largest
+ * self; equals by name. Nothing may be added afterwards.
  */
 void cost_groups_sort(struct cost_groups *groups);
 
-/* Computrons that a group has now and had not before. */
+/* The change of a group's self. */
 int64_t cost_group_difference(const struct cost_group *group);
 
 void cost_groups_free(struct cost_groups *groups);

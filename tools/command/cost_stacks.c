@@ -9,13 +9,13 @@
 #include "base/number.h"
 #include "base/visible.h"
 
-/* A stack with what it cost. The text is borrowed. */
+/* A stack and its cost. The text is borrowed. */
 struct cost_stack {
     const char *text; /* FRAME;FRAME;..., the outermost first */
     int64_t costs[COST_SIDES];
 };
 
-/* What is drawn. Everything is borrowed. */
+/* The stacks to draw, borrowed. */
 struct cost_flame_stacks {
     const struct cost_stack *stacks; /* sorted */
     size_t count;
@@ -23,13 +23,13 @@ struct cost_flame_stacks {
     const char *unit; /* of the costs */
 };
 
-/* Pixels. Text of this size is about so wide for each letter. */
+/* Pixels. LETTER is about the width of a letter. */
 enum { WIDTH = 1200, ROW = 17, MARGIN = 10, HEAD = 30, LETTER = 7 };
 
-/* A narrower frame is not drawn, as it cannot be seen. */
+/* Narrower frames would be invisible and are not drawn. */
 static const double NARROWEST = 0.2;
 
-/* A frame with all above it. Those of one caller stand side by side, in the order of the stacks. */
+/* A frame of the graph. Frames of one caller are side by side, in the order of the stacks. */
 struct frame {
     const char *name; /* borrowed from a stack, `length` bytes */
     size_t length, depth;
@@ -55,7 +55,7 @@ static double wider(const int64_t costs[COST_SIDES])
     return most > 0 ? (double)most : 0;
 }
 
-/* Where the next frame upon this one begins. */
+/* Adds a frame at the current depth. */
 static int cost_flame_push(struct flame *flame, const char *name, size_t length, double begin)
 {
     struct frame *frames =
@@ -88,7 +88,7 @@ static bool is_open(const struct flame *flame, size_t depth, const char *name, s
     return frame->length == length && memcmp(frame->name, name, length) == 0;
 }
 
-/* The stacks are sorted, so those with the same callers follow each other. */
+/* The stacks are sorted, so those with the same callers are adjacent. */
 static int flame_add_stack(struct flame *flame, const struct cost_stack *stack, double begin)
 {
     const char *at = stack->text;
@@ -150,7 +150,7 @@ static void cost_flame_put_text(struct buf *svg, const char *text, size_t length
     }
 }
 
-/* What a file holds may be no text. */
+/* Escapes bytes that are not text. */
 static int cost_flame_put_name(struct buf *svg, const struct frame *frame)
 {
     char *name = strndup(frame->name, frame->length);
@@ -163,7 +163,7 @@ static int cost_flame_put_name(struct buf *svg, const struct frame *frame)
     return 0;
 }
 
-/* From the top bit of a byte down to none: how far the colour is from white. */
+/* `paler` is how far the colour is from full. */
 static void put_colour(struct buf *svg, const struct frame *frame, bool compared)
 {
     const int64_t now = frame->costs[COST_NOW], before = frame->costs[COST_BEFORE];
@@ -258,7 +258,7 @@ static int cost_flame_put(struct buf *svg, const struct cost_flame_stacks *stack
     return result;
 }
 
-/* A frame, NAME or NAME (FILE:LINE), without its line where profiles are compared. */
+/* Appends a frame, NAME or NAME (FILE:LINE), without its line if profiles are compared. */
 static void put_stack_frame(struct buf *out, const char *frame, size_t length, bool compared)
 {
     const char *colon = memrchr(frame, ':', length);
@@ -310,7 +310,7 @@ int cost_stacks_add(struct cost_stacks *stacks, enum cost_side side,
 
 /* ---- sorted ---- */
 
-/* The end of a frame comes before all that a longer name goes on with. */
+/* The end of a frame sorts before all characters of a longer name. */
 static int rank_of(char byte)
 {
     return byte == '\0' ? 0 : byte == ';' ? 1 : 2 + (unsigned char)byte;

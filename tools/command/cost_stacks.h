@@ -7,8 +7,8 @@
 #include "tools/command/cost_groups.h"
 
 /*
- * Folded stacks of many deliveries added up, of one profile or of two that are compared: then
- * frames are told apart without their line, which a change moves.
+ * Adds up folded stacks of one profile or of two that are compared. Frames of these differ by
+ * function only, since a change moves lines.
  */
 struct cost_stacks {
     bool compared;
@@ -18,19 +18,19 @@ struct cost_stacks {
     size_t count, capacity;
 };
 
-/* Records other than stacks are passed over. -1 with ERROR_SYSTEM. */
+/* Ignores records other than stacks. -1 with ERROR_SYSTEM. */
 int cost_stacks_add(struct cost_stacks *stacks, enum cost_side side,
                     const struct cost_record *record, struct error *error);
 
 /*
- * Appends them sorted, a line `STACK COMPUTRONS` each; of two profiles `STACK BEFORE NOW`, which
- * flamegraph.pl draws as a differential flame graph.
+ * Appends them sorted, one line `STACK COST` each; of two profiles `STACK BEFORE NOW`, from which
+ * flamegraph.pl draws a differential flame graph.
  */
 int cost_stacks_put_folded(const struct cost_stacks *stacks, struct buf *out, struct error *error);
 
 /*
  * Appends them as a flame graph, SVG. Of two profiles, a frame is as wide as the larger of its
- * costs, red where it costs more now, and blue where less.
+ * costs, red if it costs more now and blue if less.
  */
 int cost_stacks_put_flame(const struct cost_stacks *stacks, struct buf *out, struct error *error);
 

@@ -16,33 +16,33 @@
 #include "tools/output/output.h"
 
 struct excerpt_vat {
-    char *name; /* owned; NULL: not said */
-    bool taken; /* its delivery in progress is chosen */
+    char *name; /* owned; NULL if absent */
+    bool taken; /* its delivery in progress is selected */
 };
 
 /*
- * Chooses the lines of a smaller slogfile: those of the chosen deliveries, whole; the lines that
- * begin and end their cranks, runs and blocks; slog-start, and the create-vat lines of all vats
- * that are not excluded, without their bundles unless `bundles`. If only blocks or times are
- * chosen, all other lines in these too.
+ * Selects the lines of a smaller slogfile: all lines of the selected deliveries; the lines that
+ * begin and end their cranks, runs and blocks; slog-start; and create-vat lines of all vats that
+ * are not excluded, without their bundles unless `bundles`. If only blocks or times are selected,
+ * all other lines in these, too.
  *
- * Memory is what waits, and some bytes for each vat.
+ * Memory is the waiting lines, and some bytes for each vat.
  */
 struct excerpt {
-    const struct selection *selection; /* kinds, runs and minimum do not count */
+    const struct selection *selection; /* kinds, runs and minimum are ignored */
     bool bundles;
-    uint64_t deliveries; /* that were taken */
+    uint64_t deliveries; /* printed */
 
-    /* Lines that begin what may turn out to contain something; each with its newline. */
+    /* Lines that begin a level in which nothing is selected yet; each with its newline. */
     struct buf waiting[5];
-    bool open[5]; /* the line that began it was given */
+    bool open[5]; /* its first line was printed */
     int64_t block_height, crank_num;
     struct names vat_ids;
     struct excerpt_vat *vats; /* by number in vat_ids; owned */
     size_t vat_count, vat_capacity;
 };
 
-/* What a line may have to wait in: each contains the next ones. */
+/* Levels; each contains the next. */
 enum { IN_SESSION, IN_BLOCK, IN_END_BLOCK, IN_RUN, IN_CRANK, LEVELS };
 
 _Static_assert(LEVELS == sizeof((struct excerpt *)NULL)->waiting / sizeof(struct buf), "levels");
@@ -73,7 +73,7 @@ static void excerpt_append_line(struct buf *out, struct scan_span line)
     buf_append_byte(out, '\n');
 }
 
-/* What began with a line that was given ends with one. */
+/* Ends a level; prints the line if its first line was printed. */
 static void excerpt_end(struct excerpt *excerpt, int level, const struct record *record,
                         struct buf *out)
 {
@@ -83,7 +83,7 @@ static void excerpt_end(struct excerpt *excerpt, int level, const struct record 
     excerpt->open[level] = level == IN_BLOCK && excerpt->open[level];
 }
 
-/* The line without its bundle, which can be a megabyte. */
+/* Appends the line, unless `bundles` without its bundle, which can be a megabyte. */
 static void append_created(struct buf *out, const struct record *record, bool bundles)
 {
     struct scan_span line = record->line, bundle = record_member(record, "vatSourceBundle");
@@ -114,7 +114,7 @@ static void give_level(struct excerpt *excerpt, int level, struct buf *out)
     excerpt->open[level] = true;
 }
 
-/* Gives what began around a line that is kept. */
+/* Prints the waiting lines of all levels around a printed line. */
 static void give_waiting(struct excerpt *excerpt, struct buf *out)
 {
     for (int level = 0; level < LEVELS; level++)
@@ -129,7 +129,7 @@ static void give_line(struct excerpt *excerpt, const struct record *record, stru
 
 /* ---- choosing ---- */
 
-/* Whether where and when the line stands is chosen. */
+/* True if the line's block, crank and time are selected. */
 static bool is_place_chosen(const struct excerpt *excerpt, const struct record *record)
 {
     const struct selection *selection = excerpt->selection;
@@ -167,7 +167,10 @@ static int excerpt_name_vat(struct excerpt_vat *vat, struct scan_span name)
     return 0;
 }
 
-/* Wherever it is: it names the vat, and a later place for it would be out of its time. */
+/*
+ * Selected independently of its place: it names the vat, and moving it would break the order of
+ * times.
+ */
 static int take_created(struct excerpt *excerpt, const struct record *record, struct buf *out)
 {
     struct excerpt_vat *vat = excerpt_vat_of(excerpt, record);
@@ -181,7 +184,7 @@ static int take_created(struct excerpt *excerpt, const struct record *record, st
     return 0;
 }
 
-/* Lines of a delivery go with its first one. */
+/* The lines of a delivery follow its first one. */
 static int take_of_delivery(struct excerpt *excerpt, const struct record *record, struct buf *out)
 {
     struct excerpt_vat *vat = excerpt_vat_of(excerpt, record);
@@ -200,7 +203,7 @@ static int take_of_delivery(struct excerpt *excerpt, const struct record *record
     return 0;
 }
 
-/* Other lines: of a vat if that is chosen, else if no vat is. */
+/* Other lines: selected with their vat; without a vat, unless vats or cranks are selected. */
 static int take_other(struct excerpt *excerpt, const struct record *record, struct buf *out)
 {
     struct excerpt_vat *vat = NULL;
@@ -219,7 +222,7 @@ static int take_other(struct excerpt *excerpt, const struct record *record, stru
     return 0;
 }
 
-/* Begins a level, which ends those within it. */
+/* Begins a level, which ends the levels within it. */
 static void excerpt_begin(struct excerpt *excerpt, int level, const struct record *record)
 {
     for (int within = level; within < LEVELS; within++) {
@@ -229,7 +232,7 @@ static void excerpt_begin(struct excerpt *excerpt, int level, const struct recor
     excerpt_append_line(&excerpt->waiting[level], record->line);
 }
 
-/* A block or a time is chosen with all that is in it, also if that is nothing. */
+/* A selected block or time is printed even if nothing is in it. */
 static void give_chosen(struct excerpt *excerpt, int level, const struct record *record,
                         struct buf *out)
 {
@@ -240,7 +243,7 @@ static void give_chosen(struct excerpt *excerpt, int level, const struct record 
         give_waiting(excerpt, out);
 }
 
-/* Which level a line begins or ends; LEVELS: none. */
+/* The level that a line begins or ends; LEVELS if none. */
 static int level_of(enum record_type type, bool *begins)
 {
     static const struct {
@@ -304,7 +307,7 @@ static int take_by_type(struct excerpt *excerpt, const struct record *record, st
     }
 }
 
-/* Takes in the next line, and appends to `out` what is to be kept now. -1: no memory. */
+/* Takes the next line, and appends what is to be printed now. -1 when out of memory. */
 static int excerpt_take(struct excerpt *excerpt, const struct record *record, struct buf *out)
 {
     return take_by_type(excerpt, record, out) != 0 || buf_failed(out) ? -1 : 0;

@@ -14,7 +14,7 @@
 
 enum { OUTPUTS = 6 };
 
-/* A file that comes from standard input can be looked at under this name. */
+/* Standard input can be examined under this name. */
 static const char *input_path(const char *file)
 {
     return strcmp(file, "-") == 0 ? "/dev/stdin" : file;
@@ -50,8 +50,8 @@ static int check_standard_output(char *const *files, struct error *error)
 }
 
 /*
- * Refuses, with ERROR_USAGE, outputs (options' files and standard output) that are one of
- * the files that are read, or one another.
+ * Fails with ERROR_USAGE if an output (a file of an option, or standard output) is also an input
+ * or another output.
  */
 static int outputs_check(const struct options *options, struct error *error)
 {
@@ -79,7 +79,7 @@ static int outputs_check(const struct options *options, struct error *error)
     return check_standard_output(options->files, error);
 }
 
-/* Commands that an option belongs to: bits by enum command. */
+/* Sets of commands, as bits by enum command. */
 enum {
     REPORT = 1 << COMMAND_REPORT,
     SUMS = 1 << COMMAND_SUMMARY | 1 << COMMAND_MERGE,
@@ -122,7 +122,7 @@ static int take_cost_by(struct options *options, const char *option, const char 
                      value);
 }
 
-/* Words with commas between. */
+/* Parses words separated by commas. */
 static int take_by(void *place, const char *option, char *value, struct error *error)
 {
     struct options *options = place;
@@ -326,7 +326,7 @@ const struct option_table options_tables[COMMAND_COUNT] = {
                   "meanwhile."),
 };
 
-/* As many as there are cores, but no more than the model can keep up with. */
+/* One for each core, but no more than the model can keep busy. */
 static unsigned usual_jobs(void)
 {
     enum { ENOUGH = 4 };
@@ -345,7 +345,7 @@ enum command options_command(const char *name)
     return (enum command)command;
 }
 
-/* Otherwise a command after options would be read as a file. */
+/* Otherwise a command after options would be taken for a file. */
 static int check_file_names(const struct options *options, struct error *error)
 {
     for (char *const *file = options->files; *file != NULL; file++) {

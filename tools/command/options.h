@@ -13,10 +13,10 @@
 #include "tools/stats/groups.h"
 #include "tools/stats/rank.h"
 
-/* What the command line asks of slogreport. */
+/* The command line of slogreport. */
 
 enum command {
-    COMMAND_REPORT, /* the one without a name */
+    COMMAND_REPORT, /* the command without a name */
     COMMAND_SUMMARY,
     COMMAND_MERGE,
     COMMAND_COMPARE,
@@ -34,41 +34,41 @@ struct options {
     bool json;
     bool csv;
     uint64_t jobs;               /* from 1 */
-    const char *trace;           /* where to write one; NULL: nowhere */
+    const char *trace;           /* file to write; NULL: none */
     const char *html;            /* the same */
-    struct option_list profiles; /* files, for that page, or for waits */
-    const char *otlp;            /* a URL or file for spans; NULL: none are wanted */
-    bool priced;                 /* deliveries get their gas by: */
+    struct option_list profiles; /* for html, trace or waits */
+    const char *otlp;            /* URL or file for spans; NULL: none */
+    bool priced;                 /* deliveries are priced by: */
     struct gas_model gas;        /* --gas */
-    const char *metrics;         /* a file for metrics; NULL: none */
-    const char *listen;          /* [ADDRESS:]PORT to serve them at; NULL: nowhere */
+    const char *metrics;         /* file for metrics; NULL: none */
+    const char *listen;          /* [ADDRESS:]PORT to serve them at; NULL: none */
     bool strict;                 /* a line that is no slog line is an error */
     bool follow;
-    bool bundles;    /* of vats, in an extract */
-    const char *out; /* the folder for rows */
-    bool causes;     /* which delivery caused which is wanted */
+    bool bundles;    /* an extract keeps the bundles of vats */
+    const char *out; /* directory for rows */
+    bool causes;     /* find which delivery caused which */
     struct selection selection;
     uint64_t top; /* 0: not asked for */
     bool reverse;
-    const struct rank_column *sort; /* NULL: as they come */
+    const struct rank_column *sort; /* NULL: in the order of the file */
     bool by[GROUP_KINDS];           /* which groups to show */
-    const char *histograms;         /* where to write them; NULL: nowhere */
+    const char *histograms;         /* file to write; NULL: none */
     enum cost_by cost_by;           /* of a profile */
-    const char *against;            /* the profile to compare with; NULL: none */
-    const char *flame;              /* where to write a flame graph; NULL: nowhere */
+    const char *against;            /* profile to compare with; NULL: none */
+    const char *flame;              /* file for a flame graph; NULL: none */
     bool folded;                    /* print folded stacks */
     char **files;                   /* borrowed from argv; ended by NULL, at least one */
 };
 
 /*
- * OPTION_FAILED also when options do not go together, or would write over a file that is read.
+ * OPTION_FAILED also if options exclude each other or would overwrite an input. Call
  * options_free() in any case.
  */
 enum option_result options_parse(int argc, char **argv, struct options *options,
                                  struct error *error);
 void options_free(struct options *options);
 
-/* A feed of the files that shows its progress; what receives is for the caller to fill in. */
+/* A feed of the files that shows its progress. The caller adds its sink. */
 static inline struct feed options_feed(const struct options *options)
 {
     return (struct feed){.files = options->files,

@@ -13,11 +13,11 @@
 #include "tools/command/cost_stacks.h"
 #include "tools/output/output.h"
 
-/* Sums for people, and as JSON lines. They append to `out`, whose failure the caller looks at. */
+/* Print sums as text or JSON lines. Failure stays in `out`. */
 
 enum { COLUMN = 17, SHARE = 8, NUMBER_SIZE = 40 };
 
-/* 12,345, with its sign where `is_signed`. */
+/* Formats 12,345; with a sign if `is_signed`. */
 static void format_number(char text[NUMBER_SIZE], int64_t number, bool is_signed)
 {
     char digits[24];
@@ -53,7 +53,7 @@ static void put_share(struct buf *out, int64_t part, int64_t all)
     units_pad(out, text, SHARE);
 }
 
-/* Which columns there is something for. */
+/* Columns that have a number. */
 struct columns {
     bool instructions, calls, total;
 };
@@ -169,7 +169,7 @@ static void put_comparison_heading(struct buf *out, const struct cost_groups *gr
     buf_printf(out, "  %s\n", cost_by_names[groups->by]);
 }
 
-/* Groups that cost the same stand behind all others. */
+/* Counts the groups with a difference; the others are sorted last. */
 static size_t count_different(const struct cost_groups *groups)
 {
     size_t count = 0;
@@ -202,7 +202,7 @@ static void put_sums_text(struct buf *out, const struct cost_groups *groups)
     buf_append_byte(out, '\n');
 }
 
-/* The first `most` groups, with a heading and, where there are more, a line that says so. */
+/* Prints the first `most` groups with a heading, and a line if there are more. */
 static void cost_render_text(struct buf *out, const struct cost_groups *groups, size_t most)
 {
     const size_t count = groups->compared ? count_different(groups) : groups->count;
@@ -235,7 +235,7 @@ static void cost_json_put_number(struct buf *out, const char *name, const char *
         buf_append_string(out, "null");
 }
 
-/* Of native functions, as in the profile: what there is is one unit. */
+/* Native functions have numbers in one unit only. */
 static void put_sums_json(struct buf *out, const struct cost_sums *sums, enum cost_unit unit,
                           const char *suffix)
 {
@@ -357,7 +357,7 @@ static int profile_report_read_all(struct profile_report *report, struct error *
     return 0;
 }
 
-/* What is asked of a file that does not have it. */
+/* Fails if the files lack what the options ask for. */
 static int check_profile(const struct profile_report *report, struct error *error)
 {
     const struct options *options = report->options;

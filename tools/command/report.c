@@ -14,17 +14,17 @@
 struct report {
     const struct options *options;
     const struct render_ops *render;
-    struct rank rank;        /* its column is NULL when deliveries are given as they come */
-    struct trace *trace;     /* NULL: none is asked for */
+    struct rank rank;        /* its column is NULL for deliveries in file order */
+    struct trace *trace;     /* NULL: not asked for */
     struct page *page;       /* the same */
-    struct otlp *otlp;       /* NULL: no spans are asked for */
+    struct otlp *otlp;       /* NULL: not asked for */
     struct metrics *metrics; /* NULL: none are asked for */
     struct buf out;
     uint64_t deliveries;
-    uint64_t run; /* of the kernel, as of a delivery */
+    uint64_t run; /* of the kernel, as in model_delivery */
 };
 
-/* A long slog is seen growing. */
+/* Metrics of a long slogfile are updated while it is read. */
 static int add_metrics(struct report *report, const struct model_delivery *delivery,
                        struct error *error)
 {
@@ -85,7 +85,7 @@ static void report_on_note(void *context, const struct model_note *note)
         report->render->note(&report->out, note);
 }
 
-/* Not among deliveries that are sorted. */
+/* False for sorted deliveries, between which phases have no place. */
 static bool shows_phases(const struct report *report)
 {
     return report->rank.column == NULL;
@@ -162,13 +162,13 @@ static int write_ranked(struct report *report, struct error *error)
     return 0;
 }
 
-/* Whether somebody sees each delivery as it is found. */
+/* True if each delivery appears on a terminal as it is found. */
 static bool shows_each(const struct report *report)
 {
     return isatty(STDOUT_FILENO) && report->render->delivery != NULL && report->rank.column == NULL;
 }
 
-/* Reads the files and writes what each line gives. */
+/* Reads the files and writes the report. */
 static int read_and_write(struct report *report, const struct feed *feed, struct tally *tally,
                           struct error *error)
 {
@@ -178,7 +178,7 @@ static int read_and_write(struct report *report, const struct feed *feed, struct
         report->render->begin(&report->out);
     if (feed_run(feed, tally, error) == 0 && write_ranked(report, error) == 0)
         return 0;
-    /* What was found before the failure is the user's all the same. */
+    /* Print what was found before the failure. */
     output_flush(&report->out, &ignored);
     return -1;
 }
@@ -273,7 +273,7 @@ static int open_trace_and_spans(struct report *report, struct error *error)
     return 0;
 }
 
-/* What failed first is the command's failure; what failed after it is said too. */
+/* The first failure is the command's; later ones are logged. */
 static int join_failures(int result, int second_result, const struct error *second,
                          struct error *error)
 {
@@ -286,7 +286,7 @@ static int join_failures(int result, int second_result, const struct error *seco
     return -1;
 }
 
-/* Trace and spans are ended also when reading failed: what is in them can be looked at. */
+/* Trace and spans are finished also after a failure, so that they can be read. */
 static int write_report_and_trace(struct report *report, struct error *error)
 {
     struct error second;

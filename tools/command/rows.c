@@ -91,7 +91,7 @@ static void table_close(struct table *table)
         output_file_discard(&table->file);
 }
 
-/* Creates the directory if it is absent. -1 with ERROR_SYSTEM; rows_tables_close() in any case. */
+/* Creates the directory if absent. -1 with ERROR_SYSTEM; call rows_tables_close() in any case. */
 static int rows_tables_open(struct rows_tables *tables, const char *directory, struct error *error)
 {
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
@@ -141,7 +141,7 @@ static int64_t known(uint64_t number)
     return number == 0 ? MODEL_NONE : (int64_t)number;
 }
 
-/* The columns of --csv, and what only a model with labels knows. */
+/* The columns of --csv, and those that need a model with labels. */
 static void append_delivery_row(struct buf *out, const struct model_delivery *delivery)
 {
     render_csv.delivery(out, delivery);
@@ -177,7 +177,7 @@ static void append_request_row(struct buf *out, const struct model_delivery *del
     buf_append(out, "\r\n", 2);
 }
 
-/* What a request took on its ways, if the worker noted it. */
+/* The times of a request's spans, if the worker stamped them. */
 static void take_times(const struct model_delivery *delivery, size_t *span, size_t request,
                        int64_t times[MODEL_SPAN_KINDS])
 {
@@ -262,23 +262,23 @@ int rows_run(const struct options *options, struct error *error)
     return result;
 }
 
-/* How numbers of a kind are moved. */
+/* An offset added to numbers of one kind. */
 struct numbering {
     uint64_t offset; /* by so much, */
-    uint64_t most;   /* and the greatest one that came of it */
+    uint64_t most;   /* the largest result */
 };
 
-/* One table of one folder on its way into that of all. */
+/* Appends a table of one directory to the joined one. */
 struct rows_merge {
     struct table *out;
     const char *path;
-    struct buf heading;   /* of the first folder, with its line's end; "": there was none yet */
+    struct buf heading;   /* of the first directory, with its newline; "" before it */
     struct buf row, text; /* used again and again */
     struct numbering deliveries, chains;
     bool is_requests;
 };
 
-/* Columns of deliveries, behind which stands one more. */
+/* Columns of deliveries, followed by one more. */
 enum { ROWS_NUMBER, ROWS_CAUSE, ROWS_CHAIN, ROWS_NUMBERS };
 
 static int bad_row(const struct rows_merge *merge, uint64_t line, struct error *error)
@@ -287,7 +287,7 @@ static int bad_row(const struct rows_merge *merge, uint64_t line, struct error *
                      merge->path, line);
 }
 
-/* Appends a number that is moved, or nothing where there is none. -1: it is no number. */
+/* Appends a number plus its offset, or nothing if empty. -1 if invalid. */
 static int append_moved_number(struct rows_merge *merge, struct numbering *numbering,
                                const char *at, size_t length)
 {
@@ -303,7 +303,7 @@ static int append_moved_number(struct rows_merge *merge, struct numbering *numbe
     return 0;
 }
 
-/* The number is the first column of requests. */
+/* Renumbers the first column of requests. */
 static int move_request(struct rows_merge *merge)
 {
     const char *row = merge->row.data, *comma = memchr(row, ',', merge->row.length);
@@ -315,7 +315,7 @@ static int move_request(struct rows_merge *merge)
     return 0;
 }
 
-/* The numbers are the last but one columns of deliveries, none of which has quotes. */
+/* Renumbers the columns before the last of deliveries. None of these has quotes. */
 static int move_delivery(struct rows_merge *merge)
 {
     const char *row = merge->row.data, *columns[ROWS_NUMBERS + 1];
@@ -341,7 +341,7 @@ static int move_delivery(struct rows_merge *merge)
     return 0;
 }
 
-/* All folders have the same columns. */
+/* All directories must have the same columns. */
 static int take_heading(struct rows_merge *merge, struct error *error)
 {
     const struct buf *row = &merge->row;
@@ -381,7 +381,7 @@ static bool has_odd_quotes(const struct buf *row)
     return odd;
 }
 
-/* A text in quotes may contain ends of lines. */
+/* Quoted text may contain newlines. */
 static int merge_rows(struct rows_merge *merge, struct reader *reader, struct error *error)
 {
     struct reader_line line = {0};

@@ -19,21 +19,21 @@
 #include "tools/output/output.h"
 
 struct chain {
-    uint64_t number; /* from 1 on; 0: none of this number */
-    bool wanted;     /* one of its deliveries was */
-    char *inbound;   /* type, '\0', inboundNum, '\0', source; owned; NULL: nothing is known */
+    uint64_t number; /* from 1; 0: unused */
+    bool wanted;     /* one of its deliveries is selected */
+    char *inbound;   /* type, '\0', inboundNum, '\0', source; owned; NULL if not known */
     int64_t block_height;
-    int64_t start, end; /* since the epoch: from what came in to the end of its last delivery */
+    int64_t start, end; /* since the epoch: from the event to the end of the last delivery */
     uint64_t deliveries;
-    uint64_t first, last; /* deliveries: the first one, and the one that ended last */
+    uint64_t first, last; /* deliveries: the first, and the one that ended last */
     int64_t total;        /* of its deliveries */
     int64_t queued, most_queued;
-    double compute, instructions; /* sums of what is known */
+    double compute, instructions; /* sums of known numbers */
 };
 
-/* A delivery of a chain. Times are nanoseconds, MODEL_NONE: not known. */
+/* A delivery of a chain. Times are nanoseconds, MODEL_NONE if not known. */
 struct chain_link {
-    uint64_t cause; /* the number of the one that caused it; 0: not known */
+    uint64_t cause; /* number of the delivery that caused it; 0: not known */
     uint64_t chain;
     int64_t start, total, queued;
     int64_t crank_num, delivery_num;
@@ -51,10 +51,7 @@ struct chains {
     bool failed; /* memory ran out */
 };
 
-/*
- * Deliveries by chain: all that one thing from outside began (slog/model/causes.h). Each
- * delivery takes 72 bytes, each chain about 150.
- */
+/* Deliveries by chain (slog/model/causes.h). Each delivery takes 72 bytes, each chain about 150. */
 
 static struct chain *chains_find(struct chains *chains, uint64_t number)
 {
@@ -71,7 +68,10 @@ static struct chain *chains_find(struct chains *chains, uint64_t number)
     return &array[number - 1];
 }
 
-/* Takes in what begins a chain. Failure shows when the next delivery is added, or as `failed`. */
+/*
+ * Adds the event that begins a chain. Failure shows in `failed`, and when the next delivery is
+ * added.
+ */
 static void chains_add_inbound(struct chains *chains, const struct model_inbound *inbound)
 {
     struct chain *chain = chains_find(chains, inbound->chain);
@@ -107,7 +107,7 @@ static int chains_find_names(struct chains *chains, const struct model_delivery 
     return link->vat == NAMES_NONE || link->kind == NAMES_NONE ? -1 : 0;
 }
 
-/* Numbers of deliveries whose deliver line is not there are left empty. */
+/* Numbers of deliveries without a deliver line stay empty. */
 static struct chain_link *link_of(struct chains *chains, uint64_t number)
 {
     struct chain_link *links =
@@ -153,7 +153,7 @@ static void add_to_chain(struct chain *chain, const struct model_delivery *deliv
     chains_add_number(&chain->instructions, delivery->instructions);
 }
 
-/* Takes in a delivery (with labels). -1 when memory ran out. */
+/* Adds a delivery (with labels). -1 when out of memory. */
 static int chains_add(struct chains *chains, const struct model_delivery *delivery, bool wanted,
                       struct error *error)
 {
@@ -179,7 +179,7 @@ static int chains_add(struct chains *chains, const struct model_delivery *delive
     return 0;
 }
 
-/* The delivery that caused this one; NULL: not known. */
+/* The delivery that caused this one; NULL if not known. */
 static const struct chain_link *chains_cause(const struct chains *chains,
                                              const struct chain_link *link)
 {
@@ -187,7 +187,7 @@ static const struct chain_link *chains_cause(const struct chains *chains,
                                                                 : &chains->links[link->cause - 1];
 }
 
-/* How many vats took part. 0 also when memory ran out. */
+/* How many vats took part; 0 also when out of memory. */
 static size_t chains_vats(const struct chains *chains, const struct chain *chain)
 {
     bool *seen = calloc(chains->vats.count + 1, sizeof *seen);
@@ -218,7 +218,7 @@ static void chains_free(struct chains *chains)
 
 enum { WAY_LONGEST = 100 };
 
-/* The way to the delivery that ended last, from its beginning on. */
+/* The path to the delivery that ended last, from its beginning. */
 struct way {
     const struct chain_link *links[WAY_LONGEST];
     size_t count;
@@ -229,7 +229,7 @@ static struct way find_way(const struct chains *chains, const struct chain *chai
     const struct chain_link *link = chain->last == 0 ? NULL : &chains->links[chain->last - 1];
     struct way back = {.count = 0}, way = {.count = 0};
 
-    /* A cause has a smaller number than what it caused, so this ends. */
+    /* Causes have smaller numbers, so this ends. */
     while (link != NULL && back.count < WAY_LONGEST) {
         back.links[back.count++] = link;
         link = chains_cause(chains, link);
@@ -239,7 +239,7 @@ static struct way find_way(const struct chains *chains, const struct chain *chai
     return way;
 }
 
-/* The word number `which` of those that are each ended by '\0'. */
+/* The word number `which` of words with a '\0' each. */
 static const char *word_of(const char *words, int which)
 {
     for (; words != NULL && which > 0; which--)
@@ -290,7 +290,7 @@ static void append_sums(struct buf *out, const struct chains *chains, const stru
     buf_append_byte(out, '\n');
 }
 
-/* A run, its sums, and the way to the delivery that ended last; of a long way, its end. */
+/* Prints a run, its sums, and the path to the delivery that ended last; of a long path, its end. */
 static void runs_render_text(struct buf *out, const struct chains *chains,
                              const struct chain *chain)
 {
@@ -384,7 +384,7 @@ static void runs_on_inbound(void *context, const struct model_inbound *inbound)
     chains_add_inbound(&((struct runs_report *)context)->chains, inbound);
 }
 
-/* The one that took longest first; equals in the order of their beginning. */
+/* The longest first; equals in order of their beginning. */
 static int compare_chains(const void *a, const void *b)
 {
     const struct chain *left = *(const struct chain *const *)a;
@@ -396,7 +396,7 @@ static int compare_chains(const void *a, const void *b)
     return left->number < right->number ? -1 : left->number > right->number;
 }
 
-/* Those with a chosen delivery, sorted; NULL when memory ran out. */
+/* The chains with a selected delivery, sorted; NULL when out of memory. */
 static const struct chain **sort_chains(const struct chains *chains, size_t *count)
 {
     const struct chain **sorted = calloc(chains->count + 1, sizeof(struct chain *));

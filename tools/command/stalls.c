@@ -14,7 +14,7 @@
 
 enum { SHOWN = 20, LEAST = 1000 * 1000 };
 
-/* What a stall of each kind of span is, for people and for programs. */
+/* Descriptions of stalls by kind of span. */
 static const struct {
     const char *words, *side, *span;
 } kinds[MODEL_SPAN_KINDS] = {
@@ -26,7 +26,7 @@ static const struct {
     [MODEL_WORKER] = {"worker: took long", "worker", "worker"},
 };
 
-/* A worker that ran for less than half of its time waited for a processor, or for memory. */
+/* A worker that ran for less than half of its time waited for a CPU, or for memory. */
 static const char *cause_of(const struct outlier *outlier)
 {
     if (outlier->kind != MODEL_WORKER || isnan(outlier->cpu))

@@ -18,9 +18,9 @@
 #include "tools/stats/growth.h"
 
 /*
- * What shares are shares of: the time, computrons and instructions of all live deliveries, or for
- * the group of replays of all replayed ones. The time between deliveries is in none of them, so
- * its share is one of theirs and its own together. A phase's share is one of the time of all
+ * The wholes of which shares are taken: the time, computrons and instructions of all live
+ * deliveries or, for the group of replays, of all replays. The time between deliveries is in none
+ * of these, so its share is of their sum and its own. A phase's share is of the time of all
  * phases.
  */
 struct summary_totals {
@@ -29,15 +29,17 @@ struct summary_totals {
     } live, replayed, phases;
 };
 
-/* One output format; begin and growth may be NULL. */
+/* An output format; begin and growth may be NULL. */
 struct summary_ops {
     void (*begin)(struct buf *out);
     void (*group)(struct buf *out, const struct group *group, const struct summary_totals *totals);
     void (*growth)(struct buf *out, const struct growth *growth);
 };
 
-/* Rows are 97 characters wide. Into a narrower terminal they fit without the two high percentiles,
- * whose place is taken by the maximum. */
+/*
+ * Rows are 97 characters wide. They fit a narrower terminal without the two high percentiles,
+ * where the maximum comes instead.
+ */
 enum { WIDTH = 97 };
 
 static bool is_narrow(void)
@@ -86,7 +88,7 @@ static void append_cell(struct buf *out, enum group_column column, uint64_t valu
     units_pad(out, text, 11);
 }
 
-/* A column's part of all that there is of its kind, 0 to 1. */
+/* A column's share of its whole, 0 to 1. */
 static double share_of(const struct group *group, enum group_column column,
                        const struct summary_totals *totals)
 {
@@ -105,7 +107,7 @@ static double share_of(const struct group *group, enum group_column column,
     return all > 0 ? (double)group->columns[column].total / all : 0;
 }
 
-/* Of a ratio neither sum nor share says anything: instead, that of the sums. */
+/* Sum and share of a ratio mean nothing: prints the ratio of the sums instead. */
 static void append_whole(struct buf *out, const struct group *group, enum group_column column,
                          const struct summary_totals *totals)
 {
@@ -154,7 +156,7 @@ static void text_group(struct buf *out, const struct group *group,
     buf_printf(out, "  count      total    share     median%s        max\n",
                is_narrow() ? "" : "        90%        99%");
     for (int column = 0; column < GROUP_COLUMNS; column++) {
-        /* Where all is attributed, a row of noughts says nothing. */
+        /* A row of zeros says nothing. */
         if (group->columns[column].maximum > 0)
             text_column(out, group, (enum group_column)column, totals);
     }
@@ -231,7 +233,7 @@ static void append_column_value(struct buf *out, enum group_column column, uint6
         json_text_unsigned(out, value);
 }
 
-/* As append_whole() of the text: what is not said is null in JSON and empty in CSV. */
+/* As append_whole(): absent values are null in JSON and empty in CSV. */
 static void append_group_total(struct buf *out, const struct group *group, enum group_column column,
                                const char *none)
 {
@@ -362,7 +364,7 @@ static struct summary_totals summary_totals(const struct groups *groups)
     return totals;
 }
 
-/* A group's time in nanoseconds, to sort by: of a syscall, of all its spans. */
+/* A group's time in nanoseconds, to sort by; of a syscall, that of its spans. */
 static uint64_t summary_time(const struct group *group)
 {
     const struct histogram *columns = group->columns;
@@ -377,7 +379,7 @@ struct summary {
     struct groups groups;
     struct growth growth;
     uint64_t chosen; /* deliveries */
-    uint64_t run;    /* of the kernel, as of a delivery */
+    uint64_t run;    /* of the kernel, as in model_delivery */
 };
 
 static int summary_on_delivery(void *context, const struct model_delivery *delivery,
@@ -409,7 +411,7 @@ static void summary_on_note(void *context, const struct model_note *note)
     ((struct summary *)context)->run += note->kind == MODEL_NOTE_KERNEL;
 }
 
-/* By kind, then the one with the most time first; equals by name and label. */
+/* By kind, then by most time, then by name and label. */
 static int compare_by_time(const void *a, const void *b)
 {
     const struct group *left = *(const struct group *const *)a;
@@ -469,7 +471,7 @@ static int write_summary(const struct summary *summary, struct error *error)
     return result;
 }
 
-/* Shares are shares of `all`, which is therefore always collected. */
+/* `all` is always collected, since shares need it. */
 static void want_groups(struct summary *summary)
 {
     for (int kind = 0; kind < GROUP_KINDS; kind++)
@@ -513,7 +515,7 @@ int summary_run(const struct options *options, struct error *error)
     return result;
 }
 
-/* Vats grow in the order in which their files begin. */
+/* Joins the growth of vats in the order of the files' beginnings. */
 static int summary_merge(struct summary *summary, struct error *error)
 {
     struct growth *growth = summary->options->by[GROUP_GROWTH] ? &summary->growth : NULL;

@@ -7,12 +7,12 @@
 
 #include "base/array.h"
 
-/* Nanoseconds, times as many as there are deliveries: more than 64 bits. */
+/* Nanoseconds multiplied by deliveries exceed 64 bits. */
 __extension__ typedef __int128 wide;
 
-/* Moments at which deliveries began, or ceased, to wait, with the sums of all up to each. */
+/* Moments at which deliveries began, or ceased, to wait, with their running sums. */
 struct wait_moments {
-    int64_t *times; /* owned; rising */
+    int64_t *times; /* owned; ascending */
     wide *sums;     /* owned; sums[i] is of the first i */
     size_t count;
 };
@@ -90,7 +90,7 @@ static void moments_free(struct wait_moments *moments)
     free(moments->sums);
 }
 
-/* How many are before `time`, or with `or_at` not behind it. */
+/* How many are before `time`, or with `or_at` not after it. */
 static size_t moments_before(const struct wait_moments *moments, int64_t time, bool or_at)
 {
     size_t low = 0, high = moments->count;
@@ -106,7 +106,7 @@ static size_t moments_before(const struct wait_moments *moments, int64_t time, b
     return low;
 }
 
-/* The time from all of these moments that are before `time` until then, in all. */
+/* The sum of the times from each earlier moment to `time`. */
 static wide moments_passed(const struct wait_moments *moments, int64_t time)
 {
     const size_t count = moments_before(moments, time, false);
@@ -114,7 +114,7 @@ static wide moments_passed(const struct wait_moments *moments, int64_t time)
     return (wide)time * (wide)count - moments->sums[count];
 }
 
-/* What all had waited by then. */
+/* How long all had waited by then. */
 static wide waited_by(const struct wait_moments *begins, const struct wait_moments *ends,
                       int64_t time)
 {
@@ -203,7 +203,7 @@ void wait_sums_free(struct wait_sums *sums)
     *sums = (struct wait_sums){0};
 }
 
-/* A delivery of the sums, to be found by vat and number. */
+/* Finds a delivery of the sums by vat and number. */
 struct place {
     uint32_t vat, delivery;
     int64_t delivery_num;
@@ -239,7 +239,7 @@ static struct place *make_places(const struct wait_sums *sums)
     return places;
 }
 
-/* NULL: the sums do not have it. */
+/* NULL if not in the sums. */
 static const struct place *find_wait_place(const struct wait_profile *profile,
                                            const struct cost_record *record)
 {
@@ -338,7 +338,7 @@ static int by_wait_delivery(const void *a, const void *b)
     return x->function < y->function ? -1 : x->function > y->function;
 }
 
-/* What were costs become shares of each delivery's. */
+/* Turns costs into shares of each delivery. */
 static void make_shares(struct wait_functions *functions)
 {
     size_t end;

@@ -12,40 +12,40 @@
 #include "tools/command/cost_groups.h"
 
 /*
- * How much of the time that deliveries waited in the queue others ran. A delivery hands on delay to
- * each that waits while it runs: as much as it runs meanwhile. So what it hands on is its time
- * times how many waited, and what one delivery waited may be counted for several that ran at one
- * time.
+ * Which deliveries ran while others waited in the queue. A running delivery passes on delay to
+ * each waiting one: as much as it runs meanwhile. So it passes on its time multiplied by the
+ * number of waiting deliveries, and one delivery's wait may be counted for several that ran at the
+ * same time.
  */
 
 struct wait_delivery {
-    uint32_t vat, words; /* in `vats` and `words` below */
+    uint32_t vat, words; /* in `vats` and `words` of wait_sums */
     int64_t delivery_num;
     int64_t start, total; /* nanoseconds since the epoch; of the delivery itself */
-    int64_t waited;       /* in the queue before; 0 if that is not known or not wanted */
-    int64_t handed;       /* delay that it handed on to others, nanoseconds */
-    uint64_t waiting;     /* how many waited at some time while it ran */
+    int64_t waited;       /* in the queue before; 0 if not known or not wanted */
+    int64_t handed;       /* delay passed on to others, nanoseconds */
+    uint64_t waiting;     /* how many waited at any time while it ran */
 };
 
 /* All zeros is empty. */
 struct wait_sums {
-    struct wait_delivery *deliveries; /* owned; by start once they are computed */
+    struct wait_delivery *deliveries; /* owned; by start after wait_sums_compute() */
     size_t count, capacity;
     struct names vats, words; /* IDs; descriptions */
     uint64_t waiters;
     int64_t waited, handed; /* in all */
 };
 
-/* Takes in a live delivery; of one that is not `wanted` its own waiting does not count. */
+/* Adds a live delivery. If not `wanted`, its own waiting does not count. */
 int wait_sums_add(struct wait_sums *sums, const struct model_delivery *delivery, bool wanted,
                   struct error *error);
 
-/* When all are in. -1 with ERROR_SYSTEM without memory. */
+/* Call after the last wait_sums_add(). -1 when out of memory. */
 int wait_sums_compute(struct wait_sums *sums, struct error *error);
 
 enum { WAIT_BEHIND = 3 };
 
-/* What ran longest while a delivery waited, the longest first. */
+/* The deliveries that ran longest while another waited, the longest first. */
 struct wait_behind {
     const struct wait_delivery *deliveries[WAIT_BEHIND];
     int64_t times[WAIT_BEHIND]; /* nanoseconds */
@@ -58,15 +58,15 @@ struct wait_behind wait_find_behind(const struct wait_sums *sums,
 void wait_sums_free(struct wait_sums *sums);
 
 /*
- * Which functions made others wait: the delay that a delivery handed on, split as what it took
- * itself is in its profile, by computrons, instructions or time.
+ * Which functions made others wait. The delay that a delivery passed on is split as its own cost
+ * is in its profile, by computrons, instructions or time.
  */
 
-/* What a function took of a delivery. */
+/* A function's share of a delivery. */
 struct wait_part {
-    uint32_t delivery; /* in the sums */
+    uint32_t delivery; /* index in the sums */
     uint32_t function; /* in `names` */
-    double share;      /* of all that the delivery's profile has */
+    double share;      /* of the delivery's whole profile */
 };
 
 struct wait_function {
@@ -79,15 +79,15 @@ struct wait_functions {
     struct names names;      /* "transfer (bank.js:7)" */
     struct wait_part *parts; /* owned; by delivery, the largest share first */
     size_t count, capacity;
-    struct wait_function *functions; /* owned; which handed on most first */
+    struct wait_function *functions; /* owned; the most delay first */
     size_t function_count;
     enum cost_unit unit;
-    uint64_t strangers; /* functions of deliveries that the sums do not have */
+    uint64_t strangers; /* functions of unknown deliveries */
 };
 
 /*
- * Takes in a profile; all of one unit. Deliveries are known by vat and number. -1 with ERROR_INPUT
- * or ERROR_SYSTEM.
+ * Adds a profile; all must have the same unit. Deliveries are matched by vat and number. -1 with
+ * ERROR_INPUT or ERROR_SYSTEM.
  */
 int wait_functions_read(struct wait_functions *functions, const struct wait_sums *sums,
                         const char *path, struct error *error);
@@ -96,7 +96,7 @@ int wait_functions_read(struct wait_functions *functions, const struct wait_sums
 int wait_functions_compute(struct wait_functions *functions, const struct wait_sums *sums,
                            struct error *error);
 
-/* The parts of a delivery; NULL with *count 0 where there are none. */
+/* The parts of a delivery; NULL with *count 0 if none. */
 const struct wait_part *wait_functions_of(const struct wait_functions *functions, size_t delivery,
                                           size_t *count);
 

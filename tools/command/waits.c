@@ -17,9 +17,9 @@
 struct waits_report {
     const struct wait_sums *sums;           /* computed */
     const struct wait_functions *functions; /* computed; empty without a profile */
-    const struct wait_delivery **handers;   /* all deliveries, which handed on most first */
-    const struct wait_delivery **waiters;   /* all, which waited longest first */
-    size_t most;                            /* of each to be shown */
+    const struct wait_delivery **handers;   /* all deliveries, the most delay passed on first */
+    const struct wait_delivery **waiters;   /* all deliveries, the longest wait first */
+    size_t most;                            /* shown of each */
 };
 
 enum { COLUMN = 11, PARTS_SHOWN = 3 };
@@ -128,7 +128,7 @@ static void waits_render_text(struct buf *out, const struct waits_report *report
     append_waiters(out, report);
 }
 
-/* `separator`: what stands before it, such as a kind. */
+/* `separator` precedes it, such as a kind. */
 static void put_wait_delivery(struct buf *out, const char *separator, const struct wait_sums *sums,
                               const struct wait_delivery *delivery)
 {
@@ -288,7 +288,7 @@ static int by_waited(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Pointers to all deliveries in an order; to be freed. NULL without memory. */
+/* Sorted pointers to all deliveries, to be freed. NULL when out of memory. */
 static const struct wait_delivery **sort_waits(const struct wait_sums *sums,
                                                int (*compare)(const void *, const void *))
 {

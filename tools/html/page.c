@@ -32,10 +32,9 @@ struct page_branch {
 };
 
 /*
- * Where the time of all live deliveries went, by vat, kind of delivery and
- * kind of syscall: what a page's icicle is drawn from. Deliveries that the
- * clock was set in are left out, as groups_add() does. Memory is some hundred
- * bytes for each combination that came.
+ * The time of all live deliveries by vat, kind of delivery and kind of syscall, from which the
+ * icicle is drawn. Leaves out deliveries in which the clock was set, as groups_add(). Memory is
+ * some hundred bytes for each combination.
  */
 struct page_tree {
     struct names keys;
@@ -49,26 +48,26 @@ struct page_phase {
     char name[PHASE_NAME_SIZE], vat_id[PHASE_NAME_SIZE];
 };
 
-/* A page's phases, but for cranks and deliveries, which it has anyway. All zeros has none. */
+/* A page's phases except cranks and deliveries. All zeros is empty. */
 struct page_phases {
     struct page_phase *phases; /* owned */
     size_t count, capacity;
     uint64_t hidden; /* beyond PAGE_PHASES */
 };
 
-/* The calls of deliveries, out of gaspipe's profiles (docs/profile-format.md, "tree"). */
+/* The calls of deliveries, from gaspipe's profiles (docs/profile-format.md, "tree"). */
 struct page_profiles {
     uint64_t trees;  /* put on the page */
-    uint64_t hidden; /* for which there was no more room */
+    uint64_t hidden; /* that did not fit */
     uint64_t bytes;  /* of those on the page */
 };
 
-/* What a branch's key begins with; the kind of syscall follows, or nothing. */
+/* The beginning of a branch's key; the kind of syscall follows, or nothing. */
 struct key_head {
     uint32_t vat, kind;
 };
 
-/* The branch, made when it is new; NULL when memory ran out. */
+/* Finds or adds a branch; NULL when out of memory. */
 static struct page_branch *find_branch(struct page_tree *tree, struct key_head head,
                                        const char *syscall)
 {
@@ -105,7 +104,7 @@ static int page_tree_add_span(struct page_tree *tree, struct key_head head,
     return 0;
 }
 
-/* Takes in a delivery; `vat` and `kind` are numbers of the page's tables. -1: out of memory. */
+/* Adds a delivery; `vat` and `kind` are numbers of the page's tables. -1 when out of memory. */
 static int page_tree_add(struct page_tree *tree, const struct model_delivery *delivery,
                          uint32_t vat, uint32_t kind)
 {
@@ -130,9 +129,9 @@ static int page_tree_add(struct page_tree *tree, const struct model_delivery *de
 }
 
 /*
- * Appends a JSON array of branches: [vat, kind, syscall or null, count,
- * nanoseconds of each enum model_span_kind, computrons, instructions]. With null it is what is of
- * no syscall, and the count is one of deliveries.
+ * Appends a JSON array of branches: [vat, kind, syscall or null, count, nanoseconds of each enum
+ * model_span_kind, computrons, instructions]. With null, the numbers are of no syscall and the
+ * count is of deliveries.
  */
 static void page_tree_append(const struct page_tree *tree, struct buf *json)
 {
@@ -162,14 +161,11 @@ static void page_tree_free(struct page_tree *tree)
     *tree = (struct page_tree){0};
 }
 
-/*
- * What a page says of all deliveries, as JSON that page.js reads. Times are
- * nanoseconds.
- */
+/* JSON about all deliveries, which page.js reads. Times are nanoseconds. */
 
 enum { FINE_BUCKETS = 8 };
 
-/* Eight buckets of the histogram make one of the page's. */
+/* Joins eight buckets of the histogram into one of the page. */
 static void append_buckets(struct buf *json, const struct histogram *histogram)
 {
     buf_append_byte(json, '[');
@@ -279,7 +275,7 @@ static void page_sums_append_stalls(struct buf *json, struct outlier *const *sta
     buf_append_byte(json, ']');
 }
 
-/* Adds a phase unless there are PAGE_PHASES already. -1 when memory ran out. */
+/* Adds a phase unless there are PAGE_PHASES already. -1 when out of memory. */
 static int page_phases_add(struct page_phases *phases, const struct phase_span *span)
 {
     struct page_phase *array;
@@ -304,8 +300,8 @@ static int page_phases_add(struct page_phases *phases, const struct phase_span *
 }
 
 /*
- * Appends them as a JSON array of arrays: what it is ("run timer", "vat-start"), its vat or "",
- * its start after `zero`, its total and its own time in nanoseconds.
+ * Appends a JSON array of [name ("run timer", "vat-start"), vat or "", start after `zero`, total,
+ * own], in nanoseconds.
  */
 static void page_phases_append(const struct page_phases *phases, int64_t zero, struct buf *json)
 {
@@ -334,11 +330,12 @@ struct page {
     struct page_file *file;
     char *const *files;
     struct page_limits limits;
-    int64_t zero; /* the first delivery's start, since the epoch; MODEL_NONE before it */
+    int64_t zero; /* the first delivery's start, since the epoch; MODEL_NONE before the first */
     struct page_deliveries deliveries;
-    uint64_t shown, hidden, placeless; /* on the timeline; beyond its end; without a place */
-    uint64_t detail_bytes, detailed;   /* `detailed` of the shown had room for their syscalls */
-    uint64_t said_bytes;               /* of what is said, but for the deliveries above */
+    uint64_t shown, hidden, placeless; /* on the timeline; beyond the limit; without a place in
+                                          time */
+    uint64_t detail_bytes, detailed;   /* `detailed` of the shown deliveries have their syscalls */
+    uint64_t said_bytes;               /* of text already written */
     struct names vats, kinds;          /* of a vat: id, '\0', name */
     struct page_tree tree;
     struct groups groups;
@@ -430,7 +427,7 @@ static int flush_deliveries(struct page *page, struct error *error)
     return result;
 }
 
-/* Whether it has a place on the timeline, and how far from the zero that is. */
+/* Finds the place on the timeline, relative to zero; false if there is none. */
 static bool page_find_place(struct page *page, const struct model_delivery *delivery,
                             int64_t *start)
 {
@@ -560,7 +557,7 @@ static void append_names(struct buf *json, const char *name, const struct names 
     buf_append_byte(json, ']');
 }
 
-/* By vat, as text that names it. */
+/* Appends the points of each vat, with its ID and name. */
 static void append_growth(struct buf *json, const struct page *page)
 {
     int64_t zero = page->zero != MODEL_NONE && page->zero != 0 ? page->zero : 1;
@@ -626,7 +623,7 @@ static int append_stalls(struct buf *json, struct page *page, struct error *erro
 static int append_overall(struct buf *json, struct page *page, const struct tally *tally,
                           struct error *error)
 {
-    /* As a string: nanoseconds since the epoch are no exact number in JavaScript. */
+    /* A string, since JavaScript cannot hold nanoseconds since the epoch exactly. */
     buf_printf(json, "{\"version\":\"%s\",\"zero\":\"%" PRId64 "\"", GASPIPE_VERSION,
                page->zero != MODEL_NONE ? page->zero : 0);
     append_strings(json, "files", page->files);

@@ -11,20 +11,19 @@
 #include "tools/input/feed.h"
 
 /*
- * Deliveries as one HTML page for a browser, which needs nothing else: sums,
- * a timeline down to single syscalls, what they say, growth, prices, distributions, stalls, an
- * icicle of vats, methods and syscalls.
+ * Deliveries as one HTML page that needs nothing else: sums, a timeline down to single syscalls,
+ * their text, growth, prices, distributions, stalls, an icicle of vats, methods and syscalls.
  *
- * The page is written while the deliveries come; memory is what summary and
- * stalls need, and a megabyte or two of deliveries. How many of
- * them are on the timeline, and with their syscalls, is limited; sums,
- * distributions, stalls and icicle are of all. The page says what was left out.
+ * The page is written while deliveries come. Memory is what summary and stalls need, and a
+ * megabyte or two of deliveries. The number of deliveries on the timeline, and of those with their
+ * syscalls, is limited; sums, distributions, stalls and icicle cover all. The page says what was
+ * left out.
  */
 struct page_limits {
-    uint64_t deliveries;   /* on the timeline: the first ones */
+    uint64_t deliveries;   /* on the timeline, the first ones */
     uint64_t detail_bytes; /* of their syscalls */
-    uint64_t said_bytes;   /* of what they and their syscalls say */
-    uint64_t tree_bytes;   /* of their calls by function */
+    uint64_t said_bytes;   /* of the text of deliveries and syscalls */
+    uint64_t tree_bytes;   /* of calls by function */
 };
 
 #define PAGE_LIMITS                                                                                \
@@ -33,28 +32,29 @@ struct page_limits {
 struct page;
 
 /*
- * Begins a page that takes the place of `path` when it is finished; `files`
- * (ended by NULL, borrowed) are named in it. NULL with ERROR_SYSTEM.
+ * Begins a page that replaces `path` when finished. It names `files` (ended by NULL, borrowed).
+ * NULL with ERROR_SYSTEM.
  */
 struct page *page_open(const char *path, char *const *files, struct page_limits limits,
                        struct error *error);
 
 /*
- * Takes in a delivery (with labels) that is `wanted` on the page; others count
- * only for what spans usually take. Without a place in time (no deliver line,
- * or a clock set back in it) it is not on the timeline.
+ * Adds a delivery (with labels) if it is `wanted`; others only count for what spans usually take.
+ * One without a place in time (no deliver line, or a clock set back in it) is not on the timeline.
  */
 int page_add(struct page *page, const struct model_delivery *delivery, bool wanted,
              struct error *error);
 
-/* Takes in a phase that has ended, for the timeline; the first 100,000 are kept. */
+/* Adds a phase to the timeline; the first 100,000 are kept. */
 void page_add_phase(struct page *page, const struct phase_span *span);
 
-/* A new kernel process or a change of the clock, marked before the next delivery. */
+/* Marks a new kernel process or a change of the clock before the next delivery. */
 void page_note(struct page *page, const struct model_note *note);
 
-/* Takes in the calls of deliveries by function, of a profile that gaspipe has written. -1 with
- * ERROR_INPUT where it is none, or ERROR_SYSTEM. */
+/*
+ * Adds the calls of deliveries by function, from a profile of gaspipe. -1 with ERROR_INPUT if it
+ * is not one, or ERROR_SYSTEM.
+ */
 int page_add_profile(struct page *page, const char *path, struct error *error);
 
 /* Ends the page and gives it its name. */

@@ -13,7 +13,7 @@
 
 enum { FULL_AT = 4096, FULL_AT_BYTES = 1024 * 1024 };
 
-/* Lengths above would not be exact in JavaScript: 13 days in nanoseconds. */
+/* Longer times, over 13 days, would not be exact in JavaScript. */
 #define LONGEST ((int64_t)1 << 50)
 
 static const char *const column_names[PAGE_COLUMNS] = {
@@ -88,7 +88,7 @@ static int page_flags_of(const struct model_delivery *delivery)
 
 /* ---- detail ------------------------------------------------------------- */
 
-/* The first of the requests of which only the kernel's side is known; they are the last ones. */
+/* The first request of which only the kernel's side is known; these come last. */
 static size_t first_unseen(const struct model_delivery *delivery)
 {
     if (delivery->coverage == MODEL_BARE)
@@ -102,7 +102,7 @@ static size_t first_unseen(const struct model_delivery *delivery)
     return 0;
 }
 
-/* The kernel's time for a request; none where its answer is missing. */
+/* The kernel's time for a request; 0 if its answer is missing. */
 static int64_t length_of(const struct model_event *event)
 {
     int64_t length;
@@ -142,7 +142,7 @@ static bool fits_page(const struct model_delivery *delivery)
     return !delivery->clock_changed && unseen_fit(delivery);
 }
 
-/* Most slogfiles have microseconds: then a thousandth is saved on each length. */
+/* Most slogfiles have microseconds, which makes lengths shorter. */
 static int64_t unit_of_spans(const struct model_delivery *delivery)
 {
     for (size_t i = 0; i < delivery->span_count; i++) {
@@ -301,7 +301,7 @@ void page_deliveries_append(const struct page_deliveries *deliveries, struct buf
     buf_append_string(json, "]}");
 }
 
-/* EVP_EncodeBlock() puts a '\0' behind what it writes. */
+/* EVP_EncodeBlock() also writes a '\0'. */
 static void append_base64(struct buf *json, const struct buf *bytes)
 {
     if (bytes->length > INT_MAX / 2 || buf_reserve(json, bytes->length / 3 * 4 + 5) != 0) {

@@ -12,12 +12,10 @@
 #include "slog/read/names.h"
 
 /*
- * A page being written: tools/html/page/page.html, in which page.css, data and the
- * scripts beside it take the places of the comments named after them. All of
- * these files are carried inside the program.
+ * A page being written: tools/html/page/page.html, with page.css, data and scripts in place of the
+ * comments named after them. All these files are built into the program.
  *
- * It is written as base/output/output_file.h says, so that a failure leaves what was
- * there before.
+ * A failure leaves the previous file (base/output/output_file.h).
  */
 struct page_file;
 
@@ -25,9 +23,9 @@ struct page_file;
 struct page_file *page_file_open(const char *path, struct error *error);
 
 /*
- * Adds a piece of data: JSON text in a script element of this class. In it a
- * `<` can stand only inside a string, where it is escaped, so that nothing of
- * it can end the element. -1 with ERROR_SYSTEM, also when `json` had failed.
+ * Adds JSON text in a script element of this class. A `<`, which can only be inside a string, is
+ * escaped, so that nothing in it can end the element. -1 with ERROR_SYSTEM, also if `json` had
+ * failed.
  */
 int page_file_add(struct page_file *file, const char *class, const struct buf *json,
                   struct error *error);
@@ -68,7 +66,7 @@ enum page_flag {
     PAGE_REPLAY = 1,
     PAGE_ERROR = 2,
     PAGE_CLOCK = 4,   /* the clock was set within it: it has no detail */
-    PAGE_OVERRUN = 8, /* stamps are missing for some of its requests */
+    PAGE_OVERRUN = 8, /* some requests lack stamps */
 };
 
 enum page_column {
@@ -110,15 +108,15 @@ struct page_deliveries {
 };
 
 /*
- * Adds a delivery, whose start is so many nanoseconds after the page's zero.
- * `detail`: whether with its spans, `said`: and with what it says. Gives the bytes that the spans
- * took. Failure of memory shows in page_deliveries_append().
+ * Adds a delivery that begins `start` nanoseconds after the page's zero; with its spans if
+ * `detail`, with its text if `said`. Returns the bytes of its spans. Failure shows in
+ * page_deliveries_append().
  */
 size_t page_deliveries_add(struct page_deliveries *deliveries,
                            const struct model_delivery *delivery, int64_t start, uint32_t vat,
                            uint32_t kind, bool detail, bool said);
 
-/* Whether it is time to write them out. */
+/* True if they should be written. */
 bool page_deliveries_full(const struct page_deliveries *deliveries);
 
 /* Appends each as JSON. */

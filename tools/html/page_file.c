@@ -29,7 +29,7 @@ CARRY(prices_js, "tools/html/page/prices.js");
 CARRY(growth_js, "tools/html/page/growth.js");
 CARRY(page_js, "tools/html/page/page.js");
 
-/* In one script, in this order: each uses what is above it. */
+/* One script, in this order: each uses those above it. */
 static const struct {
     const char *begin, *end;
 } scripts[] = {
@@ -51,7 +51,7 @@ enum { FLUSH_AT = 256 * 1024 };
 
 struct page_file {
     struct output_file file;
-    const char *rest; /* of page.html, from behind the data */
+    const char *rest; /* of page.html, after the data */
     struct buf out;
 };
 
@@ -60,7 +60,7 @@ static void append_carried(struct buf *out, const char *begin, const char *end)
     buf_append(out, begin, (size_t)((uintptr_t)end - (uintptr_t)begin));
 }
 
-/* Appends page.html from `from` up to a comment, and gives what is behind it. */
+/* Appends page.html from `from` up to a comment, and returns what follows it. */
 static const char *append_until(struct buf *out, const char *from, const char *comment)
 {
     const char *at = strstr(from, comment);

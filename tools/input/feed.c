@@ -19,12 +19,12 @@
 #include "slog/read/reader.h"
 #include "slog/read/record.h"
 
-/* So many lines at a file's beginning may be bad ones, as where it was cut in a line. */
+/* Lines to search for the first time: where a file was cut, it may begin with bad ones. */
 enum { LINES_TO_LOOK_AT = 100 };
 
 struct candidate {
     char *path;
-    size_t place; /* among the files as they came */
+    size_t place; /* among the files as given */
     int64_t time; /* of the first line, nanoseconds since the epoch */
 };
 
@@ -68,7 +68,7 @@ static int by_first_time(const void *left, const void *right)
     return one->place < other->place ? -1 : 1;
 }
 
-/* What is no regular file could be read only once. */
+/* Other files could be read only once. */
 static bool is_regular(const char *path)
 {
     struct stat status;
@@ -76,7 +76,7 @@ static bool is_regular(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* Whether all files tell when they begin, and each not before the one before it. */
+/* Finds when the files begin, and whether in this order. False if one does not tell. */
 static bool look_at_all(struct candidate *candidates, char *const *files, size_t count,
                         file_begin *begin, bool *in_order)
 {
@@ -140,14 +140,14 @@ static int64_t monotonic_now(void)
     return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* `wanted`: false where standard output shows what happens. */
+/* `wanted`: false if standard output shows the progress. */
 static void progress_begin(struct progress *progress, bool wanted)
 {
     progress->wanted = wanted && isatty(STDERR_FILENO);
     progress->next = monotonic_now() + (int64_t)INTERVAL_SECONDS * SECOND;
 }
 
-/* Of a file `position` of `size` bytes (0: not known) are read, and in all so many lines. */
+/* `position` of the file's `size` bytes (0: not known) have been read, and `lines` in all files. */
 static void progress_show(struct progress *progress, const char *path, uint64_t position,
                           uint64_t size, uint64_t lines)
 {
@@ -189,8 +189,8 @@ static int block_signals(struct follow *follow, const char *path, struct error *
 }
 
 /*
- * To be called before the file's end is met, so that nothing written in between
- * is missed. -1 with ERROR_SYSTEM, and then there is nothing to end.
+ * Call before reading to the file's end, so that no change is missed. -1 with ERROR_SYSTEM, and
+ * then there is nothing to end.
  */
 static int follow_begin(struct follow *follow, const char *path, struct error *error)
 {
@@ -210,8 +210,7 @@ static void follow_end(struct follow *follow)
     pthread_sigmask(SIG_SETMASK, &follow->before, NULL);
 }
 
-/* A file that we hold open is not deleted when it is removed: that its name went
- * shows as a change of its attributes. */
+/* Removing a file that is open does not delete it; it shows as a change of its attributes. */
 static bool is_gone(const struct inotify_event *event, const char *path)
 {
     if ((event->mask & (IN_MOVE_SELF | IN_DELETE_SELF | IN_IGNORED)) != 0)
@@ -219,7 +218,7 @@ static bool is_gone(const struct inotify_event *event, const char *path)
     return (event->mask & IN_ATTRIB) != 0 && access(path, F_OK) != 0;
 }
 
-/* 1 when the file did something, 0 when a signal came. */
+/* 1 after a change of the file, 0 after a signal. */
 static int wait_for_either(const struct follow *follow)
 {
     struct pollfd ready[] = {{.fd = follow->watch, .events = POLLIN},
@@ -235,10 +234,9 @@ static int wait_for_either(const struct follow *follow)
 }
 
 /*
- * Takes the signal, which would else end the program once it is let through. One that a
- * process sent stays blocked for good: timeout(1) sends it to its child and to the group
- * that this is in, and the second must not end what the first lets finish. A key sends it
- * once, and again when the user means that.
+ * Consumes the signal, which would end the program once unblocked. One sent by a process stays
+ * blocked for good: timeout(1) sends it to its child and to the child's group, and the second must
+ * not end what the first lets finish. A key sends it once, and again only if the user repeats it.
  */
 static int take_signal(struct follow *follow)
 {
@@ -253,7 +251,7 @@ static int take_signal(struct follow *follow)
 
 static int take_events(const struct follow *follow, const char *path)
 {
-    /* A watched file's events have no name behind them. */
+    /* Events of a watched file have no name. */
     struct inotify_event events[64];
     ssize_t got = read(follow->watch, events, sizeof events);
 
@@ -267,8 +265,8 @@ static int take_events(const struct follow *follow, const char *path)
 }
 
 /*
- * 1: there may be more to read; 0: the file at `path` was moved or removed, or a
- * signal came; -1: ERROR_SYSTEM.
+ * 1: there may be more to read; 0: the file was moved or removed, or a signal came; -1:
+ * ERROR_SYSTEM.
  */
 static int follow_wait(struct follow *follow, const char *path, struct error *error)
 {
@@ -284,9 +282,9 @@ static int follow_wait(struct follow *follow, const char *path, struct error *er
 }
 
 enum {
-    /* Bad lines that are named one by one; more are only counted. */
+    /* Bad lines reported one by one; more are only counted. */
     NAMED_BAD_LINES = 10,
-    /* A file that begins with as many lines that are none of a slog's is no slogfile. */
+    /* A file that begins with this many bad lines is not a slogfile. */
     LINES_TO_RECOGNISE = 100,
 };
 
@@ -294,7 +292,7 @@ struct feeding {
     const struct feed *feed;
     struct tally *tally;
     struct model *model;
-    /* Of the file that is being read: */
+    /* Of the current file: */
     const char *path;
     struct decoder *decoder;
     uint64_t number; /* of the line */
@@ -326,7 +324,7 @@ static void name_bad_line(struct feeding *feeding, uint64_t number, const char *
         log_line("%s:%" PRIu64 ": left out: %s", feeding->path, number, why);
 }
 
-/* Nothing is said of bad lines before a good one has shown that this is a slogfile at all. */
+/* Bad lines are not reported until a good one shows that this is a slogfile. */
 static int bad_beginning(struct feeding *feeding, const char *why, struct error *error)
 {
     if (feeding->first_bad++ == 0)
@@ -339,7 +337,7 @@ static int feed_bad_line(struct feeding *feeding, const struct decoder_line *lin
 {
     if (feeding->good_lines == 0)
         return bad_beginning(feeding, line->why, error);
-    /* What a crash left of the last line is no fault of the file's. */
+    /* A torn last line is what a crash leaves, and no error. */
     if (line->torn) {
         feeding->tally->torn_lines++;
         log_line("%s:%" PRIu64 ": the last line is torn and left out", feeding->path,
@@ -353,7 +351,7 @@ static int feed_bad_line(struct feeding *feeding, const struct decoder_line *lin
     return 0;
 }
 
-/* The first good line: what is bad before it, as where a file was cut, is bad lines now. */
+/* The first good line: those before it, as where a file was cut, count as bad. */
 static int good_beginning(struct feeding *feeding, struct error *error)
 {
     if (feeding->first_bad == 0)
@@ -404,7 +402,7 @@ static int feed_read_lines(struct feeding *feeding, bool follow, struct error *e
     return got;
 }
 
-/* The file was cut back, as log rotation by copying does it, and is another one now. */
+/* Restarts if the file was truncated, as log rotation by copying does. */
 static int restart_if_truncated(struct feeding *feeding, struct error *error)
 {
     int went_back = reader_go_back(decoder_reader(feeding->decoder), error);
@@ -416,7 +414,7 @@ static int restart_if_truncated(struct feeding *feeding, struct error *error)
     return 0;
 }
 
-/* Reads what is there and waits for more, until the file is gone. */
+/* Reads and waits for more, until the file is gone. */
 static int follow_lines(struct feeding *feeding, struct follow *follow, struct error *error)
 {
     const struct feed *feed = feeding->feed;
@@ -447,7 +445,7 @@ static int follow_file(struct feeding *feeding, struct error *error)
     return result;
 }
 
-/* `growing`: its writer may still be at work. */
+/* `growing`: its writer may still be writing. */
 static int feed_read_file(struct feeding *feeding, bool growing, struct error *error)
 {
     if (feed_read_lines(feeding, false, error) != 0)
@@ -471,7 +469,7 @@ static int open_and_read(struct feeding *feeding, bool follow, struct error *err
     feeding->decoder = decoder_open(feeding->path, follow ? 1 : feeding->feed->jobs, error);
     if (feeding->decoder == NULL)
         return -1;
-    /* A pipe is followed by reading it. */
+    /* Reading a pipe follows it. */
     if (follow && strcmp(feeding->path, "-") != 0)
         result = follow_file(feeding, error);
     if (result == 0)
@@ -495,7 +493,7 @@ static int read_files_of(struct feeding *feeding, char *const *files, struct err
     return 0;
 }
 
-/* The one that is followed is the last one, as the user says. */
+/* The followed file is the last one given, so these are not reordered. */
 static int read_files(struct feeding *feeding, struct error *error)
 {
     const struct feed *feed = feeding->feed;

@@ -12,7 +12,7 @@
 
 enum { NANOSECONDS = 1000000000 };
 
-/* A number at *text up to `end`; *number stays when there is none. */
+/* Parses a number at *text, if there is one. */
 static bool selection_take_number(const char **text, int64_t *number)
 {
     uint64_t taken;
@@ -45,7 +45,7 @@ wrong:
                      option, value);
 }
 
-/* Seconds that are not negative, with what stands behind them in *rest. */
+/* Parses non-negative seconds; *rest is what follows. */
 static bool take_seconds(const char *text, double *seconds, char **rest)
 {
     if ((*text < '0' || *text > '9') && *text != '.')
@@ -78,7 +78,7 @@ static int take_moment(int64_t *nanoseconds, const char *option, const char *val
             error, ERROR_USAGE,
             "%s needs a time, such as 1795219394.5 or 2026-11-21T00:03:14.5Z, not '%s'", option,
             value);
-    /* To the microsecond, which is as far as a double goes. */
+    /* To the microsecond, the precision of a double. */
     *nanoseconds = llround(seconds * 1e6) * 1000;
     return 0;
 }
@@ -163,7 +163,7 @@ bool selection_takes(const struct selection *selection, const struct model_deliv
            (selection->minimum == 0 || delivery->total >= selection->minimum);
 }
 
-/* What takes part of a crank or a delivery is not chosen by what only these have. */
+/* Phases and blocks have no kind or crank to select by. */
 static bool is_about_deliveries(const struct selection *selection)
 {
     return selection->kinds.count > 0 || selection->cranks.set;

@@ -8,27 +8,27 @@
 #include "base/option/option.h"
 #include "slog/model/model.h"
 
-/* Which deliveries a report is about. */
+/* Selects the deliveries of a report. */
 
 struct range {
     int64_t first, last; /* both included */
     bool set;
 };
 
-/* All zeros takes everything. */
+/* All zeros selects everything. */
 struct selection {
-    struct option_list vats;  /* ids or names; none: all */
+    struct option_list vats;  /* IDs or names; none: all */
     struct option_list kinds; /* "message", "notify", … or methods; none: all */
     struct range cranks, blocks, runs;
     struct range times; /* of a delivery's start, nanoseconds since the epoch */
     int64_t minimum;    /* total, nanoseconds */
 };
 
-/* Each takes an option's value (base/option/option.h) and says what would be right. */
+/* Each parses an option's value (base/option/option.h). */
 
 /* struct range: "5", "5-9", "5-", "-9" */
 int selection_take_range(void *place, const char *option, char *value, struct error *error);
-/* An end of a struct range: seconds since the epoch or "2026-11-21T01:02:03[.5]Z". */
+/* One end of a struct range: seconds since the epoch or "2026-11-21T01:02:03[.5]Z". */
 int selection_take_since(void *place, const char *option, char *value, struct error *error);
 int selection_take_until(void *place, const char *option, char *value, struct error *error);
 /* int64_t, nanoseconds: "0.5", "0.5s", "20ms", "300us" */
@@ -36,10 +36,10 @@ int selection_take_duration(void *place, const char *option, char *value, struct
 
 void selection_free(struct selection *selection);
 
-/* Whether the report is about this delivery. */
+/* True if this delivery is selected. */
 bool selection_takes(const struct selection *selection, const struct model_delivery *delivery);
 
-/* Whether it is about this phase or block of the kernel's `run`, as in struct model_delivery. */
+/* True if this phase or block of the kernel's `run` is selected. */
 bool selection_takes_phase(const struct selection *selection, const struct phase_span *span,
                            uint64_t run);
 bool selection_takes_block(const struct selection *selection, const struct phase_block *block,
@@ -48,13 +48,16 @@ bool selection_takes_block(const struct selection *selection, const struct phase
 bool selection_takes_inbound(const struct selection *selection,
                              const struct model_inbound *inbound);
 
-/* Whether the number is in the range, which takes all when it is not set; MODEL_NONE is in none. */
+/*
+ * True if the number is in the range; a range that is not set contains all; MODEL_NONE is in no
+ * other.
+ */
 bool selection_in_range(const struct range *range, int64_t number);
 
-/* Whether it is about the vat of this ID and name. */
+/* True if the vat of this ID and name is selected. */
 bool selection_has_vat(const struct selection *selection, const char *id, const char *name);
 
-/* Says on stderr why a report is empty, when it is: of `all` deliveries `chosen` were taken. */
+/* Reports on stderr why a report is empty: `chosen` of `all` deliveries were selected. */
 void selection_explain_none(uint64_t chosen, uint64_t all);
 
 #endif

@@ -81,8 +81,10 @@ static enum MHD_Result answer_metrics(struct metrics_server *server,
     return result;
 }
 
-/* "HOST:PORT" of this server. A page of another site that has a name for the loopback address would
- * say that name; only a client of HTTP/1.0, which no browser is, may say none. */
+/*
+ * True if Host names this server. A page of another site whose name resolves to the loopback
+ * address would send that name. Only HTTP/1.0 clients, which browsers are not, may omit Host.
+ */
 static bool is_addressed(const struct metrics_server *server, struct MHD_Connection *connection,
                          const char *version)
 {
@@ -181,7 +183,7 @@ static int read_where(const char *where, char host[64], union address *address, 
 
 /* ---- the server ---- */
 
-/* The thread has all signals blocked: SIGTERM is for the one that follows the file. */
+/* Blocks all signals in the server's thread: SIGTERM is for the thread that follows the file. */
 static struct MHD_Daemon *metrics_server_start(struct metrics_server *server,
                                                const union address *address)
 {
@@ -246,7 +248,7 @@ static struct metrics_server *metrics_server_open(const char *where, struct erro
     return server;
 }
 
-/* Takes over what is in the buffers, both formats, and leaves them empty. */
+/* Takes the contents of both buffers, which are empty then. */
 static void metrics_server_set(struct metrics_server *server, struct buf *prometheus,
                                struct buf *openmetrics)
 {
@@ -263,11 +265,10 @@ static void metrics_server_set(struct metrics_server *server, struct buf *promet
     *prometheus = *openmetrics = (struct buf){0};
 }
 
-/* The first METRICS_VATS vats have series of their own; all further ones are the vat "others". */
+/* The first METRICS_VATS vats have their own series; all others are the vat "others". */
 enum { METRICS_VATS = 500 };
 
-/* How Prometheus reads them: its own text, which node_exporter takes as well, or OpenMetrics 1.0.
- */
+/* Prometheus's own text, which node_exporter accepts as well, or OpenMetrics 1.0. */
 enum metrics_format { METRICS_PROMETHEUS, METRICS_OPENMETRICS };
 
 /* Upper bounds, in seconds: from an empty delivery to a slow block. */
@@ -276,7 +277,7 @@ static const double bounds[] = {0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0
 enum { BOUNDS = sizeof bounds / sizeof *bounds };
 
 struct times {
-    uint64_t buckets[BOUNDS]; /* each without those below it */
+    uint64_t buckets[BOUNDS]; /* each excludes lower ones */
     uint64_t count;
     double sum; /* seconds */
 };
@@ -295,7 +296,7 @@ struct vat {
     uint64_t deliveries[KINDS][2]; /* [1]: failed */
     struct times parts[PARTS];
     double computrons, instructions;
-    /* The latest; NAN: none yet. */
+    /* The latest; NAN before the first. */
     double snapshot_bytes, heap_slots, heap_bytes;
 };
 
@@ -304,15 +305,15 @@ struct metrics {
     const char *path;              /* NULL: none */
     int64_t next_flush;            /* CLOCK_MONOTONIC */
 
-    struct vat *vats; /* the last one stands for all others if there are METRICS_VATS + 1 */
+    struct vat *vats; /* the last is "others" if there are METRICS_VATS + 1 */
     size_t vat_count, vat_capacity;
     struct outliers outliers;
     struct times blocks, block_phases[PHASES];
     double phases[PHASES]; /* own seconds */
-    int64_t height;        /* MODEL_NONE: no block yet */
-    int64_t latest;        /* when the latest delivery began, nanoseconds since the epoch */
+    int64_t height;        /* MODEL_NONE before the first block */
+    int64_t latest;        /* start of the latest delivery, nanoseconds since the epoch */
     uint64_t kernels;
-    bool failed; /* memory ran out while a phase was added */
+    bool failed; /* out of memory while a phase was added */
 };
 
 /* ---- gathering ---- */
@@ -347,7 +348,7 @@ static struct vat *metrics_add_vat(struct metrics *metrics, const char *id)
     return vat;
 }
 
-/* NULL: memory ran out. `name` may be "", which does not replace one. */
+/* Finds or adds a vat; NULL when out of memory. `name` replaces the vat's unless it is "". */
 static struct vat *metrics_find_vat(struct metrics *metrics, const char *id, const char *name)
 {
     struct vat *vat = NULL;
@@ -379,7 +380,7 @@ static void metrics_add_number(double *sum, double number)
         *sum += number;
 }
 
-/* What is the latest of many vats together is no vat's. */
+/* "others" has no latest number: it is many vats. */
 static void set_number(const struct vat *vat, double *latest, double number)
 {
     if (!isnan(number) && strcmp(vat->id, "others") != 0)
@@ -447,7 +448,7 @@ struct output {
     enum metrics_format format;
 };
 
-/* In OpenMetrics a counter's family has no "_total", which its samples have. */
+/* In OpenMetrics a counter's family lacks the "_total" of its samples. */
 static void put_family(const struct output *output, const char *name, const char *type,
                        const char *help)
 {
@@ -475,7 +476,7 @@ static void put_vat_labels(struct buf *out, const struct vat *vat)
     put_label(out, "name", vat->name);
 }
 
-/* labels: "" or what stands between the braces. */
+/* `labels`: the text between the braces. */
 static void put_seconds_histogram(struct buf *out, const char *name, const char *labels,
                                   const struct times *times)
 {
@@ -535,7 +536,7 @@ static void put_part_times(const struct output *output, const struct metrics *me
     buf_free(&labels);
 }
 
-/* A number for each vat that has one. */
+/* A number of each vat that has one. */
 static void put_vats(const struct output *output, const struct metrics *metrics, const char *name,
                      const char *type, const char *help, size_t place)
 {
@@ -616,8 +617,10 @@ static void put_reading(const struct output *output, const struct metrics *metri
     buf_printf(out, "slog_latest_delivery_timestamp_seconds %.6f\n", (double)metrics->latest / 1e9);
 }
 
-/* Appends all of them. Failure to find the stalls is ERROR_SYSTEM; other failure stays in the
- * buffer. */
+/*
+ * Appends all metrics. -1 with ERROR_SYSTEM if finding stalls fails; other failures stay in the
+ * buffer.
+ */
 static int metrics_put(struct metrics *metrics, enum metrics_format format, struct buf *out,
                        struct error *error)
 {

@@ -15,12 +15,12 @@ struct otlp {
     struct otlp_batch *batch;
     struct otlp_frames frames;
     struct links links;
-    /* What the delivery that is being added comes of; owned. */
+    /* Causes of the current delivery; owned. */
     struct otlp_context *causes;
     size_t cause_count, cause_capacity;
 };
 
-/* A delivery on its way to spans. */
+/* The delivery that is being added. */
 struct adding {
     struct otlp *otlp;
     const struct model_delivery *delivery;
@@ -65,8 +65,8 @@ static struct otlp_context request_context(const struct adding *adding, size_t r
 }
 
 /*
- * A moment on the delivery's clock as one since the epoch, between the
- * delivery's own ends: what is noted twice, on both clocks, may differ.
+ * Converts a moment on the delivery's clock to one since the epoch, limited to the delivery:
+ * moments on the two clocks may differ.
  */
 static int64_t otlp_moment(const struct adding *adding, int64_t moment)
 {
@@ -81,7 +81,7 @@ static int64_t otlp_moment(const struct adding *adding, int64_t moment)
 
 /* ---- spans -------------------------------------------------------------- */
 
-/* Begins a span within the delivery's; it is appended to what is returned. */
+/* Begins a span within the delivery's and returns the buffer for its attributes. */
 static struct buf *begin_span(const struct adding *adding, struct otlp_span *span, int64_t from,
                               int64_t to)
 {
@@ -113,7 +113,7 @@ static void add_hop(const struct adding *adding, uint64_t parent, const struct m
     otlp_span_end(begin_span(adding, &hop, span->from, span->to));
 }
 
-/* The spans that are a request's own; none where the worker noted nothing of it. */
+/* Counts a request's spans; 0 if the worker stamped none. */
 static size_t spans_of_request(const struct model_delivery *delivery, size_t first, size_t request)
 {
     size_t count = 0;
@@ -123,7 +123,7 @@ static size_t spans_of_request(const struct model_delivery *delivery, size_t fir
     return count;
 }
 
-/* From its sending to its answer, or where that is not known, as the kernel saw it. */
+/* A request from sending to answer or, without stamps, as the kernel saw it. */
 static void otlp_add_request(const struct adding *adding, size_t request,
                              const struct model_span *spans, size_t count)
 {
@@ -141,7 +141,7 @@ static void otlp_add_request(const struct adding *adding, size_t request,
         otlp_attribute_integer(out, "swingset.request_bytes", (int64_t)event->request_bytes);
     otlp_span_end(out);
     for (size_t i = 0; i < count; i++) {
-        /* A console call takes no time of the kernel's. */
+        /* A console call takes no kernel time. */
         if (!event->console || spans[i].kind != MODEL_KERNEL)
             add_hop(adding, span.context.span, &spans[i]);
     }
@@ -246,7 +246,7 @@ static int otlp_add_spans(const struct adding *adding, const struct otlp_frame *
     return otlp_batch_give(adding->otlp->batch, error);
 }
 
-/* One resolve can settle several promises of one notify: they are linked once. */
+/* One resolve may settle several promises of a notify: link it once. */
 static int add_cause(struct otlp *otlp, const struct link *link, struct error *error)
 {
     const struct otlp_context cause = {{link->words[0], link->words[1]}, link->words[2]};
@@ -279,7 +279,7 @@ static int otlp_find_causes(struct otlp *otlp, const struct model_delivery *deli
     return 0;
 }
 
-/* A crank whose delivery failed is undone, with its sends and resolves. */
+/* A failed delivery is rolled back, with its sends and resolves. */
 static int note_events(const struct adding *adding, struct error *error)
 {
     const struct model_delivery *delivery = adding->delivery;
@@ -315,7 +315,7 @@ int otlp_add(struct otlp *otlp, const struct model_delivery *delivery, bool chos
     adding.context = frame->context;
     adding.context.span = delivery_id(frame, delivery);
     adding.detailed = !delivery->clock_changed && delivery->total >= 0;
-    /* Where the clock was set back a span ends where it began, since it may not end before. */
+    /* If the clock was set back, the span ends where it began. */
     if (delivery->total < 0 || __builtin_add_overflow(delivery->start, delivery->total, &adding.to))
         adding.to = delivery->start;
     if (note_events(&adding, error) != 0)
@@ -342,7 +342,7 @@ static struct otlp_context phase_context(struct otlp *otlp, const struct phase_s
     struct otlp_context context = {0};
 
     *parent = 0;
-    /* Waiting for the next block is part of none. */
+    /* Waiting for the next block belongs to no block. */
     if (span->phase != PHASE_IDLE &&
         otlp_frames_around(&otlp->frames, span->start, end, &context)) {
         *parent = context.span;
@@ -359,7 +359,7 @@ void otlp_add_phase(struct otlp *otlp, const struct phase_span *phase)
     struct otlp_span span = {.kind = OTLP_INTERNAL, .from = phase->start};
     struct buf name = {0}, *out;
 
-    /* To the microsecond, as blocks and cranks have it, which would not contain it otherwise. */
+    /* To the microsecond, as blocks and cranks are, so that they contain it. */
     if (phase->phase == PHASE_CRANK || phase->phase == PHASE_DELIVERY ||
         phase->phase == PHASE_REPLAY || phase->phase == PHASE_OTHER || phase->total < 0 ||
         __builtin_add_overflow(phase->start, phase->total / 1000 * 1000, &span.to))

@@ -10,15 +10,14 @@
 /*
  * Deliveries as OpenTelemetry spans, in OTLP/JSON, to a collector or a file.
  *
- * Each block of a chain is a trace; without blocks each crank is, and a replay
- * outside of cranks. Within are the cranks, in these the deliveries, in these
- * the hops of delivery and result and the requests (syscalls and consoles), and
- * in these their hops and the kernel's time. What is left open in a delivery is
- * the worker's time. Ids depend on what the slogfile says and on nothing else,
- * so what is sent again is the same again.
+ * Each block of a chain is a trace; without blocks each crank is, and each replay outside of
+ * cranks. A trace contains cranks, these contain deliveries, these contain the hops of delivery
+ * and result and the requests (syscalls and console calls), and these contain their hops and the
+ * kernel's time. The rest of a delivery is the worker's time. Ids depend only on the slogfile, so
+ * a repeated export sends the same spans.
  *
- * The span of a delivery that a send caused has a link to the span of the send,
- * which can be in another trace.
+ * The span of a delivery caused by a send has a link to the send's span, which may be in another
+ * trace.
  */
 struct otlp;
 
@@ -26,28 +25,27 @@ struct otlp;
 struct otlp *otlp_open(const char *where, bool growing, struct error *error);
 
 /*
- * Takes a delivery (with labels) in its turn; its span is given when it is
- * `chosen`. One without its deliver line has no time and so no span; one that
- * the clock was set in has a span without detail. -1 when memory ran out or the
- * file cannot be written.
+ * Takes the next delivery (with labels); its span is exported if `chosen`. One without a deliver
+ * line has no time and so no span; one in which the clock was set has a span without detail. -1
+ * when out of memory or if the file cannot be written.
  */
 int otlp_add(struct otlp *otlp, const struct model_delivery *delivery, bool chosen,
              struct error *error);
 
 /*
- * Takes a phase that has ended: a span within the block's or the crank's, or outside of both the
- * root of its own trace. Cranks, replays and deliveries have spans of their own.
+ * Takes a phase: a span within that of the block or crank, or else the root of a trace. Cranks,
+ * replays and deliveries have spans of their own.
  */
 void otlp_add_phase(struct otlp *otlp, const struct phase_span *phase);
 
-/* What the model says besides; all of it is to be passed on. */
+/* Pass all frames and notes of the model. */
 void otlp_frame(struct otlp *otlp, const struct model_frame *frame);
 void otlp_note(struct otlp *otlp, const struct model_note *note);
 
-/* Gives on what there is, before waiting for a file to grow; -1 as otlp_add(). */
+/* Sends what there is; call before waiting for a file to grow. -1 as otlp_add(). */
 int otlp_flush(struct otlp *otlp, struct error *error);
 
-/* Gives all that is left and frees; -1 as otlp_batch_close(). NULL is allowed. */
+/* Sends the rest and frees. -1 as otlp_batch_close(). NULL is allowed. */
 int otlp_close(struct otlp *otlp, struct error *error);
 
 #endif

@@ -29,17 +29,16 @@ struct otlp_post {
     int64_t patience;     /* nanoseconds */
     int64_t silent_until; /* nothing is sent before this, CLOCK_MONOTONIC */
     uint64_t spans, refused;
-    struct buf why; /* the first spans were refused */
+    struct buf why; /* why the first spans were refused */
 };
 
 /*
- * Sends spans to a collector with OTLP/HTTP, and counts those that it did not take.
+ * Sends spans to a collector with OTLP/HTTP, and counts those that it refuses.
  *
- * A request that got no answer, or one of 429, 502, 503, 504, is sent again, after
- * the time that Retry-After says or else 0.5, 1, 2, … seconds, up to a minute in all
- * (OTEL_EXPORTER_OTLP_TIMEOUT, in milliseconds). Once one was given up so, for as
- * long again nothing is sent and all is counted as not taken: a dead collector
- * costs its minute once and not for each request.
+ * A request without an answer, or answered 429, 502, 503 or 504, is sent again after the time in
+ * Retry-After, or 0.5, 1, 2, … seconds, for a minute in all (OTEL_EXPORTER_OTLP_TIMEOUT, in
+ * milliseconds). After giving up, it sends nothing for as long again and counts all spans as
+ * refused: a dead collector costs a minute once, not for each request.
  *
  * Protocol: https://opentelemetry.io/docs/specs/otlp/#otlphttp
  */
@@ -51,7 +50,7 @@ enum {
     PATIENCE_MS = 60 * 1000,
     ATTEMPT_MS = 10 * 1000,
     PATIENCE_MOST_MS = 24 * 60 * 60 * 1000,
-    /* Of an answer more is not kept: it says no more than what became of the spans. */
+    /* Answers are kept up to this size: only the status of the spans matters. */
     ANSWER_MOST = 64 * 1024,
 };
 
@@ -140,7 +139,7 @@ static bool is_printable(const char *text, int length)
     return true;
 }
 
-/* NAME=VALUE, of `length` bytes. The value may be a secret, so no message shows it. */
+/* Adds NAME=VALUE of `length` bytes. Messages do not show the value, which may be secret. */
 static int add_header_pair(struct otlp_post *post, const char *pair, size_t length,
                            struct error *error)
 {
@@ -178,7 +177,7 @@ static int take_headers(struct otlp_post *post, struct error *error)
     const char *text = getenv("OTEL_EXPORTER_OTLP_HEADERS");
 
     if (add_header(post, "Content-Type: application/json", error) != 0 ||
-        /* Without this curl asks before it sends much, and waits a second for the answer. */
+        /* Otherwise curl asks before it sends large requests, and waits a second for the answer. */
         add_header(post, "Expect:", error) != 0)
         return -1;
     while (text != NULL && *text != '\0') {
@@ -230,9 +229,9 @@ static void free_post(struct otlp_post *post)
 }
 
 /*
- * A URL without a path gets /v1/traces. OTEL_EXPORTER_OTLP_HEADERS has headers to
- * send along, NAME=VALUE with commas between, values percent-encoded. NULL with
- * ERROR_USAGE when the URL or one of these variables makes no sense.
+ * A URL without a path gets /v1/traces. OTEL_EXPORTER_OTLP_HEADERS has headers to add: NAME=VALUE
+ * separated by commas, values percent-encoded. NULL with ERROR_USAGE if the URL or one of the
+ * variables is invalid.
  */
 static struct otlp_post *otlp_post_open(const char *url, struct error *error)
 {
@@ -262,7 +261,7 @@ static struct scan_span answer_of(struct otlp_post *post)
     return (struct scan_span){post->answer.data, post->answer.length};
 }
 
-/* Keeps the first reason only: what follows is most often the same again. */
+/* Keeps the first reason only; later ones are mostly the same. */
 static void refuse_spans(struct otlp_post *post, uint64_t spans, const char *words,
                          struct scan_span message)
 {
@@ -279,7 +278,7 @@ static void refuse_spans(struct otlp_post *post, uint64_t spans, const char *wor
     }
 }
 
-/* Of a request that was taken, some spans may not have been, which is final. */
+/* A collector may accept a request but reject some spans, for good. */
 static void look_for_partial_success(struct otlp_post *post, uint64_t spans)
 {
     struct scan_span answer = answer_of(post), partial, rejected;
@@ -304,7 +303,7 @@ static bool is_passing(long status)
     return status == 429 || (status >= 502 && status <= 504);
 }
 
-/* One request and its answer. `words` says what is wrong unless it is TAKEN. */
+/* Sends a request once. `words` describes the failure unless TAKEN. */
 static enum outcome attempt(struct otlp_post *post, const struct buf *request, int64_t timeout,
                             char words[CURL_ERROR_SIZE])
 {
@@ -334,7 +333,7 @@ static enum outcome attempt(struct otlp_post *post, const struct buf *request, i
     return is_passing(status) ? NOT_NOW : REFUSED;
 }
 
-/* How long to wait before the next attempt: what Retry-After says or the backoff. */
+/* The time to wait before the next attempt: Retry-After or the backoff. */
 static int64_t delay_of(struct otlp_post *post, int attempts)
 {
     curl_off_t seconds = 0;
@@ -345,9 +344,9 @@ static int64_t delay_of(struct otlp_post *post, int attempts)
 }
 
 /*
- * Sends a request that holds so many spans; returns when it is taken or given up.
- * False: the collector found it too large (413) and it holds more than one span;
- * nothing is counted, and it is to be sent again in parts.
+ * Sends a request with this many spans; returns when it is accepted or given up. False if the
+ * collector found it too large (413) and it has more than one span: then nothing is counted, and
+ * it must be sent again in parts.
  */
 static bool otlp_post_send(struct otlp_post *post, const struct buf *request, uint64_t spans)
 {
@@ -378,7 +377,7 @@ static bool otlp_post_send(struct otlp_post *post, const struct buf *request, ui
     return true;
 }
 
-/* Frees. -1 with ERROR_SYSTEM when some spans were not taken. NULL is allowed. */
+/* Frees. -1 with ERROR_SYSTEM if spans were refused. NULL is allowed. */
 static int otlp_post_close(struct otlp_post *post, struct error *error)
 {
     int result = 0;
@@ -399,11 +398,11 @@ static int otlp_post_close(struct otlp_post *post, struct error *error)
 enum { GIVE_AT = 512 * 1024 };
 
 struct otlp_batch {
-    struct buf request; /* begun, without its end */
-    size_t empty;       /* the length that it has without spans */
+    struct buf request; /* without its end */
+    size_t empty;       /* its length without spans */
     size_t *spans;      /* where each begins, a comma before it but for the first; owned */
     size_t span_count, span_capacity;
-    size_t give_at;         /* the length at which it is given on */
+    size_t give_at;         /* the length at which it is sent */
     struct otlp_post *post; /* NULL: a file */
     struct output_file file;
     bool unwritten; /* some spans are missing from the file */
@@ -507,7 +506,7 @@ static int post_part(struct otlp_batch *batch, size_t first, size_t count, struc
     return settled ? result : post_halves(batch, first, count, error);
 }
 
-/* Of a request that the collector found too large: as deep as the spans can be halved. */
+/* Sends a request that was too large in halves, and these in halves if need be. */
 static int post_halves(struct otlp_batch *batch, size_t first, size_t count, struct error *error)
 {
     size_t half = count / 2;
@@ -517,7 +516,7 @@ static int post_halves(struct otlp_batch *batch, size_t first, size_t count, str
     return post_part(batch, first + half, count - half, error);
 }
 
-/* What follows is made smaller from the first, once something was too large. */
+/* After a request was too large, later ones are smaller. */
 static int post_request(struct otlp_batch *batch, struct error *error)
 {
     if (otlp_post_send(batch->post, &batch->request, batch->span_count))
@@ -559,7 +558,7 @@ int otlp_batch_give(struct otlp_batch *batch, struct error *error)
                : otlp_batch_flush(batch, error);
 }
 
-/* What is not whole does not take its name. */
+/* An incomplete file does not replace the old one. */
 static int close_file(struct otlp_batch *batch, struct error *error)
 {
     int result = batch->unwritten ? 0 : output_file_finish(&batch->file, error);

@@ -8,41 +8,40 @@
 #include "base/error.h"
 
 /*
- * Spans gathered to ExportTraceServiceRequests of 512 KiB or so, which go to a
- * collector or, one a line, into a file.
+ * Collects spans into ExportTraceServiceRequests of about 512 KiB, which go to a collector or, one
+ * per line, into a file.
  */
 struct otlp_batch;
 
-/* Whether it is a URL (http://, https://); else it is a file. */
+/* True for a URL (http://, https://); false for a file. */
 bool otlp_batch_is_url(const char *where);
 
 /*
- * `where` is as otlp_batch_is_url() takes it; a file is written anew, as of
- * base/output/output_file.h, or, if `growing`, for one who reads it meanwhile. The resource's
- * service.name is "kernel", or what the environment's OTEL_SERVICE_NAME says. NULL with ERROR_USAGE
- * (a URL or environment that makes no sense) or ERROR_SYSTEM.
+ * `where` is a URL or a file. The file is replaced as in base/output/output_file.h or, if
+ * `growing`, written in place so that it can be read meanwhile. The resource's service.name is
+ * OTEL_SERVICE_NAME from the environment or "kernel". NULL with ERROR_USAGE (an invalid URL or
+ * environment) or ERROR_SYSTEM.
  */
 struct otlp_batch *otlp_batch_open(const char *where, bool growing, struct error *error);
 
-/* Where the next span is to be appended, all of it. */
+/* The buffer to which the whole next span must be appended. */
 struct buf *otlp_batch_span(struct otlp_batch *batch);
 
-/* Remembers that memory ran out, for the next otlp_batch_give(). */
+/* Makes the next otlp_batch_give() fail, out of memory. */
 void otlp_batch_fail(struct otlp_batch *batch);
 
 /*
- * Gives the spans on if there are enough of them. -1 when memory ran out or the
- * file could not be written; what a collector does not take is only counted.
+ * Sends the spans if there are enough. -1 when out of memory or if the file cannot be written;
+ * spans that a collector refuses are only counted.
  */
 int otlp_batch_give(struct otlp_batch *batch, struct error *error);
 
-/* Gives on what there is, be it little; -1 as otlp_batch_give(). */
+/* Sends all spans. -1 as otlp_batch_give(). */
 int otlp_batch_flush(struct otlp_batch *batch, struct error *error);
 
 /*
- * Gives the rest on, also when `error` cannot be helped any more, and frees.
- * -1 with ERROR_SYSTEM also when a collector did not take all spans: how many,
- * and why. NULL is allowed.
+ * Sends the rest and frees. -1 with ERROR_SYSTEM also if a collector refused spans, with their
+ * number and the reason. NULL is allowed.
  */
 int otlp_batch_close(struct otlp_batch *batch, struct error *error);
 

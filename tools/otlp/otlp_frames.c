@@ -12,7 +12,7 @@
 /* StatusCode of trace.proto. */
 enum { STATUS_ERROR = 2 };
 
-/* An id out of a digest (slog/model/fnv1a.h), which a digest of the same is again. */
+/* Makes an id of a digest. */
 static uint64_t otlp_id(uint64_t digest)
 {
     return digest != 0 ? digest : 1;
@@ -118,7 +118,7 @@ static uint64_t digest_text(uint64_t digest, const char *text)
     return fnv1a_add(digest, text, strlen(text));
 }
 
-/* `delivery` is NULL but for a frame that no line began. */
+/* `delivery` is for a frame without a first line; else NULL. */
 static uint64_t digest_of(const char *role, const struct model_frame *line,
                           const struct model_delivery *delivery)
 {
@@ -136,7 +136,7 @@ static uint64_t digest_of(const char *role, const struct model_frame *line,
     return otlp_id(digest);
 }
 
-/* Within another frame it is a span of that one's trace, else the root of its own. */
+/* Within another frame it belongs to that frame's trace; else it is the root of a new one. */
 static void frame_identify(const struct otlp_frames *frames, struct otlp_frame *frame,
                            const struct model_frame *line, const struct model_delivery *delivery)
 {
@@ -174,7 +174,7 @@ static void frames_give_span(struct otlp_frames *frames, const struct otlp_frame
     otlp_span_end(out);
 }
 
-/* What lies in it ends with it; frames lie in others of a lesser kind only. */
+/* Ends a frame and those in it; frames only lie in others of a lower kind. */
 static void end_frame(struct otlp_frames *frames, int index, struct otlp_batch *batch)
 {
     struct otlp_frame *frame = &frames->at[index];
@@ -216,7 +216,7 @@ static int find_frame(const struct otlp_frames *frames, enum model_frame_kind ki
     return -1;
 }
 
-/* The one that was begun last. */
+/* Finds the frame of this kind that was begun last. */
 static int find_last(const struct otlp_frames *frames, enum model_frame_kind kind)
 {
     int last = -1;
@@ -229,7 +229,7 @@ static int find_last(const struct otlp_frames *frames, enum model_frame_kind kin
     return last;
 }
 
-/* Cranks lie in blocks; replays in cranks, where a vat is brought back for one, or in blocks. */
+/* Cranks lie in blocks; replays in cranks, if a vat is restored for one, or in blocks. */
 static int find_parent(const struct otlp_frames *frames, enum model_frame_kind kind)
 {
     int parent = -1;
@@ -259,7 +259,7 @@ static int find_free(struct otlp_frames *frames, struct otlp_batch *batch)
 
 /* ---- opening ------------------------------------------------------------ */
 
-/* `delivery` is what implies it where no line began it, else NULL. */
+/* `delivery` implies the frame if it has no first line; else NULL. */
 static int open_frame(struct otlp_frames *frames, const struct model_frame *line,
                       const struct model_delivery *delivery, struct otlp_batch *batch)
 {
@@ -305,7 +305,7 @@ void otlp_frames_line(struct otlp_frames *frames, const struct model_frame *line
         end_frame(frames, index, batch);
     if (!line->begins)
         return;
-    /* Of blocks there is one at a time; what no line began, none will end. */
+    /* Only one block is open at a time; frames without a first line have no last line either. */
     end_kind(frames, line->kind, line->kind != MODEL_FRAME_BLOCK, -1, batch);
     open_frame(frames, line, NULL, batch);
 }
@@ -341,7 +341,7 @@ bool otlp_frames_around(struct otlp_frames *frames, int64_t from, int64_t to,
 {
     int index = find_last(frames, MODEL_FRAME_CRANK);
 
-    /* What is not within the crank contains it. */
+    /* A span that begins before the crank contains it. */
     if (index < 0 || from < frames->at[index].from)
         index = find_last(frames, MODEL_FRAME_BLOCK);
     if (index < 0)

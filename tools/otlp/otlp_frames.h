@@ -9,13 +9,13 @@
 #include "slog/model/model.h"
 
 /*
- * One span in the JSON of OTLP: ids in lower-case hexadecimal, 64-bit integers
- * as decimal strings, enumerations as numbers.
+ * A span in OTLP's JSON: ids in lower-case hexadecimal, 64-bit integers as decimal strings,
+ * enumerations as numbers.
  *
  * Format: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
  */
 
-/* Which span it is; a trace's and a span's id are never all zeros. */
+/* Identifies a span. Ids are never all zeros. */
 struct otlp_context {
     uint64_t trace[2];
     uint64_t span;
@@ -37,16 +37,16 @@ struct otlp_span {
     int64_t from, to; /* nanoseconds since the epoch, from <= to */
     const struct otlp_context *links;
     size_t link_count;
-    const char *problem; /* of one that failed; NULL: it did not */
+    const char *problem; /* the error's text; NULL if it succeeded */
 };
 
-/* The id of a span within another one: what it is, and which of these. */
+/* The id of a span within another, by role and number. */
 uint64_t otlp_child_id(uint64_t parent, const char *role, uint64_t number);
 
-/* Appends the span up to its attributes, which may follow. */
+/* Appends the span up to its attributes. */
 void otlp_span_begin(struct buf *out, const struct otlp_span *span);
 
-/* Each appends an attribute. */
+/* Append an attribute. */
 void otlp_attribute_text(struct buf *out, const char *key, const char *text);
 void otlp_attribute_integer(struct buf *out, const char *key, int64_t number);
 void otlp_attribute_double(struct buf *out, const char *key, double number);
@@ -56,25 +56,23 @@ void otlp_attribute_bool(struct buf *out, const char *key, bool truth);
 void otlp_span_end(struct buf *out);
 
 /*
- * The blocks, cranks and replays that are open: what a delivery's span lies
- * in, and which trace it belongs to. A block is a trace, a crank outside of
- * blocks is one, and a replay outside of both.
+ * The open blocks, cranks and replays, which contain deliveries' spans. A block is a trace; so is
+ * a crank outside of blocks, and a replay outside of both.
  *
- * Ids come from what the line that begins a frame says: its number or vat and
- * both clocks, which no other machine has alike. Where the file does not have
- * that line, the first delivery's vat, number and start stand for it.
+ * Ids come from the line that begins a frame: its number or vat and both clocks, which no other
+ * machine shares. Without that line, the first delivery's vat, number and start replace it.
  *
- * A frame gives its span when it ends and if a delivery's span lies in it: from
- * its first line to its last one, or as far as deliveries reach beyond these.
+ * A frame's span is exported when it ends and if it contains a delivery's span. It lasts from its
+ * first line to its last, or as far as its deliveries reach.
  */
 
 enum { OTLP_FRAMES_MOST = 32 };
 
 struct otlp_frame {
     bool open;
-    bool implied; /* no line began it */
-    bool used;    /* a span lies in it */
-    bool ending;  /* of a block: its end-block has come, and its commit perhaps not */
+    bool implied; /* it has no first line */
+    bool used;    /* it contains a span */
+    bool ending;  /* of a block: after end-block, perhaps before the commit */
     bool clock_changed;
     enum model_frame_kind kind;
     int64_t number; /* as in struct model_frame */
@@ -89,7 +87,7 @@ struct otlp_frames {
     struct otlp_frame at[OTLP_FRAMES_MOST];
 };
 
-/* What receives the spans of frames that end. */
+/* Receives the spans of frames that end. */
 struct otlp_batch;
 
 /* A line that begins or ends a frame. */
@@ -97,27 +95,26 @@ void otlp_frames_line(struct otlp_frames *frames, const struct model_frame *line
                       struct otlp_batch *batch);
 
 /*
- * The index of the frame that the delivery lies in; it is opened, and others
- * that no line ends are ended, when need be. -1 when memory ran out, which
- * `batch` remembers.
+ * Finds the frame of a delivery. Opens it, and ends frames that no line ends, if needed. -1 when
+ * out of memory, which `batch` remembers.
  */
 int otlp_frames_find(struct otlp_frames *frames, const struct model_delivery *delivery,
                      struct otlp_batch *batch);
 
-/* A span from `from` to `to` lies in this frame. */
+/* Adds a span from `from` to `to` to this frame. */
 void otlp_frames_use(struct otlp_frames *frames, int frame, int64_t from, int64_t to);
 
 /*
- * The context of what a span from `from` to `to`, of which no line says its crank, lies in: the
- * crank that was begun last, else the block. False when it lies in none.
+ * Finds what contains a span from `from` to `to` for which no line names a crank: the crank begun
+ * last, else the block. False if nothing does.
  */
 bool otlp_frames_around(struct otlp_frames *frames, int64_t from, int64_t to,
                         struct otlp_context *context);
 
-/* The clock was set: said of all that are open. */
+/* Marks all open frames: the clock was set. */
 void otlp_frames_clock_changed(struct otlp_frames *frames);
 
-/* Ends all, as where a kernel's process or the file ends. */
+/* Ends all frames, at the end of a kernel process or of the file. */
 void otlp_frames_end_all(struct otlp_frames *frames, struct otlp_batch *batch);
 
 #endif

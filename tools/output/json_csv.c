@@ -8,14 +8,14 @@
 #include "tools/output/output.h"
 
 /*
- * A report is a line for each of many deliveries: room is made once for many fields, and
- * then they are put one behind the other.
+ * Reserves space once for many fields and then writes them one after the other, since a report has
+ * a line for each delivery.
  */
 
-/* No field that is put has a longer name with the '\0' behind it, and no number is longer. */
+/* Longer than any name with its '\0' and any number. */
 enum { FIELD_MAX = 32 + JSON_TEXT_NUMBER_MAX };
 
-/* Room for `fields` fields; NULL when memory ran out, which the buffer remembers. */
+/* Reserves space for `fields` fields; NULL when out of memory, which the buffer remembers. */
 static char *begin_fields(struct buf *out, size_t fields)
 {
     return buf_reserve(out, fields * FIELD_MAX) == 0 ? out->data + out->length : NULL;
@@ -26,7 +26,7 @@ static void end_fields(struct buf *out, const char *at)
     out->length = (size_t)(at - out->data);
 }
 
-/* In place, so that the length of a literal is known and it is copied by a few moves. */
+/* Inlined, so that the length of a literal is known and it is copied by a few moves. */
 #define PUT static inline __attribute__((always_inline)) char *
 
 PUT put(char *at, const char *text)
@@ -47,7 +47,7 @@ PUT put_json_integer(char *at, const char *name, int64_t number)
     return number == MODEL_NONE ? put(at, "null") : json_text_put_integer(at, number);
 }
 
-/* Seconds, with as many decimals as the clock had. */
+/* Seconds, with the decimals of the clock. */
 PUT put_json_time(char *at, const char *name, int64_t nanoseconds, bool precise)
 {
     at = put(at, name);
@@ -57,7 +57,7 @@ PUT put_json_time(char *at, const char *name, int64_t nanoseconds, bool precise)
                    : json_text_put_seconds(at, nanoseconds / 1000);
 }
 
-/* Whole numbers as such; what JavaScript wrote as a double beyond 2^53 likewise. */
+/* Whole numbers as integers, also those over 2^53 that JavaScript wrote as doubles. */
 static char *put_double(char *at, double number)
 {
     if (isnan(number))
@@ -84,7 +84,7 @@ static void json_append_numbers(struct buf *out, const struct model_delivery *de
     end_fields(out, put_bool(at, ",\"replay\":", delivery->replay));
 }
 
-/* Without its deliver line a delivery's requests were not counted. */
+/* Requests of a delivery without a deliver line were not counted. */
 static char *put_requests(char *at, const struct model_delivery *delivery)
 {
     bool counted = delivery->total != MODEL_NONE;
@@ -121,7 +121,7 @@ static void append_times(struct buf *out, const struct model_delivery *delivery)
     end_fields(out, at);
 }
 
-/* "" is what the file does not say. */
+/* "" is absent. */
 static void json_append_words(struct buf *out, const char *name, const char *text)
 {
     if (text[0] != '\0') {
@@ -132,7 +132,7 @@ static void json_append_words(struct buf *out, const char *name, const char *tex
     buf_append_string(out, "null");
 }
 
-/* The rest of what a delivery is, as it can be chosen and grouped by. */
+/* The properties by which deliveries are selected and grouped. */
 static void json_append_context(struct buf *out, const struct model_delivery *delivery)
 {
     char *at;
@@ -150,7 +150,7 @@ static void json_append_context(struct buf *out, const struct model_delivery *de
     end_fields(out, put(at, "}\n"));
 }
 
-/* What only a model with labels knows. */
+/* Members that need a model with labels. */
 static void append_causes(struct buf *out, const struct model_delivery *delivery)
 {
     char *at;
@@ -234,7 +234,7 @@ static void json_append_number(struct buf *out, const char *name, double number)
         end_fields(out, put_double(put(at, name), number));
 }
 
-/* Cranks and deliveries would be as many again as there are deliveries. */
+/* Leaves out cranks and deliveries, of which there are too many. */
 static void json_phase(struct buf *out, const struct phase_span *span)
 {
     if (span->phase == PHASE_OTHER || span->phase == PHASE_CRANK || span->phase == PHASE_DELIVERY)
@@ -335,7 +335,7 @@ const struct render_ops render_json_causes = {.delivery = json_delivery_with_cau
                                               .end = json_end,
                                               .labels = true};
 
-/* The fields of --json, whose deliveryKind is the kind here. */
+/* The fields of --json; deliveryKind is called kind here. */
 static void report_csv_begin(struct buf *out)
 {
     buf_append_string(out, "vatID,vat,blockHeight,crankNum,deliveryNum,replay,kind,method,"
@@ -408,7 +408,7 @@ static void csv_delivery(struct buf *out, const struct model_delivery *delivery)
 
 const struct render_ops render_csv = {.begin = report_csv_begin, .delivery = csv_delivery};
 
-/* Opens the row that was ended last again. */
+/* Reopens the last row. */
 static void reopen(struct buf *out)
 {
     if (!buf_failed(out))

@@ -48,7 +48,7 @@ void units_count(char text[UNITS_SIZE], uint64_t count)
         scaled(text, number / 1e9, "G");
 }
 
-/* How many columns UTF-8 text takes, of characters one column wide. */
+/* Columns of UTF-8 text whose characters are one column wide. */
 static size_t text_columns(const char *text)
 {
     size_t columns = 0;
@@ -163,8 +163,8 @@ int output_flush_if_much(struct buf *out, struct error *error)
 }
 
 /*
- * The columns: what the pipe carries up stands on the left, the worker's time
- * next to it, then the kernel's, and what goes down on the right.
+ * The columns: what the pipe carries up on the left, then the worker's and the kernel's time, then
+ * what goes down on the right.
  */
 enum { WORKER_COLUMN = 25, KERNEL_COLUMN = 42, DOWN_COLUMN = 58, RETURN_COLUMN = 79 };
 
@@ -253,7 +253,7 @@ static void append_request_line(struct buf *out, const struct model_delivery *de
     end_span_line(out, up->spoiled || kernel->spoiled || down->spoiled);
 }
 
-/* A request whose syscall-result is missing: what came after it nobody noted. */
+/* A request without a syscall-result: the time after it is not attributed. */
 static void append_unanswered(struct buf *out, const struct model_delivery *delivery,
                               const struct model_span *spans)
 {
@@ -270,10 +270,7 @@ static void append_unanswered(struct buf *out, const struct model_delivery *deli
     end_span_line(out, up->spoiled || unknown->spoiled);
 }
 
-/*
- * The requests that no stamp covers: of those the kernel's own time is known.
- * They stand for themselves and are in no sum.
- */
+/* Requests without stamps: only the kernel's own time is known. They are in no sum. */
 static void append_uncovered(struct buf *out, const struct model_delivery *delivery, size_t first)
 {
     for (size_t i = first; i < delivery->event_count; i++) {
@@ -294,7 +291,7 @@ static void append_uncovered(struct buf *out, const struct model_delivery *deliv
     }
 }
 
-/* Appends what begins at spans[i]; how many spans that took. */
+/* Appends what begins at spans[i]. Returns how many spans that was. */
 static size_t append_spans(struct buf *out, const struct model_delivery *delivery, size_t i)
 {
     const struct model_span *span = &delivery->spans[i];
@@ -326,8 +323,8 @@ static size_t append_spans(struct buf *out, const struct model_delivery *deliver
 }
 
 /*
- * A part of the total, rounded so that the parts add up to the rounded total:
- * *sum is what came before.
+ * Appends a part of the total, rounded so that the parts add up to the rounded total. *sum is that
+ * of the parts before.
  */
 static void append_part(struct buf *out, const char *name, int64_t part, int64_t *sum)
 {
@@ -360,7 +357,7 @@ static void append_total_line(struct buf *out, const struct model_delivery *deli
     end_span_line(out, delivery->clock_changed);
 }
 
-/* Why a delivery is not split in full. */
+/* Explains why a delivery is not split in full. */
 static void append_remarks(struct buf *out, const struct model_delivery *delivery)
 {
     size_t expected = 2 + 2 * delivery->event_count;
@@ -392,7 +389,7 @@ static void append_header(struct buf *out, const struct model_delivery *delivery
     buf_append_byte(out, '\n');
 }
 
-/* All spans in order, and before the last of a cut story the requests that it lacks. */
+/* Appends all spans in order and, before the last, the requests without stamps. */
 static void append_story(struct buf *out, const struct model_delivery *delivery)
 {
     size_t covered = 0;
@@ -429,7 +426,7 @@ static void text_delivery(struct buf *out, const struct model_delivery *delivery
     append_remarks(out, delivery);
 }
 
-/* What took the kernel's time between deliveries; that of blocks is told when they end. */
+/* Shows phases between deliveries; those of blocks are shown when the block ends. */
 static void text_phase(struct buf *out, const struct phase_span *span)
 {
     static const bool told[PHASES] = {

@@ -19,17 +19,16 @@
 #include "tools/input/profile_tree.h"
 
 struct trace_lane {
-    int64_t end;       /* of the last span that it shows */
-    int64_t tolerance; /* by which the next one may begin before that */
-    uint32_t next;     /* of the same track, + 1; 0: none */
+    int64_t end;       /* of its last span */
+    int64_t tolerance; /* by which the next span may begin before that */
+    uint32_t next;     /* the track's next lane + 1; 0: none */
     uint32_t extra;    /* as in struct trace_place */
 };
 
 /*
- * Where on a track a span is shown without overlapping what is there. Each track (0, 1, …)
- * has a lane; more are made where spans overlap, as when the clock was set back between two
- * deliveries, or when the kernel handled syscalls of several deliveries that were under way at
- * the same time. All zeros has no lanes.
+ * Places spans on tracks without overlap. Each track (0, 1, …) has a lane; more are added if spans
+ * overlap, as when the clock was set back between two deliveries, or when the kernel handled
+ * syscalls of concurrent deliveries. All zeros has no lanes.
  */
 struct trace_lanes {
     struct trace_lane *lanes; /* owned */
@@ -40,27 +39,29 @@ struct trace_lanes {
 };
 
 struct trace_place {
-    uint32_t lane;  /* of its track, from 0 */
-    uint32_t extra; /* when lane > 0: its number among all such, from 1 */
-    bool new_lane;  /* nothing was shown there before */
-    int64_t from;   /* where the span begins now */
+    uint32_t lane;  /* number in its track, from 0 */
+    uint32_t extra; /* if lane > 0: its number among all such lanes, from 1 */
+    bool new_lane;  /* this is its first span */
+    int64_t from;   /* the span's beginning, perhaps moved */
 };
 
-/* When deliveries were in which functions: the trees with spans of profiles of gaspipe trace
- * (docs/profile-format.md), kept as text until their delivery comes. All zeros: none. */
+/*
+ * Trees with spans from profiles of gaspipe trace (docs/profile-format.md), kept as text until
+ * their delivery comes. All zeros: none.
+ */
 struct trace_functions {
     struct kept_tree {
         char *vat_id, *line; /* owned */
         int64_t delivery_num;
         size_t length, order;
-    } * trees; /* owned; sorted when they are looked for */
+    } * trees; /* owned; sorted before the first search */
     size_t count, capacity;
     int sorted;
 };
 
 enum { STAMP_NANOSECONDS = 1000, SLEW_SHARE = 1000 };
 
-/* The place of the number of a track's first lane; NULL when memory ran out. */
+/* The element for a track's first lane; NULL when out of memory. */
 static uint32_t *first_of(struct trace_lanes *lanes, uint32_t track)
 {
     uint32_t *first = array_reserve(lanes->first, &lanes->track_capacity, (size_t)track + 1,
@@ -74,7 +75,7 @@ static uint32_t *first_of(struct trace_lanes *lanes, uint32_t track)
     return &first[track];
 }
 
-/* A lane behind all others of its track, whose last one is `last` + 1, or 0 without one. */
+/* Adds a lane to a track, after `last` - 1, or as the first if `last` is 0. */
 static int add_lane(struct trace_lanes *lanes, uint32_t *first, uint32_t last)
 {
     struct trace_lane *array =
@@ -99,11 +100,10 @@ static bool fits_lane(const struct trace_lane *lane, int64_t from)
 }
 
 /*
- * Finds a place for a span from `from` on, `length` nanoseconds long (0 or more), at most
- * INT64_MAX / 2 from 0 at both of its ends. One that
- * overlaps the end of the one before it by less than start stamps are wrong (a microsecond, and a
- * thousandth of that one's length, for which the clock may have been slewed) is moved
- * behind it. -1 when memory ran out.
+ * Finds a place for a span at `from` of `length` nanoseconds (0 or more), both ends at most
+ * INT64_MAX / 2 from 0. A span that overlaps the end of the previous one by no more than the error
+ * of start stamps (a microsecond, and a thousandth of the previous one's length, as the clock may
+ * have been slewed) is moved after it. -1 when out of memory.
  */
 static int trace_lanes_place(struct trace_lanes *lanes, uint32_t track, int64_t from,
                              int64_t length, struct trace_place *place)
@@ -166,7 +166,7 @@ static int trace_functions_keep(struct trace_functions *functions, const struct 
     return 0;
 }
 
-/* Those of other profiles have no times. */
+/* Trees of other profiles have no times. */
 static int on_tree(void *context, const json_t *tree, const struct reader_line *line,
                    struct error *error)
 {
@@ -175,8 +175,7 @@ static int on_tree(void *context, const json_t *tree, const struct reader_line *
                : 0;
 }
 
-/* Takes in a profile. -1 with ERROR_INPUT (file and line named) for what is none, or ERROR_SYSTEM.
- */
+/* Adds a profile. -1 with ERROR_INPUT (naming file and line) if it is not one, or ERROR_SYSTEM. */
 static int trace_functions_add(struct trace_functions *functions, const char *path,
                                struct error *error)
 {
@@ -210,8 +209,10 @@ static int by_tree_delivery(const void *a, const void *b)
     return deliveries != 0 ? deliveries : (x->order > y->order) - (x->order < y->order);
 }
 
-/* The delivery's tree, whose shape was checked; of several the last. To be given back; NULL: there
- * is none, or no memory. */
+/*
+ * The delivery's tree, already validated; the last if there are several. The caller releases it.
+ * NULL if none, or out of memory.
+ */
 static json_t *trace_functions_find(struct trace_functions *functions, const char *vat_id,
                                     int64_t delivery_num)
 {
@@ -238,18 +239,18 @@ static json_t *trace_functions_find(struct trace_functions *functions, const cha
 
 enum { KERNEL_TRACK = 0, FIRST_EXTRA_TRACK = 1 << 24 };
 
-/* Times of a trace are less than 146 years from its beginning, so that sums of two are numbers. */
+/* Times are less than 146 years from the trace's beginning, so that sums of two do not overflow. */
 static const int64_t MOST = INT64_MAX / 2;
 
 struct trace {
     struct chrome_trace chrome;
-    int64_t zero;             /* the first delivery's start; MODEL_NONE before it */
+    int64_t zero;             /* the first delivery's start; MODEL_NONE before the first */
     unsigned process;         /* the kernel's number, from 1 */
-    struct names vats;        /* of this kernel; a vat's track is its number here + 1 */
+    struct names vats;        /* of this kernel process; a vat's track is its number + 1 */
     struct trace_lanes lanes; /* the same */
-    /* Where the delivery of each number was put, for arrows to what it caused; owned. */
+    /* Tracks of deliveries by number, for arrows to what they caused; owned. */
     struct trace_origin {
-        unsigned process; /* 0: it is not in the trace */
+        unsigned process; /* 0: not in the trace */
         uint32_t track;
     } * origins;
     size_t origin_count, origin_capacity;
@@ -290,7 +291,7 @@ static void close_span(struct trace *trace, uint32_t track, const char *name, in
     chrome_trace_close_span(&trace->chrome, track_in(trace, track), name, to);
 }
 
-/* A span that holds none; one of no length is left out, since nothing can show it. */
+/* Adds a span without inner spans, unless its length is 0, which cannot be shown. */
 static void trace_add_span(struct trace *trace, uint32_t track, const char *category,
                            const char *name, int64_t from, int64_t length)
 {
@@ -336,7 +337,7 @@ static void open_delivery(struct trace *trace, uint32_t track,
     chrome_trace_end_event(&trace->chrome);
 }
 
-/* With all arguments again: speedscope tells by them which span it is that ends. */
+/* Repeats all arguments: speedscope matches the end of a span by them. */
 static void close_delivery(struct trace *trace, uint32_t track,
                            const struct model_delivery *delivery, int64_t from)
 {
@@ -364,7 +365,7 @@ static void trace_begin_kernel(struct trace *trace)
     chrome_trace_name(&trace->chrome, track_in(trace, KERNEL_TRACK), "thread_name", "kernel");
 }
 
-/* The track's name; of a lane behind its first one with its number, from 2. */
+/* Names a track; further lanes with their number, from 2. */
 static void name_track(struct trace *trace, uint32_t track, uint32_t shown, uint32_t lane,
                        const struct model_delivery *delivery)
 {
@@ -384,7 +385,7 @@ static void name_track(struct trace *trace, uint32_t track, uint32_t shown, uint
     buf_free(&name);
 }
 
-/* The vat's track; NAMES_NONE when memory ran out. */
+/* The vat's track; NAMES_NONE when out of memory. */
 static uint32_t trace_track_of(struct trace *trace, const struct model_delivery *delivery)
 {
     uint32_t number = names_intern(&trace->vats, delivery->vat_id, strlen(delivery->vat_id));
@@ -393,8 +394,8 @@ static uint32_t trace_track_of(struct trace *trace, const struct model_delivery 
 }
 
 /*
- * The number under which a span of the track is shown, named when it is new, and where the
- * span begins there. When memory ran out the buffer has failed.
+ * Places a span of a track. Returns the shown track, named if new, and moves *from. When out of
+ * memory the buffer has failed.
  */
 static uint32_t place_span(struct trace *trace, uint32_t track,
                            const struct model_delivery *delivery, int64_t *from, int64_t length)
@@ -416,11 +417,11 @@ static uint32_t place_span(struct trace *trace, uint32_t track,
 
 /* ---- deliveries --------------------------------------------------------- */
 
-/* A delivery on its way into the trace. */
+/* A placed delivery. */
 struct placed {
     const struct model_delivery *delivery;
     uint32_t track; /* where it is shown */
-    int64_t from;   /* in the trace; its first span begins there */
+    int64_t from;   /* beginning of its first span in the trace */
 };
 
 static int64_t moment_in_trace(const struct placed *placed, int64_t moment)
@@ -461,7 +462,7 @@ static void add_inner_span(struct trace *trace, const struct placed *placed,
         add_kernel_span(trace, placed, span);
 }
 
-/* A request from its sending to the answer: those spans from an UP on that are of its event. */
+/* Adds a request from sending to answer: the spans of its event, from UP. Returns how many. */
 static size_t trace_add_request(struct trace *trace, const struct placed *placed, size_t first)
 {
     const struct model_delivery *delivery = placed->delivery;
@@ -499,7 +500,9 @@ static void add_inner_spans(struct trace *trace, const struct placed *placed)
     }
 }
 
-/* Where in the trace a delivery begins; whether that can be said. A file can invent any time. */
+/*
+ * Finds a delivery's beginning in the trace; false if out of range, as a file can invent any time.
+ */
 static bool trace_find_start(struct trace *trace, const struct model_delivery *delivery,
                              int64_t *from)
 {
@@ -515,7 +518,10 @@ static bool trace_find_start(struct trace *trace, const struct model_delivery *d
 
 /* ---- causes ---- */
 
-/* One end of an arrow: `phase` is s or f. An arrow ends at the span that begins there (bp). */
+/*
+ * Adds one end of an arrow: `phase` is s or f. With `bp` an arrow ends at the span that begins
+ * there.
+ */
 static void add_arrow_end(struct trace *trace, const char *phase, unsigned process, uint32_t track,
                           uint64_t id, int64_t at)
 {
@@ -526,7 +532,7 @@ static void add_arrow_end(struct trace *trace, const char *phase, unsigned proce
     chrome_trace_end_event(&trace->chrome);
 }
 
-/* An arrow from the send or resolve that caused the delivery, if that is in the trace. */
+/* Adds an arrow from the send or resolve that caused the delivery, if that is in the trace. */
 static void add_arrow(struct trace *trace, const struct placed *placed)
 {
     const struct model_delivery *delivery = placed->delivery;
@@ -569,9 +575,9 @@ int trace_add_profile(struct trace *trace, const char *path, struct error *error
     return trace_functions_add(&trace->functions, path, error);
 }
 
-enum { OPEN_MOST = 1000 }; /* as many calls as a tree has spans */
+enum { OPEN_MOST = 1000 }; /* the most spans of a tree */
 
-/* Calls that are shown and have not ended, the innermost last. */
+/* Open calls, the innermost last. */
 struct open_calls {
     struct {
         const char *name;
@@ -598,7 +604,7 @@ static const char *name_of_call(const json_t *tree, const json_t *span)
     return json_string_value(json_array_get(function, 0));
 }
 
-/* Their times were rounded: what ought to nest is made to. */
+/* Shortens a call so that it nests, since times were rounded. */
 static void trace_add_call(struct trace *trace, uint32_t track, struct open_calls *open,
                            const char *name, int64_t from, int64_t to)
 {
@@ -612,7 +618,7 @@ static void trace_add_call(struct trace *trace, uint32_t track, struct open_call
     open->calls[open->count++].to = to;
 }
 
-/* When the worker had it, which the times of its calls count from. */
+/* When the worker received it, from which its calls' times count. */
 static int64_t arrival_of(const struct model_delivery *delivery)
 {
     for (size_t i = 0; i < delivery->span_count; i++)
@@ -641,7 +647,7 @@ static void trace_add_calls(struct trace *trace, uint32_t track, const json_t *t
     close_calls(trace, track, &open, INT64_MAX);
 }
 
-/* On a track of their own: a syscall's span there would begin in the middle of functions. */
+/* On their own track: a syscall's span would begin in the middle of functions. */
 static void trace_add_functions(struct trace *trace, const struct placed *placed)
 {
     const struct model_delivery *const delivery = placed->delivery;

@@ -71,7 +71,7 @@ static int init_group(struct group *group, enum group_kind kind, const char *nam
     return -1;
 }
 
-/* The first label that says something stays. */
+/* The first label that is not empty stays. */
 static int label_group(struct group *group, const char *label)
 {
     char *copy;
@@ -86,7 +86,7 @@ static int label_group(struct group *group, const char *label)
     return 0;
 }
 
-/* `label` NULL: without one in the key. */
+/* `label` may be NULL: the key has none then. */
 static int groups_number_of(struct groups *groups, enum group_kind kind, const char *name,
                             const char *label, uint32_t *number)
 {
@@ -103,7 +103,7 @@ static int groups_number_of(struct groups *groups, enum group_kind kind, const c
     return *number == NAMES_NONE ? -1 : 0;
 }
 
-/* The group of a number that names_intern() gave, made when it is new. */
+/* The group of this number, added if it is new. */
 static struct group *group_of(struct groups *groups, uint32_t number, enum group_kind kind,
                               const char *name)
 {
@@ -140,7 +140,7 @@ struct group *groups_find(struct groups *groups, enum group_kind kind, const cha
     return group != NULL && label_group(group, label) == 0 ? group : NULL;
 }
 
-/* What a delivery has in each column; MODEL_NONE: nothing. */
+/* A delivery's value in each column; MODEL_NONE if it has none. */
 struct values {
     int64_t of[GROUP_COLUMNS];
 };
@@ -218,7 +218,7 @@ static int groups_add_to(struct groups *groups, enum group_kind kind, const char
     return group == NULL ? -1 : group_add_values(group, values);
 }
 
-/* One or two words as a name, until the next one is made; NULL when memory ran out. */
+/* Makes a name of one or two words, valid until the next call; NULL when out of memory. */
 static const char *groups_make_name(struct groups *groups, const char *first, const char *second)
 {
     struct buf *name = &groups->name;
@@ -263,7 +263,7 @@ static int add_to_number(struct groups *groups, enum group_kind kind, int64_t nu
     return groups_add_to(groups, kind, name, "", values);
 }
 
-/* One span of a syscall's into its kind's group. */
+/* Adds a span of a syscall to the group of its kind. */
 static int groups_add_span(struct groups *groups, const struct model_delivery *delivery,
                            const struct model_span *span)
 {
@@ -317,7 +317,7 @@ int groups_add(struct groups *groups, const struct model_delivery *delivery, str
     return result == 0 && !groups->failed ? 0 : error_memory(error, "a summary");
 }
 
-/* "run leftover": what it ran tells runs apart. */
+/* The name of a run says what it ran: "run leftover". */
 static int add_phase(struct groups *groups, const struct phase_span *span)
 {
     const char *name = groups_make_name(groups, phase_name(span->phase), span->name);
@@ -352,7 +352,7 @@ void groups_free(struct groups *groups)
     *groups = (struct groups){0};
 }
 
-/* The first version has no growth, and is still written where there is none. */
+/* The first version has no growth and is written if there is none. */
 enum { VERSION_GROUPS = 1, VERSION = 2 };
 
 /* ---- writing ------------------------------------------------------------ */
@@ -428,11 +428,11 @@ static bool get_number(struct scan_span line, const char *name, uint64_t *number
     struct scan_span value = scan_get(line, name);
     const char *at = value.at;
 
-    /* Behind a value stands what ends it, or the line's end. */
+    /* A value is followed by what ends it, or by padding. */
     return value.length > 0 && number_take(&at, number) && at == value.at + value.length;
 }
 
-/* A string as a C string, owned by *text; NULL when there is none. */
+/* A string as a C string, owned by *text; NULL if absent. */
 static const char *get_text(struct scan_span line, const char *name, struct buf *text)
 {
     struct scan_span value = scan_string(scan_get(line, name));
@@ -444,7 +444,7 @@ static const char *get_text(struct scan_span line, const char *name, struct buf 
     return buf_string(text);
 }
 
-/* The kind of this name; -1 when it is none. */
+/* The kind of this name; -1 if none. */
 static int find_kind(struct scan_span name)
 {
     for (int kind = 0; kind < GROUP_KINDS; kind++) {
@@ -476,7 +476,7 @@ static bool read_bucket(struct scan_span pair, struct histogram *histogram)
            histogram_add_bucket(histogram, (uint32_t)index_number, (uint64_t)count_number) == 0;
 }
 
-/* False when something is missing, or the buckets are not as many as `count` says. */
+/* False if something is missing, or the buckets do not add up to `count`. */
 static bool read_histogram(struct scan_span line, struct histogram *histogram)
 {
     struct scan_cursor cursor;
@@ -506,10 +506,10 @@ static int bad_histogram_line(const char *path, const struct reader_line *line, 
                          : "not a line written by slogreport --histograms");
 }
 
-/* What a file is added to. */
+/* A file is added to these. */
 struct sums {
     struct groups *groups;
-    struct growth *growth; /* NULL: it is not wanted */
+    struct growth *growth; /* NULL: not wanted */
 };
 
 static int join_line(const char *path, const struct reader_line *line, struct growth *growth,

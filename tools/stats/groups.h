@@ -13,16 +13,15 @@
 #include "tools/stats/histogram.h"
 
 /*
- * Deliveries and syscalls by group, with a histogram of each column.
+ * Groups deliveries and syscalls, with a histogram of each column.
  *
- * Live deliveries are in `all`, in their vat's group, in their kind's (a
- * message's is `message METHOD`), in their vat's and method's (`v1 METHOD`), in their run's and
- * in their block's; replayed ones in `replay` alone. Vats of one number that have two names, as
- * in two runs, have two groups. A value is a delivery's sum: all its requests' ways up
- * together. Syscalls have a group for each kind, whose values are those of one
- * syscall. Deliveries whose times a change of the clock spoiled are left out
- * and counted. A phase's value is its own time, without the phases within it
- * (slog/model/phases.h); those of runs of the kernel's queue are by what they ran.
+ * A live delivery is in `all`, in the groups of its vat, its kind (for a message `message
+ * METHOD`), its vat and method (`v1 METHOD`), its run and its block; a replayed one only in
+ * `replay`. A vat number with two names, as in two runs, has two groups. A value is a delivery's
+ * sum, such as of all its requests' ways up. Each kind of syscall has a group with the values of
+ * single syscalls. Deliveries spoiled by a change of the clock are left out and counted. A phase's
+ * value is its own time, without inner phases (slog/model/phases.h); runs of the kernel's queue
+ * are grouped by what they ran.
  */
 enum group_kind {
     GROUP_ALL,
@@ -34,29 +33,29 @@ enum group_kind {
     GROUP_METHOD,
     GROUP_RUN,
     GROUP_PHASE,
-    GROUP_GROWTH, /* no group: tools/stats/growth.h */
+    GROUP_GROWTH, /* not a group: tools/stats/growth.h */
     GROUP_KINDS,
 };
 
 enum group_column {
-    COLUMN_TOTAL, /* nanoseconds, as all up to BETWEEN */
+    COLUMN_TOTAL, /* nanoseconds, like all up to BETWEEN */
     COLUMN_UP,    /* requests and the result, worker to kernel */
     COLUMN_DOWN,  /* the delivery and answers, kernel to worker */
     COLUMN_WORKER,
     COLUMN_KERNEL,
     COLUMN_UNATTRIBUTED,
-    COLUMN_BETWEEN, /* the kernel since the delivery before */
+    COLUMN_BETWEEN, /* the kernel's, since the previous delivery */
     COLUMN_COMPUTE, /* computrons */
     COLUMN_INSTRUCTIONS,
     COLUMN_BLOCK_COST, /* units of the compiled-in meter */
     COLUMN_GAS_BURNT,  /* by NEAR's costs */
-    COLUMN_QUEUED,     /* nanoseconds from send to delivery, where the model has labels */
+    COLUMN_QUEUED,     /* nanoseconds from send to delivery; needs labels */
     COLUMN_GAS,        /* by the model's gas model */
-    COLUMN_RATIO,      /* thousandths of an instruction for a computron */
+    COLUMN_RATIO,      /* thousandths of an instruction per computron */
     GROUP_COLUMNS,
 };
 
-/* What COLUMN_RATIO is multiplied by, since histograms are of whole numbers. */
+/* COLUMN_RATIO is multiplied by this, since histograms have whole numbers. */
 enum { GROUP_RATIO_SCALE = 1000 };
 
 struct group {
@@ -69,35 +68,31 @@ struct group {
 struct groups {
     bool wanted[GROUP_KINDS];
     struct names keys;    /* kind and name */
-    struct buf key, name; /* to look one up, with their memory kept */
+    struct buf key, name; /* reused for lookups */
     struct group *groups; /* by number in keys; owned */
     size_t count, capacity;
-    uint64_t spoiled; /* deliveries left out */
-    bool failed;      /* memory ran out while a phase was added */
+    uint64_t spoiled; /* deliveries left out: the clock was set in them */
+    bool failed;      /* out of memory while a phase was added */
 };
 
-/* As they are called in options and files: "all", "vat", …; "total", "up", … */
+/* Names in options and files: "all", "vat", …; "total", "up", … */
 const char *group_kind_name(enum group_kind kind);
 const char *group_column_name(enum group_column column);
 
-/*
- * Instructions for a computron in all the group's deliveries that say both; NAN where some say but
- * one of them.
- */
+/* Instructions per computron of all deliveries of the group; NAN unless all have both. */
 double group_ratio(const struct group *group);
 
 /*
- * The group of this name, made when it is new; NULL when memory ran out. One that has
- * another label is another group; "" is any.
+ * Finds or adds the group of this name; NULL when out of memory. Another label means another
+ * group; "" matches any.
  */
 struct group *groups_find(struct groups *groups, enum group_kind kind, const char *name,
                           const char *label);
 
-/* Takes in a delivery with its syscalls. -1 when memory ran out. */
+/* Adds a delivery and its syscalls. -1 when out of memory. */
 int groups_add(struct groups *groups, const struct model_delivery *delivery, struct error *error);
 
-/* Takes in a phase that has ended. Failure shows when the next delivery is added, or as `failed`.
- */
+/* Adds a phase. Failure shows in `failed`, and when the next delivery is added. */
 void groups_add_phase(struct groups *groups, const struct phase_span *span);
 
 void groups_free(struct groups *groups);
@@ -114,19 +109,19 @@ void groups_free(struct groups *groups);
  * a line for each vat follows (tools/stats/growth.h).
  */
 
-/* Writes them into a file as of base/output/output_file.h. -1 with ERROR_SYSTEM. */
+/* Writes the file (base/output/output_file.h). -1 with ERROR_SYSTEM. */
 int histogram_file_write(const char *path, const struct groups *groups, const struct growth *growth,
                          struct error *error);
 
 /*
- * Adds what a file holds to the groups that are wanted, and to the growth unless that is NULL;
- * files of one run come in its order. -1 with ERROR_INPUT (no such file, not of this kind or
- * version, a wrong line) or ERROR_SYSTEM.
+ * Adds a file to the wanted groups, and to the growth unless that is NULL; files of one run must
+ * come in order. -1 with ERROR_INPUT (no such file, another kind or version, an invalid line) or
+ * ERROR_SYSTEM.
  */
 int histogram_file_read(const char *path, struct groups *groups, struct growth *growth,
                         struct error *error);
 
-/* "begin" of the first line; false: it has none, or is not of this kind. */
+/* Reads "begin" of the first line; false if it has none or is of another kind. */
 bool histogram_file_begin(const char *path, int64_t *time);
 
 #endif

@@ -16,7 +16,7 @@ static const char *const measure_names[GROWTH_MEASURES] = {
     [GROWTH_COLLECTIONS] = "collections", [GROWTH_RELEASED] = "released",
 };
 
-/* As they are called in files: "heapSlots", "allocatedBytes", … */
+/* Names in files: "heapSlots", "allocatedBytes", … */
 static const char *growth_measure_name(enum growth_measure measure)
 {
     return measure_names[measure];
@@ -62,7 +62,7 @@ static void growth_note(struct growth_vat *vat, enum growth_measure measure, dou
     range_add(&vat->ranges[measure], value);
 }
 
-/* Every second point goes, and from now on only every second one of those that come stays. */
+/* Drops every second point, and keeps only every second of later ones. */
 static void thin_out(struct growth_vat *vat)
 {
     for (size_t i = 1; 2 * i < vat->point_count; i++)
@@ -105,7 +105,7 @@ static struct growth_vat *growth_vat_of_key(struct growth *growth, uint32_t numb
     return &vats[growth->vat_count++];
 }
 
-/* The vat of that number and name, made when it is new; NULL when memory ran out. */
+/* Finds or adds the vat of this number and name; NULL when out of memory. */
 static struct growth_vat *growth_find_vat(struct growth *growth, const char *id, const char *name)
 {
     struct buf *key = &growth->key;
@@ -160,7 +160,7 @@ int growth_add(struct growth *growth, const struct model_delivery *delivery, str
     return keep_point(vat) == 0 ? 0 : error_memory(error, "how vats grow");
 }
 
-/* The vat of that number that came last, whatever its name is; NULL: there is none. */
+/* The latest vat of this number, with any name; NULL if none. */
 static struct growth_vat *growth_last_of_id(struct growth *growth, const char *id)
 {
     for (size_t i = growth->vat_count; i > 0; i--) {
@@ -233,11 +233,11 @@ void growth_free(struct growth *growth)
     *growth = (struct growth){0};
 }
 
-/* Counted since the first line of a file. */
+/* Measures counted from the first line of a file. */
 static const bool is_counted[GROWTH_MEASURES] = {
     [GROWTH_CLIST] = true, [GROWTH_COLLECTIONS] = true, [GROWTH_RELEASED] = true};
 
-/* What was counted before; 0 of other measures. */
+/* The count before this file; 0 for other measures. */
 static double counted_before(const struct growth_vat *vat, int measure)
 {
     const double before = vat->latest.values[measure];
@@ -260,7 +260,7 @@ static void join_range(struct growth_range *range, const struct growth_range *ne
     range->count += next->count;
 }
 
-/* A point that does not say a measure, since it was not said before it in its file. */
+/* Moves a point by earlier counts; a measure not yet known in its file keeps its earlier value. */
 static struct growth_point move_point(const struct growth_point *point,
                                       const struct growth_vat *before)
 {
@@ -274,8 +274,7 @@ static struct growth_point move_point(const struct growth_point *point,
     return after;
 }
 
-/* One point for each piece of the time between the first and the last. Whether the last one
- * stays. */
+/* Keeps one point for each interval between the first and the last. True if the last one stays. */
 static bool spread_out(struct growth_vat *vat)
 {
     const size_t count = vat->point_count;
@@ -315,9 +314,8 @@ static int join_points(struct growth_vat *vat, const struct growth_vat *next)
 }
 
 /*
- * Appends what a vat did next, as another file tells it. Measures that are counted since a file's
- * first line go on where they were. Of the points of both, at most GROWTH_POINTS stay, spread
- * evenly over the time between the first and the last. -1 when memory ran out.
+ * Appends a vat's growth from another file. Counted measures continue. At most GROWTH_POINTS
+ * points stay, spread evenly over the whole time. -1 when out of memory.
  */
 static int growth_join(struct growth_vat *vat, const struct growth_vat *next)
 {
@@ -329,7 +327,7 @@ static int growth_join(struct growth_vat *vat, const struct growth_vat *next)
         join_range(&vat->ranges[i], &next->ranges[i], counted_before(vat, i));
     vat->latest = move_point(&next->latest, vat);
     vat->collecting += next->collecting;
-    /* The latest one is shown behind the others, unless it is among them. */
+    /* The latest point follows the others unless it is among them. */
     vat->seen = 1;
     vat->last_kept = spread_out(vat);
     return 0;
@@ -383,7 +381,7 @@ static bool take_range(struct growth_range *range, struct scan_span value)
     return true;
 }
 
-/* Seconds with nine decimals, more digits than a double has. */
+/* Parses seconds with nine decimals: more digits than a double holds. */
 static bool take_point_time(int64_t *nanoseconds, struct scan_span text)
 {
     const char *point = text.at != NULL ? memchr(text.at, '.', text.length) : NULL;
@@ -418,7 +416,7 @@ static bool take_point(struct growth_point *point, struct scan_span text)
     return true;
 }
 
-/* As many as a vat has at most, and the latest one. */
+/* At most GROWTH_POINTS and the latest one. */
 static bool take_points(struct growth_vat *vat, struct scan_span text)
 {
     struct scan_cursor cursor;
@@ -452,7 +450,7 @@ static bool take_vat(struct growth_vat *vat, struct scan_span line)
     return take_points(vat, scan_get(line, "points"));
 }
 
-/* Appends a string; false: it is none. */
+/* Appends a string; false if it is not one. */
 static bool take_growth_text(struct buf *text, struct scan_span value)
 {
     const struct scan_span string = scan_string(value);
@@ -463,7 +461,7 @@ static bool take_growth_text(struct buf *text, struct scan_span value)
     return buf_string(text) != NULL;
 }
 
-/* Files say a vat's name when it is created: those that come later do not. */
+/* Only the file in which a vat was created has its name. */
 static struct growth_vat *of_line(struct growth *growth, const char *id, const char *name)
 {
     struct growth_vat *vat = name[0] == '\0' ? growth_last_of_id(growth, id) : NULL;

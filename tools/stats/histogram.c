@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-/* Values below 64 have a bucket each; from there on 64 buckets share each doubling. */
+/* Values below 64 have a bucket each; above, 64 buckets share each doubling. */
 enum { SUB_BITS = 6, SUB_BUCKETS = 1 << SUB_BITS };
 
 uint32_t histogram_index(uint64_t value)
@@ -39,8 +39,8 @@ static uint64_t middle_of(uint32_t index)
 }
 
 /*
- * Where the bucket is, or where it belongs. Without branches on what it compares, which the
- * processor would guess wrong every second time: it is done for each value.
+ * The index of the bucket, or where it belongs. Called for each value, and without branches on the
+ * comparisons, half of which the CPU would mispredict.
  */
 static size_t find_bucket(const struct histogram *histogram, uint32_t index)
 {
@@ -78,7 +78,7 @@ int histogram_add_bucket(struct histogram *histogram, uint32_t index, uint64_t c
     return 0;
 }
 
-/* Takes in count, total, smallest and greatest of what was added to the buckets. */
+/* Adds count, total, minimum and maximum of added values. */
 static void add_sums(struct histogram *histogram, uint64_t count, uint64_t total, uint64_t minimum,
                      uint64_t maximum)
 {

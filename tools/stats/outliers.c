@@ -8,31 +8,33 @@
 #include "base/array.h"
 
 /*
- * A span stands out that took OUTSTANDING times the usual at least, and whose
- * distance from it (in logarithms) is OUTSTANDING times the median distance:
- * where times spread much by themselves, more is needed. The bound is moved up to the next
- * bucket of a histogram, at most a 64th, so that what is beyond it can be counted.
+ * An outlier takes at least OUTSTANDING times the usual, and its distance from that (in
+ * logarithms) is OUTSTANDING times the median distance, so that more is needed if times vary much.
+ * The bound is rounded up to the next bucket of a histogram, at most a 64th, so that spans beyond
+ * it can be counted.
  */
 #define OUTSTANDING 5.0
 
 struct outliers_class {
     struct histogram histogram;
-    uint32_t wider; /* the class to ask when this has too few; itself: none */
-    /* Of the classes that spans belong to first, those that are wanted: how long they all took,
-     * and the longest ones, a heap, its shortest first. */
+    uint32_t wider; /* the class to use if this has too few; itself if none */
+    /*
+     * Of the narrowest classes: the times of wanted spans, and the longest of them, a heap with
+     * the shortest first.
+     */
     struct histogram wanted;
     struct outlier *longest;
     size_t count, capacity;
 };
 
-/* A span on its way in. */
+/* A span to be added. */
 struct candidate {
     const struct model_delivery *delivery;
     const struct model_event *event; /* NULL: none */
     enum model_span_kind kind;
     int64_t took, from;
     double size;
-    bool wanted; /* to be found, and not only to be judged by */
+    bool wanted; /* can be found as an outlier */
 };
 
 /* ---- classes ------------------------------------------------------------ */
@@ -55,7 +57,7 @@ static int class_of(struct outliers *outliers, const struct buf *key, uint32_t *
     return 0;
 }
 
-/* Sizes within a factor of four have the same number. */
+/* The same for sizes within a factor of four. */
 static int size_class(double size)
 {
     return isnan(size) || size < 1 ? 0 : 1 + (int)(log2(size) / 2);
@@ -63,7 +65,7 @@ static int size_class(double size)
 
 enum { WIDTHS = 3 };
 
-/* The numbers of a span's classes, the narrowest first. */
+/* Finds the numbers of a span's classes, the narrowest first. */
 static int find_classes(struct outliers *outliers, const struct candidate *candidate,
                         uint32_t numbers[WIDTHS])
 {
@@ -80,7 +82,7 @@ static int find_classes(struct outliers *outliers, const struct candidate *candi
             buf_printf(&key, " %d%s", size_class(candidate->size),
                        candidate->delivery->instructions > 0 ? " i" : "");
         result = class_of(outliers, &key, &numbers[width]);
-        /* A worker's time means nothing without the amount of its work. */
+        /* A worker's time means nothing without the amount of work. */
         if (result == 0 && width < WIDTHS - 1 && candidate->kind != MODEL_WORKER)
             outliers->classes[numbers[width]].wider = numbers[width + 1];
     }
@@ -134,7 +136,7 @@ static size_t add_word(struct buf *words, const char *word)
     return at;
 }
 
-/* On the real clock, also where spans are on the steady one. A file can invent any moment. */
+/* Converts to the real clock; a file can invent any moment. */
 static int64_t start_of(const struct candidate *candidate)
 {
     const struct model_delivery *delivery = candidate->delivery;
@@ -222,7 +224,7 @@ static int add_candidate(struct outliers *outliers, const struct candidate *cand
     return candidate->wanted ? add_wanted(outliers, &outliers->classes[numbers[0]], candidate) : 0;
 }
 
-/* The size of what a span carried; of results nobody noted it. */
+/* The size of what a span carried; not known for results. */
 static double carried_bytes(const struct model_delivery *delivery, const struct model_span *span,
                             const struct model_event *event)
 {
@@ -248,7 +250,7 @@ static bool is_judged(const struct model_span *span)
             span->kind == MODEL_DOWN || span->kind == MODEL_RETURN);
 }
 
-/* Of the worker's spans the longest one says when it stalled. */
+/* The beginning of the worker's longest span, taken as that of a stall. */
 static int64_t longest_work(const struct model_delivery *delivery)
 {
     const struct model_span *longest = &delivery->spans[0];
@@ -319,7 +321,7 @@ static double spread_around(const struct histogram *histogram, double usual)
         if ((double)histogram_lowest(histogram->buckets[high].index) >= usual)
             break;
     }
-    /* From the median outwards, always to the side that is nearer, until half are within. */
+    /* Grows from the median to the nearer side until half are within. */
     low = high;
     for (;;) {
         double below =
@@ -336,14 +338,14 @@ static double spread_around(const struct histogram *histogram, double usual)
     }
 }
 
-/* What a class's spans are held against. */
+/* The bound of a class. */
 struct verdict {
     int64_t usual;
     size_t like;
-    uint32_t index; /* of the first bucket whose spans stand out, all of them */
+    uint32_t index; /* of the first bucket of outliers only */
 };
 
-/* Whether anything could stand out. */
+/* False if there can be no outliers. */
 static bool outliers_judge(const struct outliers *outliers, const struct outliers_class *narrowest,
                            int64_t least, struct verdict *verdict)
 {
@@ -387,7 +389,7 @@ static int outliers_compare(const void *a, const void *b)
     return left->line < right->line ? -1 : left->line > right->line;
 }
 
-/* Those of a class, of which there is room for all that it keeps; how many. */
+/* Appends a class's outliers to `found`, which has space for them. Returns how many. */
 static size_t find_in_class(struct outliers_class *class, const struct verdict *verdict,
                             struct outlier **found)
 {

@@ -13,15 +13,13 @@
 #include "tools/stats/histogram.h"
 
 /*
- * Spans that took far longer than their like.
+ * Finds spans that took far longer than similar ones.
  *
- * Spans of pipe and kernel are alike when they are of the same kind, for the
- * same kind of syscall, with a message of about the same size (within a factor
- * of four). A worker is judged by all of its time in a delivery, against
- * deliveries with about as many instructions, or where these were not counted,
- * computrons (within a factor of four); where there are fewer than
- * OUTLIERS_ENOUGH of these, it is not judged. Of the others then the size is left
- * out, and then the kind of syscall.
+ * Spans of pipe and kernel are similar if they are of the same kind, for the same kind of syscall,
+ * with a message of similar size (within a factor of four). If there are fewer than
+ * OUTLIERS_ENOUGH of these, the size is ignored, and then the kind of syscall. A worker is judged
+ * by all its time in a delivery, against deliveries with a similar number of instructions or,
+ * without these, computrons (within a factor of four); if there are too few, it is not judged.
  *
  * Memory: a histogram for each such class, and its longest spans.
  */
@@ -30,40 +28,38 @@ enum { OUTLIERS_ENOUGH = 20 };
 struct outlier {
     enum model_span_kind kind;
     int64_t took, usual, start; /* nanoseconds; start since the epoch */
-    double size;                /* bytes, or instructions or computrons; NAN: not known */
-    size_t like;                /* how many spans it was judged against */
+    double size;                /* bytes, instructions or computrons; NAN if not known */
+    size_t like;                /* number of spans it was judged against */
     int64_t crank_num, delivery_num;
-    const char *file; /* of its deliver-result, and the line in it; as in the delivery */
+    const char *file; /* as in model_delivery */
     uint64_t line;
-    double cpu;          /* of a worker: nanoseconds that it ran in the delivery; NAN: not said */
-    double switched_out; /* how often it had to let others run; NAN: not said */
-    bool instructions;   /* size is in instructions */
-    struct buf words;    /* vat, delivery's description, syscall's, each ended by '\0' */
+    double cpu;          /* of a worker: nanoseconds of CPU in the delivery; NAN if absent */
+    double switched_out; /* involuntary context switches; NAN if absent */
+    bool instructions;   /* `size` is in instructions */
+    struct buf words;    /* vat, the delivery's description, the syscall's, each with its '\0' */
     size_t description, syscall; /* where in words */
 };
 
 struct outliers_class;
 
 struct outliers {
-    size_t keep; /* how many are to be found, and each class keeps */
+    size_t keep; /* how many to find, and to keep in each class */
     struct names names;
     struct outliers_class *classes; /* by number in names; owned */
     size_t class_count, class_capacity;
 };
 
 /*
- * Takes in a live delivery; spoiled spans are passed over. It counts for what
- * is usual in any case, and for what outliers_find() finds if `wanted`.
- * -1 when memory ran out.
+ * Adds a live delivery, without spoiled spans. It always counts for what is usual, and for
+ * outliers_find() if `wanted`. -1 when out of memory.
  */
 int outliers_add(struct outliers *outliers, const struct model_delivery *delivery, bool wanted,
                  struct error *error);
 
 /*
- * The spans that stand out and took at least `least` nanoseconds more than
- * usual, the one that lost most first: an array of *count pointers to be freed,
- * `keep` at most, NULL when memory ran out. They live as long as `outliers`. *all is how
- * many there are, whatever `keep` is.
+ * Finds the outliers that took at least `least` nanoseconds more than usual, the largest loss
+ * first: an array of *count pointers, at most `keep`, to be freed. NULL when out of memory. They
+ * are valid as long as `outliers`. *all is their number regardless of `keep`.
  */
 struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t *count,
                                uint64_t *all, struct error *error);

@@ -9,14 +9,14 @@
 #include "slog/model/fnv1a.h"
 #include "tools/stats/varint.h"
 
-/* Which delivery it is. The description is borrowed from where it is packed. */
+/* Identifies a delivery. The description is borrowed from packed bytes. */
 struct pair_head {
     uint32_t vat;
     int64_t delivery_num;
     const char *description;
 };
 
-/* Of a side's digests this much is kept: two that differ are the same in 2^-48 of all cases. */
+/* The bits kept of digests: two different ones agree with probability 2^-48. */
 #define PAIR_DIGEST_MASK UINT64_C(0xffffffffffff)
 
 static int compare_doubles(const void *a, const void *b)
@@ -33,25 +33,24 @@ double median(double *values, size_t count)
 }
 
 /*
- * What tools/stats/pairs.h keeps of deliveries, in as few bytes as it takes: 20 to 50 for a
- * side, since slogfiles of gigabytes have hundreds of thousands of them. Failure of
- * memory stays in the buffer.
+ * Packs deliveries into 20 to 50 bytes per side, since slogfiles of gigabytes have hundreds of
+ * thousands. Failure stays in the buffer.
  */
 
 enum { DIGEST_BYTES = 6 };
 
-/* Above this a double does not hold every integer. */
+/* Doubles hold all integers up to here. */
 #define MOST_EXACT 0x1p53
 
-/* What a side begins with: bits for what it is, and how its values are packed. */
+/* Flags at the beginning of a side. */
 enum {
     IS_OK = 1,
     IS_TIMED = 2,
-    IN_MICROSECONDS = 4, /* all parts, since no clock was finer */
+    IN_MICROSECONDS = 4, /* all parts are whole microseconds */
     HAS_COMPUTE = 8,
     HAS_INSTRUCTIONS = 16,
     HAS_BLOCK_COST = 32,
-    HAS_PART = 64, /* the total's; shifted by the number of the part for the others */
+    HAS_PART = 64, /* shifted by the number of the part */
 };
 
 static void pair_pack_head(struct buf *bytes, const struct pair_head *head)
@@ -71,7 +70,7 @@ static struct pair_head pair_unpack_head(const char *at)
     return head;
 }
 
-/* A meter is a whole number but for what a slogfile invents: then one more bit is set. */
+/* Meters are whole numbers unless a slogfile invents others, marked by the lowest bit. */
 static void pack_meter(struct buf *bytes, double meter)
 {
     bool whole = meter >= 0 && meter < MOST_EXACT && meter == trunc(meter);
@@ -167,7 +166,7 @@ static uint64_t read_digest(const char **at)
     return digest;
 }
 
-/* With its digests, to which those of the other side will be compared; they are masked. */
+/* Packs the first side with its masked digests, for comparison with the other side's. */
 static void pair_pack_first(struct buf *bytes, const struct pair_side *side)
 {
     pack_side(bytes, side);
@@ -186,7 +185,7 @@ static struct pair_side pair_unpack_first(const char *at)
     return side;
 }
 
-/* With the result of that comparison in place of the digests, which are 0 afterwards. */
+/* Packs the second side with the result of the comparison instead of digests. */
 static void pair_pack_second(struct buf *bytes, const struct pair_side *side, unsigned differences)
 {
     varint_append(bytes, differences);
@@ -200,12 +199,12 @@ static struct pair_side pair_unpack_second(const char *at, unsigned *differences
 }
 
 /*
- * A ratio this many spreads (in logarithms) above the usual one stands out: of
- * values spread normally, one in some hundred would.
+ * A ratio this many spreads (in logarithms) above the usual is an outlier: of normally distributed
+ * values, one in some hundred.
  */
 #define OUTSTANDING_SPREADS 3.5
 
-/* Clocks and schedulers alone make so much of a difference. */
+/* Clocks and schedulers alone cause this much difference. */
 #define SMALLEST_SPREAD 1.02
 
 /* A power of two. */
@@ -238,7 +237,7 @@ static size_t hash_delivery(uint32_t vat, int64_t delivery_num)
     return (size_t)(hash ^ hash >> 32);
 }
 
-/* The slot of this delivery, or the empty one where it belongs. */
+/* The slot of this delivery, or an empty one for it. */
 static uint32_t *slot_of(const struct pairs *pairs, uint32_t vat, int64_t delivery_num)
 {
     size_t mask = pairs->slot_count - 1, slot = hash_delivery(vat, delivery_num) & mask;
@@ -252,7 +251,7 @@ static uint32_t *slot_of(const struct pairs *pairs, uint32_t vat, int64_t delive
     return &pairs->slots[slot];
 }
 
-/* Room for one more, three quarters full at most. */
+/* Makes space for one more; at most three quarters are full. */
 static bool reserve_slot(struct pairs *pairs)
 {
     size_t slot_count = pairs->slot_count == 0 ? FIRST_SLOTS : 2 * pairs->slot_count;
@@ -276,7 +275,7 @@ static bool reserve_slot(struct pairs *pairs)
 
 /* ---- taking in ---------------------------------------------------------- */
 
-/* Where the next bytes will be, + 1. */
+/* The offset of the next bytes, + 1. */
 static uint32_t next_packed_place(const struct pairs *pairs)
 {
     return (uint32_t)pairs->bytes.length + 1;
@@ -360,7 +359,7 @@ static struct pair_side first_side(const struct pairs *pairs, const struct pair_
     return pair_unpack_first(pairs->bytes.data + entry->sides[0] - 1);
 }
 
-/* What was there of an earlier one stays behind unused: such are few. */
+/* Bytes of an earlier, repeated delivery stay unused: these are few. */
 static void add_side(struct pairs *pairs, struct pair_entry *entry, int side,
                      const struct model_delivery *delivery)
 {
@@ -383,7 +382,7 @@ int pairs_add(struct pairs *pairs, int side, const struct model_delivery *delive
 {
     struct pair_entry *entry;
 
-    /* A replayed delivery, or one that is not whole, is not the one that was done. */
+    /* Replayed or incomplete deliveries are not comparable. */
     if (delivery->replay || delivery->total == MODEL_NONE || delivery->delivery_num == MODEL_NONE)
         return 0;
     entry = pairs_entry_of(pairs, delivery);
@@ -419,7 +418,7 @@ static bool is_timed(const struct pair *pair)
     return pair->sides[0].timed && pair->sides[1].timed;
 }
 
-/* The logarithms of one part's ratios, where both are more than nought; how many. */
+/* Collects the logarithms of one part's ratios if both are positive. Returns how many. */
 static size_t collect_ratios(const struct pairs *pairs, enum pair_part part, double *logs,
                              struct pair_usual *usual)
 {
@@ -440,7 +439,7 @@ static size_t collect_ratios(const struct pairs *pairs, enum pair_part part, dou
     return count;
 }
 
-/* The median, and the median distance from it, which a few outliers do not move. */
+/* Median and median distance are robust against outliers. */
 static struct pair_usual usual_of(const struct pairs *pairs, enum pair_part part, double *logs)
 {
     struct pair_usual usual = {.ratio = 1, .spread = SMALLEST_SPREAD};

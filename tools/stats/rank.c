@@ -109,11 +109,11 @@ void rank_column_names(struct buf *names)
         buf_printf(names, "%s%s", i == 0 ? "" : ", ", columns[i].name);
 }
 
-/* Whether a comes before b in the report. */
+/* True if a comes before b. */
 static bool before(const struct rank_entry *a, const struct rank_entry *b)
 {
     if (a->words != NULL && b->words != NULL) {
-        /* v10 comes after v9. */
+        /* v10 sorts after v9. */
         int order = strverscmp(a->words, b->words);
 
         return order == 0 ? a->number < b->number : (order < 0) != a->reverse;

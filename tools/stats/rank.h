@@ -16,29 +16,29 @@
  */
 
 struct rank_entry {
-    double key;   /* the greater first; NAN last */
-    char *words;  /* owned; of a column of words, by which these go, A first; else NULL */
-    bool reverse; /* these words go Z first */
+    double key;   /* the largest first; NAN last */
+    char *words;  /* owned; sort key of a column of words, A first; else NULL */
+    bool reverse; /* words sort Z first */
     uint64_t number;
     struct buf text;
 };
 
-/* A column that can be sorted by, of numbers or of words. */
+/* A column to sort by, of numbers or of words. */
 struct rank_column {
     const char *name;
-    double (*value)(const struct model_delivery *delivery);      /* NAN: not said */
-    const char *(*words)(const struct model_delivery *delivery); /* NULL: it has numbers */
+    double (*value)(const struct model_delivery *delivery);      /* NAN if absent */
+    const char *(*words)(const struct model_delivery *delivery); /* NULL if it has numbers */
 };
 
-/* The column of this name; NULL when there is none. */
+/* The column of this name; NULL if none. */
 const struct rank_column *rank_find_column(const char *name);
 
-/* The names of all columns, for the user, in `names`. */
+/* Appends the names of all columns. */
 void rank_column_names(struct buf *names);
 
 struct rank {
-    size_t top;   /* how many to keep; 0: all */
-    bool reverse; /* the smallest number first, or Z */
+    size_t top;   /* number to keep; 0: all */
+    bool reverse; /* smallest number or Z first */
     const struct rank_column *column;
     struct rank_entry *entries; /* owned */
     size_t count, capacity;
@@ -48,8 +48,8 @@ struct rank {
 };
 
 /*
- * Whether the delivery will be kept; then *text is where to render it, valid
- * until the next call. -1 when memory ran out.
+ * Returns 1 if the delivery is kept; render it to *text, valid until the next call. 0 if not, -1
+ * when out of memory.
  */
 int rank_add(struct rank *rank, const struct model_delivery *delivery, struct buf **text,
              struct error *error);

@@ -21,7 +21,7 @@ static uint32_t slogfile_set_number_of(struct slogfile_set *set,
 {
     struct key key;
 
-    memset(&key, 0, sizeof key); /* its padding is compared too */
+    memset(&key, 0, sizeof key); /* padding is compared, too */
     key.vat = names_intern(&set->vats, delivery->vat_id, strlen(delivery->vat_id));
     key.delivery_num = delivery->delivery_num;
     return key.vat == NAMES_NONE ? NAMES_NONE
@@ -94,7 +94,7 @@ int slogfile_set_add(struct slogfile_set *set, size_t file, const struct model_d
 {
     uint32_t number;
 
-    /* A replayed delivery, or one that is not whole, is not the one that was done. */
+    /* Replayed or incomplete deliveries are not comparable. */
     if (delivery->replay || delivery->total == MODEL_NONE || delivery->delivery_num == MODEL_NONE)
         return 0;
     number = slogfile_set_number_of(set, delivery);
@@ -121,7 +121,7 @@ const char *slogfile_set_description(const struct slogfile_set *set, size_t deli
     return set->words.data + set->deliveries[delivery].description;
 }
 
-/* Computrons that one of them does not say are no difference. */
+/* Absent computrons are no difference. */
 static unsigned set_differences(const struct slogfile_set_side *a,
                                 const struct slogfile_set_side *b)
 {
@@ -145,7 +145,7 @@ static size_t count_alike(const struct slogfile_set *set, const struct slogfile_
     return alike;
 }
 
-/* The file whose outcome most files have; the first of those that have it. */
+/* The first file with the most frequent outcome. */
 static size_t model_file(const struct slogfile_set *set, const struct slogfile_set_side *sides)
 {
     size_t best = 0, most = 0;
@@ -157,7 +157,7 @@ static size_t model_file(const struct slogfile_set *set, const struct slogfile_s
             most = alike;
             best = i;
         }
-        /* More than half: as it is nearly always, with the first. */
+        /* More than half: nearly always with the first file. */
         if (2 * most > set->file_count)
             break;
     }
@@ -241,9 +241,9 @@ static double usual_ratio(const struct slogfile_set *set, size_t file, double *v
 }
 
 /*
- * Nobody knows what a clock says where nothing happens at the same time on both: the median of
- * what lies between the starts of one delivery is taken for the clocks' difference, and what is
- * more for being late.
+ * Clocks cannot be compared directly, as nothing happens at the same time on both. The median
+ * difference between the starts of a delivery is taken as the clocks' difference, and what exceeds
+ * it as lateness.
  */
 static void align_clock(struct slogfile_set *set, size_t number, double *values)
 {
@@ -272,7 +272,7 @@ static void align_clock(struct slogfile_set *set, size_t number, double *values)
     file->behind_last = last - file->clock;
 }
 
-/* The part whose sum is most above the median of the files' sums. */
+/* The part whose sum exceeds the files' median most. */
 static enum pair_part find_where(const struct slogfile_set *set, size_t file)
 {
     enum pair_part most = PAIR_PIPE;

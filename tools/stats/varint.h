@@ -7,16 +7,16 @@
 #include "base/buf.h"
 
 /*
- * Numbers in as few bytes as they need: seven bits a byte, the lowest first, the highest
- * bit set in all but the last one (LEB128).
+ * Variable-length numbers: seven bits per byte, the lowest first, the top bit set in all bytes but
+ * the last (LEB128).
  */
 
 void varint_append(struct buf *bytes, uint64_t number);
 
-/* The same for numbers of either sign, those near nought in the fewest bytes. */
+/* The same for signed numbers; those near 0 take the fewest bytes. */
 void varint_append_signed(struct buf *bytes, int64_t number);
 
-/* Reads what the above wrote at *at, and moves *at behind it. */
+/* Read such a number at *at and advance *at. */
 uint64_t varint_read(const char **at);
 int64_t varint_read_signed(const char **at);
 
