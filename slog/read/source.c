@@ -591,7 +591,7 @@ static int source_open_file(struct source *source, struct error *error)
     if (fstat(source->fd, &status) != 0)
         return error_system(error, errno, "%s", source->path);
     if (S_ISDIR(status.st_mode))
-        return error_set(error, ERROR_INPUT, "%s: is a folder, not a slogfile", source->path);
+        return error_set(error, ERROR_INPUT, "%s: is a directory, not a slogfile", source->path);
     if (S_ISREG(status.st_mode))
         source->size = (uint64_t)status.st_size;
     return 0;

@@ -121,7 +121,7 @@ run.zst first and run.11.zst last"
     zcat "$DATA/small.slog.gz" | head -1 > none
     run --separate-stderr slogreport none
     assert_status 0
-    assert_equal "$stderr" 'slogreport: there is no delivery to report'
+    assert_equal "$stderr" 'slogreport: no deliveries to report'
 }
 
 @test "compressed data that was cut is reported as far as it goes" {

@@ -103,7 +103,7 @@ stalls_of() {
     done
     [ "$number" -gt 0 ] || fail "no stall in the last"
     run slogreport stalls --top 1 "$ROOT/tests/data/variety.slog.gz"
-    assert_output_has ' spans took far longer than their like, the first 1:'
+    assert_output_has ' spans took far longer than similar ones, the first 1:'
     # What is chosen is counted, what is usual is learnt from all.
     run slogreport stalls --top 1 --vat v9 "$ROOT/tests/data/variety.slog.gz"
     assert_equal "${lines[0]%% *}" "$(slogreport stalls --json --top 100000 --vat v9 "$ROOT/tests/data/variety.slog.gz" | wc -l)"

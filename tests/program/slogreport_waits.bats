@@ -36,7 +36,7 @@ slogreport() {
     assert_output_has 'deliveries waited '
     assert_output_has 'which made others wait:'
     run slogreport waits --vat nobody "$DATA/variety.slog.gz"
-    assert_output_has 'of no delivery it is known that it waited'
+    assert_output_has 'no delivery is known to have waited'
 }
 
 @test "the functions that made others wait, of a profile" {

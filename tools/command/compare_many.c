@@ -43,7 +43,7 @@ static const struct {
 
 /* ---- text --------------------------------------------------------------- */
 
-/* A, B, …, Z, and from then on numbers. */
+/* Appends A, B, …, Z, then numbers. */
 static void append_letter(struct buf *out, size_t file)
 {
     if (file < 26)
@@ -71,8 +71,8 @@ static void append_file(struct buf *out, const struct slogfile_set_report *repor
     buf_printf(out, "%*.3f  %-7s", COLUMN, file->ratio, pair_part_name(file->where));
     if (file->aligned) {
         units_pad_change(out, file->clock, COLUMN);
-        units_pad_change(out, file->behind_first, COLUMN);
-        units_pad_change(out, file->behind_last, COLUMN);
+        units_pad_change(out, file->late_first, COLUMN);
+        units_pad_change(out, file->late_last, COLUMN);
     }
     buf_append_byte(out, '\n');
 }
@@ -202,8 +202,8 @@ static void json_file(struct buf *out, const struct slogfile_set_report *report,
     buf_printf(out, ",\"ratio\":%.6f,\"where\":\"%s\"", file->ratio, pair_part_name(file->where));
     if (file->aligned) {
         json_member_seconds(out, "clock", file->clock);
-        json_member_seconds(out, "lateFirst", file->behind_first);
-        json_member_seconds(out, "lateLast", file->behind_last);
+        json_member_seconds(out, "lateFirst", file->late_first);
+        json_member_seconds(out, "lateLast", file->late_last);
     }
     buf_append(out, "}\n", 2);
 }

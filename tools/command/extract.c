@@ -21,10 +21,10 @@ struct excerpt_vat {
 };
 
 /*
- * Selects the lines of a smaller slogfile: all lines of the selected deliveries; the lines that
- * begin and end their cranks, runs and blocks; slog-start; and create-vat lines of all vats that
- * are not excluded, without their bundles unless `bundles`. If only blocks or times are selected,
- * all other lines in these, too.
+ * Selects the lines of a smaller slogfile: all lines of the selected deliveries, and the lines
+ * that begin and end their cranks, runs and blocks. Also slog-start and the create-vat lines of
+ * vats that are not excluded, without their bundles unless `bundles`. If only blocks or times are
+ * selected, all other lines in these, too.
  *
  * Memory is the waiting lines, and some bytes for each vat.
  */

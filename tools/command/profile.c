@@ -352,7 +352,7 @@ static int profile_report_read_all(struct profile_report *report, struct error *
         cost_file_read(options->against, on_profile_record, report, error) != 0)
         return -1;
     if (report->records == 0)
-        return error_set(error, ERROR_INPUT, "%s: there is no delivery in this profile",
+        return error_set(error, ERROR_INPUT, "%s: no deliveries in this profile",
                          options->files[0]);
     return 0;
 }

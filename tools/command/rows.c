@@ -95,7 +95,7 @@ static void table_close(struct table *table)
 static int rows_tables_open(struct rows_tables *tables, const char *directory, struct error *error)
 {
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
-        return error_system(error, errno, "%s: cannot make the folder", directory);
+        return error_system(error, errno, "%s: cannot create the directory", directory);
     if (table_open(&tables->deliveries, directory, ROWS_DELIVERIES, error) != 0)
         return -1;
     return table_open(&tables->requests, directory, ROWS_REQUESTS, error);
@@ -354,7 +354,8 @@ static int take_heading(struct rows_merge *merge, struct error *error)
     if (row->length == merge->heading.length &&
         memcmp(row->data, merge->heading.data, row->length) == 0)
         return 0;
-    return error_set(error, ERROR_INPUT, "%s: its columns are others than those before it",
+    return error_set(error, ERROR_INPUT,
+                     "%s: has other columns than the tables before it; join tables of one version",
                      merge->path);
 }
 
@@ -404,14 +405,14 @@ static int merge_rows(struct rows_merge *merge, struct reader *reader, struct er
     return got == 0 && (first || merge->row.length > 0) ? bad_row(merge, line.number, error) : got;
 }
 
-static int merge_table(struct rows_merge *merge, const char *folder, const char *name,
+static int merge_table(struct rows_merge *merge, const char *directory, const char *name,
                        struct error *error)
 {
     struct buf path = {0};
     struct reader *reader = NULL;
     int result;
 
-    buf_printf(&path, "%s/%s", folder, name);
+    buf_printf(&path, "%s/%s", directory, name);
     merge->path = buf_string(&path);
     result = merge->path != NULL ? 0 : error_memory(error, "a table");
     if (result == 0 && (reader = reader_open(merge->path, error)) == NULL)
@@ -431,17 +432,17 @@ static void free_merge(struct rows_merge *merge)
     buf_free(&merge->text);
 }
 
-static int merge_folders(const struct options *options, struct rows_tables *tables,
-                         struct error *error)
+static int merge_directories(const struct options *options, struct rows_tables *tables,
+                             struct error *error)
 {
     struct rows_merge deliveries = {.out = &tables->deliveries},
                       requests = {.out = &tables->requests, .is_requests = true};
     int result = 0;
 
-    for (char **folder = options->files; *folder != NULL && result == 0; folder++) {
-        result = merge_table(&deliveries, *folder, ROWS_DELIVERIES, error);
+    for (char **directory = options->files; *directory != NULL && result == 0; directory++) {
+        result = merge_table(&deliveries, *directory, ROWS_DELIVERIES, error);
         if (result == 0)
-            result = merge_table(&requests, *folder, ROWS_REQUESTS, error);
+            result = merge_table(&requests, *directory, ROWS_REQUESTS, error);
         requests.deliveries.offset = deliveries.deliveries.offset = deliveries.deliveries.most;
         deliveries.chains.offset = deliveries.chains.most;
     }
@@ -456,7 +457,7 @@ int rows_merge_run(const struct options *options, struct error *error)
     int result = rows_tables_open(&tables, options->out, error);
 
     if (result == 0)
-        result = merge_folders(options, &tables, error);
+        result = merge_directories(options, &tables, error);
     if (result == 0)
         result = rows_tables_finish(&tables, error);
     rows_tables_close(&tables);

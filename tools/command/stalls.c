@@ -82,7 +82,7 @@ static void text_stall(struct buf *out, const struct outlier *outlier)
 
 static void text_stalls(struct buf *out, struct outlier **found, uint64_t count, size_t shown)
 {
-    buf_printf(out, "%" PRIu64 " spans took far longer than their like", count);
+    buf_printf(out, "%" PRIu64 " spans took far longer than similar ones", count);
     if (shown < count)
         buf_printf(out, ", the first %zu", shown);
     if (count > 0)

@@ -17,7 +17,7 @@ struct wait_moments {
     size_t count;
 };
 
-/* ---- taking in ---- */
+/* ---- adding ---- */
 
 int wait_sums_add(struct wait_sums *sums, const struct model_delivery *delivery, bool wanted,
                   struct error *error)
@@ -164,35 +164,35 @@ static int64_t wait_overlap(const struct wait_delivery *waiter, const struct wai
     return waiter != other && to > from ? to - from : 0;
 }
 
-static void keep_longest(struct wait_behind *behind, const struct wait_delivery *delivery,
+static void keep_longest(struct wait_meanwhile *others, const struct wait_delivery *delivery,
                          int64_t time)
 {
     size_t at;
 
-    if (behind->count < WAIT_BEHIND)
-        behind->count++;
-    else if (behind->times[WAIT_BEHIND - 1] >= time)
+    if (others->count < WAIT_MEANWHILE)
+        others->count++;
+    else if (others->times[WAIT_MEANWHILE - 1] >= time)
         return;
-    for (at = behind->count - 1; at > 0 && behind->times[at - 1] < time; at--) {
-        behind->times[at] = behind->times[at - 1];
-        behind->deliveries[at] = behind->deliveries[at - 1];
+    for (at = others->count - 1; at > 0 && others->times[at - 1] < time; at--) {
+        others->times[at] = others->times[at - 1];
+        others->deliveries[at] = others->deliveries[at - 1];
     }
-    behind->times[at] = time;
-    behind->deliveries[at] = delivery;
+    others->times[at] = time;
+    others->deliveries[at] = delivery;
 }
 
-struct wait_behind wait_find_behind(const struct wait_sums *sums,
-                                    const struct wait_delivery *waiter)
+struct wait_meanwhile wait_find_meanwhile(const struct wait_sums *sums,
+                                          const struct wait_delivery *waiter)
 {
-    struct wait_behind behind = {.count = 0};
+    struct wait_meanwhile others = {.count = 0};
 
     for (size_t i = 0; i < sums->count; i++) {
         const int64_t time = wait_overlap(waiter, &sums->deliveries[i]);
 
         if (time > 0)
-            keep_longest(&behind, &sums->deliveries[i], time);
+            keep_longest(&others, &sums->deliveries[i], time);
     }
-    return behind;
+    return others;
 }
 
 void wait_sums_free(struct wait_sums *sums)

@@ -12,8 +12,8 @@
 #include "tools/command/cost_groups.h"
 
 /*
- * Which deliveries ran while others waited in the queue. A running delivery passes on delay to
- * each waiting one: as much as it runs meanwhile. So it passes on its time multiplied by the
+ * Finds which deliveries ran while others waited in the queue. A running delivery passes on delay
+ * to each waiting one: as much as it runs meanwhile. So it passes on its time multiplied by the
  * number of waiting deliveries, and one delivery's wait may be counted for several that ran at the
  * same time.
  */
@@ -43,23 +43,23 @@ int wait_sums_add(struct wait_sums *sums, const struct model_delivery *delivery,
 /* Call after the last wait_sums_add(). -1 when out of memory. */
 int wait_sums_compute(struct wait_sums *sums, struct error *error);
 
-enum { WAIT_BEHIND = 3 };
+enum { WAIT_MEANWHILE = 3 };
 
 /* The deliveries that ran longest while another waited, the longest first. */
-struct wait_behind {
-    const struct wait_delivery *deliveries[WAIT_BEHIND];
-    int64_t times[WAIT_BEHIND]; /* nanoseconds */
+struct wait_meanwhile {
+    const struct wait_delivery *deliveries[WAIT_MEANWHILE];
+    int64_t times[WAIT_MEANWHILE]; /* nanoseconds */
     size_t count;
 };
 
-struct wait_behind wait_find_behind(const struct wait_sums *sums,
-                                    const struct wait_delivery *waiter);
+struct wait_meanwhile wait_find_meanwhile(const struct wait_sums *sums,
+                                          const struct wait_delivery *waiter);
 
 void wait_sums_free(struct wait_sums *sums);
 
 /*
- * Which functions made others wait. The delay that a delivery passed on is split as its own cost
- * is in its profile, by computrons, instructions or time.
+ * Finds which functions made others wait. The delay that a delivery passed on is split as its own
+ * cost is in its profile, by computrons, instructions or time.
  */
 
 /* A function's share of a delivery. */

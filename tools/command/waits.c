@@ -101,17 +101,17 @@ static void append_waiters(struct buf *out, const struct waits_report *report)
     buf_append_string(out, "\nwhich waited longest, and what ran longest meanwhile:\n");
     for (size_t i = 0; i < report->sums->count && i < report->most; i++) {
         const struct wait_delivery *const waiter = report->waiters[i];
-        struct wait_behind behind;
+        struct wait_meanwhile others;
 
         if (waiter->waited == 0)
             return;
         units_pad_time(out, waiter->waited, COLUMN);
         waits_text_append_name(out, report->sums, waiter);
-        behind = wait_find_behind(report->sums, waiter);
-        for (size_t other = 0; other < behind.count; other++) {
+        others = wait_find_meanwhile(report->sums, waiter);
+        for (size_t other = 0; other < others.count; other++) {
             buf_printf(out, "%*s", COLUMN, "");
-            units_pad_time(out, behind.times[other], COLUMN);
-            waits_text_append_name(out, report->sums, behind.deliveries[other]);
+            units_pad_time(out, others.times[other], COLUMN);
+            waits_text_append_name(out, report->sums, others.deliveries[other]);
         }
     }
 }
@@ -119,7 +119,7 @@ static void append_waiters(struct buf *out, const struct waits_report *report)
 static void waits_render_text(struct buf *out, const struct waits_report *report)
 {
     if (report->sums->waiters == 0) {
-        buf_append_string(out, "of no delivery it is known that it waited\n");
+        buf_append_string(out, "no delivery is known to have waited\n");
         return;
     }
     waits_text_append_sums(out, report->sums);
@@ -192,17 +192,17 @@ static void put_waiters(struct buf *out, const struct waits_report *report)
 {
     for (size_t i = 0; i < report->sums->count && i < report->most; i++) {
         const struct wait_delivery *const waiter = report->waiters[i];
-        struct wait_behind behind;
+        struct wait_meanwhile others;
 
         if (waiter->waited == 0)
             return;
         put_wait_delivery(out, "{\"kind\":\"wait\",", report->sums, waiter);
         json_member_seconds(out, "queued", waiter->waited);
         buf_append_string(out, ",\"behind\":[");
-        behind = wait_find_behind(report->sums, waiter);
-        for (size_t other = 0; other < behind.count; other++) {
-            put_wait_delivery(out, other > 0 ? ",{" : "{", report->sums, behind.deliveries[other]);
-            json_member_seconds(out, "time", behind.times[other]);
+        others = wait_find_meanwhile(report->sums, waiter);
+        for (size_t other = 0; other < others.count; other++) {
+            put_wait_delivery(out, other > 0 ? ",{" : "{", report->sums, others.deliveries[other]);
+            json_member_seconds(out, "time", others.times[other]);
             buf_append_byte(out, '}');
         }
         buf_append_string(out, "]}\n");

@@ -427,7 +427,7 @@ static int flush_deliveries(struct page *page, struct error *error)
     return result;
 }
 
-/* Finds the place on the timeline, relative to zero; false if there is none. */
+/* Finds the place on the timeline, relative to zero. False if the delivery has no place. */
 static bool page_find_place(struct page *page, const struct model_delivery *delivery,
                             int64_t *start)
 {
@@ -486,7 +486,7 @@ void page_add_phase(struct page *page, const struct phase_span *span)
         page->notes.failed = true;
 }
 
-/* Puts a tree of a profile on the page as long as there is room. */
+/* Puts a tree of a profile on the page if it fits. */
 static int page_put_tree(void *context, const json_t *tree, const struct reader_line *line,
                          struct error *error)
 {

@@ -76,7 +76,7 @@ static bool is_regular(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* Finds when the files begin, and whether in this order. False if one does not tell. */
+/* Finds when the files begin, and whether they are in order. False if one cannot be read so. */
 static bool look_at_all(struct candidate *candidates, char *const *files, size_t count,
                         file_begin *begin, bool *in_order)
 {
@@ -235,8 +235,8 @@ static int wait_for_either(const struct follow *follow)
 
 /*
  * Consumes the signal, which would end the program once unblocked. One sent by a process stays
- * blocked for good: timeout(1) sends it to its child and to the child's group, and the second must
- * not end what the first lets finish. A key sends it once, and again only if the user repeats it.
+ * blocked: timeout(1) sends it to its child and to the child's group, and the second must not end
+ * what the first lets finish. A key sends it once, and again only if the user repeats it.
  */
 static int take_signal(struct follow *follow)
 {
@@ -292,7 +292,7 @@ struct feeding {
     const struct feed *feed;
     struct tally *tally;
     struct model *model;
-    /* Of the current file: */
+    /* The current file: */
     const char *path;
     struct decoder *decoder;
     uint64_t number; /* of the line */

@@ -57,9 +57,9 @@ struct feed {
 };
 
 /*
- * Reads the files as one sequence, ordered as file_order(); if the last one is followed, in the
- * given order. -1 with ERROR_INPUT if one cannot be read or is not a slogfile (or, if strict, has
- * a bad line), or with the error of a callback. The tally is valid in any case and must be freed.
+ * Reads the files as one sequence, ordered as file_order(), or as given if the last one is
+ * followed. -1 with ERROR_INPUT if one cannot be read or is not a slogfile or, if strict, has a
+ * bad line; else with the error of a callback. The tally is valid in any case and must be freed.
  */
 int feed_run(const struct feed *feed, struct tally *tally, struct error *error);
 

@@ -201,7 +201,7 @@ bool selection_takes_inbound(const struct selection *selection, const struct mod
 void selection_explain_none(uint64_t chosen, uint64_t all)
 {
     if (all == 0)
-        log_line("there is no delivery to report");
+        log_line("no deliveries to report");
     else if (chosen == 0)
         log_line("none of the %" PRIu64 " deliveries was chosen", all);
 }

@@ -599,7 +599,7 @@ static int put_stalls(const struct output *output, struct metrics *metrics, stru
         return -1;
     free(found);
     put_family(output, "slog_stalls", "gauge",
-               "Spans so far that took at least 1 ms longer than their like.");
+               "Spans so far that took at least 1 ms longer than similar ones.");
     buf_printf(output->out, "slog_stalls %" PRIu64 "\n", all);
     return 0;
 }

@@ -8,9 +8,9 @@
 #include "slog/model/model.h"
 
 /*
- * What a kernel does as metrics for Prometheus: deliveries, their times by part and vat as
- * histograms, computrons, stalls, phases, blocks, heap snapshots. slogreport(1) lists them. All
- * count from the beginning of the slog, so that counters continue where they were after a restart.
+ * Metrics of a kernel for Prometheus: deliveries, their times by part and vat as histograms,
+ * computrons, stalls, phases, blocks, heap snapshots. slogreport(1) lists them. All count from the
+ * beginning of the slog, so that counters continue where they were after a restart.
  */
 struct metrics;
 

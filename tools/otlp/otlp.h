@@ -25,9 +25,9 @@ struct otlp;
 struct otlp *otlp_open(const char *where, bool growing, struct error *error);
 
 /*
- * Takes the next delivery (with labels); its span is exported if `chosen`. One without a deliver
- * line has no time and so no span; one in which the clock was set has a span without detail. -1
- * when out of memory or if the file cannot be written.
+ * Takes the next delivery (with labels); its span is exported if `chosen`. Without a deliver line
+ * it has no time and no span; if the clock was set in it, its span has no detail. -1 when out of
+ * memory or if the file cannot be written.
  */
 int otlp_add(struct otlp *otlp, const struct model_delivery *delivery, bool chosen,
              struct error *error);

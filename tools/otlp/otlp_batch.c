@@ -26,7 +26,7 @@ struct otlp_post {
     struct curl_slist *headers;
     struct buf answer;
     char problem[CURL_ERROR_SIZE];
-    int64_t patience;     /* nanoseconds */
+    int64_t timeout;      /* nanoseconds */
     int64_t silent_until; /* nothing is sent before this, CLOCK_MONOTONIC */
     uint64_t spans, refused;
     struct buf why; /* why the first spans were refused */
@@ -47,9 +47,9 @@ struct otlp_post;
 enum {
     MILLISECOND = 1000 * 1000,
     FIRST_DELAY_MS = 500,
-    PATIENCE_MS = 60 * 1000,
+    TIMEOUT_MS = 60 * 1000,
     ATTEMPT_MS = 10 * 1000,
-    PATIENCE_MOST_MS = 24 * 60 * 60 * 1000,
+    TIMEOUT_MOST_MS = 24 * 60 * 60 * 1000,
     /* Answers are kept up to this size: only the status of the spans matters. */
     ANSWER_MOST = 64 * 1024,
 };
@@ -96,17 +96,17 @@ static int take_url(struct otlp_post *post, const char *url, struct error *error
     return result;
 }
 
-static int take_patience(struct otlp_post *post, struct error *error)
+static int take_timeout(struct otlp_post *post, struct error *error)
 {
     static const char name[] = "OTEL_EXPORTER_OTLP_TIMEOUT";
     const char *text = getenv(name);
-    uint64_t milliseconds = PATIENCE_MS;
+    uint64_t milliseconds = TIMEOUT_MS;
 
     if (text != NULL && text[0] != '\0' &&
-        (!number_read(text, PATIENCE_MOST_MS, &milliseconds) || milliseconds == 0))
+        (!number_read(text, TIMEOUT_MOST_MS, &milliseconds) || milliseconds == 0))
         return error_set(error, ERROR_USAGE, "%s needs milliseconds from 1 to %d, not '%s'", name,
-                         PATIENCE_MOST_MS, text);
-    post->patience = (int64_t)milliseconds * MILLISECOND;
+                         TIMEOUT_MOST_MS, text);
+    post->timeout = (int64_t)milliseconds * MILLISECOND;
     return 0;
 }
 
@@ -245,7 +245,7 @@ static struct otlp_post *otlp_post_open(const char *url, struct error *error)
     post->curl = curl_easy_init();
     if (post->curl == NULL)
         error_memory(error, "sending spans");
-    else if (take_url(post, url, error) == 0 && take_patience(post, error) == 0 &&
+    else if (take_url(post, url, error) == 0 && take_timeout(post, error) == 0 &&
              take_headers(post, error) == 0 && set_up(post, error) == 0)
         return post;
     free_post(post);
@@ -278,7 +278,7 @@ static void refuse_spans(struct otlp_post *post, uint64_t spans, const char *wor
     }
 }
 
-/* A collector may accept a request but reject some spans, for good. */
+/* A collector may accept a request but reject some spans permanently. */
 static void look_for_partial_success(struct otlp_post *post, uint64_t spans)
 {
     struct scan_span answer = answer_of(post), partial, rejected;
@@ -339,18 +339,18 @@ static int64_t delay_of(struct otlp_post *post, int attempts)
     curl_off_t seconds = 0;
 
     if (curl_easy_getinfo(post->curl, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
-        return seconds < PATIENCE_MOST_MS / 1000 ? seconds * 1000 * MILLISECOND : INT64_MAX / 4;
+        return seconds < TIMEOUT_MOST_MS / 1000 ? seconds * 1000 * MILLISECOND : INT64_MAX / 4;
     return ((int64_t)FIRST_DELAY_MS << (attempts < 16 ? attempts : 16)) * MILLISECOND;
 }
 
 /*
- * Sends a request with this many spans; returns when it is accepted or given up. False if the
- * collector found it too large (413) and it has more than one span: then nothing is counted, and
- * it must be sent again in parts.
+ * Sends a request with this many spans, again until it is accepted or refused or the timeout ends.
+ * False if the collector found it too large (413) and it has more than one span: then nothing is
+ * counted, and it must be sent again in parts.
  */
 static bool otlp_post_send(struct otlp_post *post, const struct buf *request, uint64_t spans)
 {
-    int64_t deadline = post_now() + post->patience, next = 0;
+    int64_t deadline = post_now() + post->timeout, next = 0;
     char words[CURL_ERROR_SIZE];
     enum outcome outcome = NOT_NOW;
 
@@ -372,7 +372,7 @@ static bool otlp_post_send(struct otlp_post *post, const struct buf *request, ui
         return true;
     }
     if (outcome == NOT_NOW)
-        post->silent_until = post_now() + post->patience;
+        post->silent_until = post_now() + post->timeout;
     refuse_spans(post, spans, words, scan_get(answer_of(post), "message"));
     return true;
 }

@@ -370,8 +370,7 @@ static void append_remarks(struct buf *out, const struct model_delivery *deliver
         buf_printf(out, "   stamps overran: %zu of %zu are there\n", delivery->stamp_count,
                    expected);
     else if (delivery->coverage == MODEL_LOOSE)
-        buf_printf(out,
-                   "   %zu stamps where the lines tell of %zu: only the worker's time is sure%s\n",
+        buf_printf(out, "   %zu stamps instead of %zu: only the worker's time is sure%s\n",
                    delivery->stamp_count, expected,
                    delivery->overrun == 0 ? "" : ", and they may have overrun");
     else if (delivery->coverage == MODEL_BARE)
@@ -429,13 +428,13 @@ static void text_delivery(struct buf *out, const struct model_delivery *delivery
 /* Shows phases between deliveries; those of blocks are shown when the block ends. */
 static void text_phase(struct buf *out, const struct phase_span *span)
 {
-    static const bool told[PHASES] = {
+    static const bool shown[PHASES] = {
         [PHASE_KERNEL_START] = true,  [PHASE_BOOTSTRAP] = true,   [PHASE_UPGRADE] = true,
         [PHASE_VAT_START] = true,     [PHASE_REPLAY] = true,      [PHASE_SNAPSHOT_SAVE] = true,
         [PHASE_SNAPSHOT_LOAD] = true, [PHASE_VAT_CLEANUP] = true,
     };
 
-    if (!told[span->phase])
+    if (!shown[span->phase])
         return;
     pad_to(out, out->length, KERNEL_COLUMN);
     append_seconds(out, span->total);
@@ -464,10 +463,10 @@ static void text_block(struct buf *out, const struct phase_block *block)
     buf_append_string(out, ": ");
     append_seconds(out, block->total);
     buf_append_string(out, " s:");
-    for (int i = 0, told = 0; i < PHASES; i++) {
+    for (int i = 0, shown = 0; i < PHASES; i++) {
         if (block->own[i] == 0)
             continue;
-        buf_printf(out, "%s %s ", told++ > 0 ? "," : "", phase_name((enum phase)i));
+        buf_printf(out, "%s %s ", shown++ > 0 ? "," : "", phase_name((enum phase)i));
         append_seconds(out, block->own[i]);
     }
     buf_append_byte(out, '\n');

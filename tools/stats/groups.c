@@ -352,7 +352,7 @@ void groups_free(struct groups *groups)
     *groups = (struct groups){0};
 }
 
-/* The first version has no growth and is written if there is none. */
+/* The first version has no growth, and is written without it. */
 enum { VERSION_GROUPS = 1, VERSION = 2 };
 
 /* ---- writing ------------------------------------------------------------ */

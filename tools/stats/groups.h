@@ -114,7 +114,7 @@ int histogram_file_write(const char *path, const struct groups *groups, const st
                          struct error *error);
 
 /*
- * Adds a file to the wanted groups, and to the growth unless that is NULL; files of one run must
+ * Adds a file to the wanted groups, and to the growth unless that is NULL. Files of one run must
  * come in order. -1 with ERROR_INPUT (no such file, another kind or version, an invalid line) or
  * ERROR_SYSTEM.
  */

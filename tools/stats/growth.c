@@ -89,7 +89,7 @@ static int keep_point(struct growth_vat *vat)
     return 0;
 }
 
-/* ---- taking in ---- */
+/* ---- adding ---- */
 
 static struct growth_vat *growth_vat_of_key(struct growth *growth, uint32_t number)
 {

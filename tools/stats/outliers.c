@@ -19,8 +19,8 @@ struct outliers_class {
     struct histogram histogram;
     uint32_t wider; /* the class to use if this has too few; itself if none */
     /*
-     * Of the narrowest classes: the times of wanted spans, and the longest of them, a heap with
-     * the shortest first.
+     * Only in the narrowest classes: the times of wanted spans, and the longest of them, a heap
+     * with the shortest first.
      */
     struct histogram wanted;
     struct outlier *longest;
@@ -198,7 +198,7 @@ static int keep_if_long(struct outliers *outliers, struct outliers_class *class,
     return 0;
 }
 
-/* ---- taking in ---------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------- */
 
 static int add_wanted(struct outliers *outliers, struct outliers_class *class,
                       const struct candidate *candidate)

@@ -18,8 +18,8 @@
  * Spans of pipe and kernel are similar if they are of the same kind, for the same kind of syscall,
  * with a message of similar size (within a factor of four). If there are fewer than
  * OUTLIERS_ENOUGH of these, the size is ignored, and then the kind of syscall. A worker is judged
- * by all its time in a delivery, against deliveries with a similar number of instructions or,
- * without these, computrons (within a factor of four); if there are too few, it is not judged.
+ * by all its time in a delivery, against deliveries with a similar number of instructions (within
+ * a factor of four) or, without these, computrons. If there are too few, it is not judged.
  *
  * Memory: a histogram for each such class, and its longest spans.
  */

@@ -273,7 +273,7 @@ static bool reserve_slot(struct pairs *pairs)
     return true;
 }
 
-/* ---- taking in ---------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------- */
 
 /* The offset of the next bytes, + 1. */
 static uint32_t next_packed_place(const struct pairs *pairs)

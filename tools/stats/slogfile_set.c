@@ -9,7 +9,7 @@
 #include "slog/model/fnv1a.h"
 #include "tools/stats/pairs.h"
 
-/* ---- taking in ---------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------- */
 
 struct key {
     uint32_t vat;
@@ -253,23 +253,23 @@ static void align_clock(struct slogfile_set *set, size_t number, double *values)
 
     for (size_t i = 0; i < set->count; i++) {
         const struct slogfile_set_side *sides = slogfile_set_sides(set, i);
-        int64_t ahead;
+        int64_t difference;
 
         if (!sides[0].present || !sides[number].present ||
-            __builtin_sub_overflow(sides[number].start, sides[0].start, &ahead))
+            __builtin_sub_overflow(sides[number].start, sides[0].start, &difference))
             continue;
         if (count == 0)
-            zero = first = ahead;
+            zero = first = difference;
         /* From the first on, so that a double has the nanoseconds. */
-        values[count++] = (double)ahead - (double)zero;
-        last = ahead;
+        values[count++] = (double)difference - (double)zero;
+        last = difference;
     }
     file->aligned = count > 0;
     if (count == 0)
         return;
     file->clock = zero + (int64_t)median(values, count);
-    file->behind_first = first - file->clock;
-    file->behind_last = last - file->clock;
+    file->late_first = first - file->clock;
+    file->late_last = last - file->clock;
 }
 
 /* The part whose sum exceeds the files' median most. */

@@ -35,15 +35,15 @@ struct slogfile_set_delivery {
 
 /* How a file compares with all files. */
 struct slogfile_set_file {
-    size_t deliveries, missing; /* that it has; that only other files have */
-    size_t differing;           /* those that differ from most files */
-    double sums[PAIR_PARTS];    /* nanoseconds, of deliveries timed in all files */
-    double ratio;               /* the median of its totals / the median totals */
-    enum pair_part where;       /* the part that exceeds the other files most */
-    bool aligned;               /* it shares deliveries with the first file, so that the next
-                                   ones are known: */
-    int64_t clock;              /* nanoseconds by which its clock is ahead of the first file's */
-    int64_t behind_first, behind_last; /* its lateness after that correction, at the first and
+    size_t deliveries, missing;    /* that it has; that only other files have */
+    size_t differing;              /* those that differ from most files */
+    double sums[PAIR_PARTS];       /* nanoseconds, of deliveries timed in all files */
+    double ratio;                  /* the median of its totals / the median totals */
+    enum pair_part where;          /* the part that exceeds the other files most */
+    bool aligned;                  /* it shares deliveries with the first file, so that the next
+                                      ones are known: */
+    int64_t clock;                 /* nanoseconds by which its clock is ahead of the first file's */
+    int64_t late_first, late_last; /* its lateness after that correction, at the first and
                                           last of them */
 };
 

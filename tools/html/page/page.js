@@ -291,7 +291,7 @@ const stallTable = new Table(byId('stalls'), [
 const stallsWords = () => {
   const { stallCount, stalls } = overall;
   const shown = stalls.length < stallCount ? `, the first ${stalls.length} of them here` : '';
-  return `${countText(stallCount)} spans took far longer than their like and lost a millisecond at least${shown}.`;
+  return `${countText(stallCount)} spans took far longer than similar ones and lost a millisecond at least${shown}.`;
 };
 
 // ---- sums ----
