@@ -53,10 +53,16 @@ static int provide_worker(struct replay_vat *vat, const struct source_event *eve
 {
     if (vat->state == REPLAY_FRESH && !event->replay && replay_vat_upgrade(vat, error) != 0)
         return -1;
-    if (vat->state == REPLAY_LIVE || vat->state == REPLAY_OVER ||
-        (vat->state == REPLAY_FRESH && !can_start(vat, event)))
+    switch (vat->state) {
+    case REPLAY_FRESH:
+        return can_start(vat, event) ? start_replay_worker(vat, error) : 0;
+    case REPLAY_STORED:
+        return start_replay_worker(vat, error);
+    case REPLAY_LOST:
+        return replay_vat_lose(vat);
+    default:
         return 0;
-    return start_replay_worker(vat, error);
+    }
 }
 
 /* ---- the end of a delivery ---- */
@@ -390,6 +396,13 @@ int replay_against_take(struct replay_vat *vat, const struct source_event *event
     if (!has_second_worker(vat))
         return 0;
     return replay_vat_take(vat->against, event, error) == 0 ? replay_against_judge(vat, error) : -1;
+}
+
+void replay_against_pass(struct replay_vat *vat)
+{
+    replay_vat_pass(vat);
+    if (vat->against != NULL)
+        replay_vat_pass(vat->against);
 }
 
 int replay_against_deliver(struct replay_vat *vat, const struct source_event *event,

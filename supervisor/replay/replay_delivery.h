@@ -36,9 +36,11 @@ int replay_against_open(struct replay_against *against, const struct replay_opti
 int replay_against_join(struct replay_against *against, struct replay_vat *vat,
                         struct error *error);
 
-/* As replay_vat_take() and replay_delivery(), for the vat's worker and then its second one. */
+/* As replay_vat_take(), replay_vat_pass() and replay_delivery(), for the vat's worker and then its
+ * second one. */
 int replay_against_take(struct replay_vat *vat, const struct source_event *event,
                         struct error *error);
+void replay_against_pass(struct replay_vat *vat);
 int replay_against_deliver(struct replay_vat *vat, const struct source_event *event,
                            struct error *error);
 

@@ -146,12 +146,15 @@ static void begin_recorded_session(struct replay_run *run, const struct source_e
 static int take_event_of_vat(struct replay_run *run, struct replay_vat *vat, size_t index,
                              const struct source_event *event, struct error *error)
 {
-    if (event->delivery_num != RECORDED_NONE && event->delivery_num > run->options->selection.to)
+    if (event->kind == SOURCE_DELIVERY && !is_of_part(run, index))
         return 0;
+    if (event->delivery_num != RECORDED_NONE && event->delivery_num > run->options->selection.to) {
+        if (event->kind == SOURCE_DELIVERY)
+            replay_against_pass(vat);
+        return 0;
+    }
     if (event->kind != SOURCE_DELIVERY)
         return replay_against_take(vat, event, error);
-    if (!is_of_part(run, index))
-        return 0;
     run->deliveries++;
     show_replay_progress(run);
     return replay_against_deliver(vat, event, error);

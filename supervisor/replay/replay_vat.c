@@ -114,6 +114,20 @@ void replay_vat_start_afresh(struct replay_vat *vat)
     vat->state = REPLAY_FRESH;
 }
 
+void replay_vat_pass(struct replay_vat *vat)
+{
+    if (vat->state == REPLAY_OVER)
+        return;
+    replay_worker_end(&vat->worker);
+    vat->state = REPLAY_PASSED;
+}
+
+int replay_vat_lose(struct replay_vat *vat)
+{
+    return replay_vat_skip(vat, "the file does not hold the snapshot that its worker was started "
+                                "from, nor how that came to be");
+}
+
 /* ---- its bundle ---- */
 
 static int keep_vat_name(struct replay_vat *vat, struct scan_span name, struct error *error)
@@ -262,7 +276,8 @@ static int take_worker_start(struct replay_vat *vat, const struct source_event *
                              struct error *error)
 {
     /* The start after a snapshot was loaded belongs to that. */
-    if (vat->result.status == REPLAY_SKIPPED || vat->state == REPLAY_STORED)
+    if (vat->result.status == REPLAY_SKIPPED || vat->state == REPLAY_STORED ||
+        vat->state == REPLAY_LOST)
         return 0;
     replay_vat_start_afresh(vat);
     if (event->bundle_id.at != NULL && use_bundle(vat, event->bundle_id, error) != 0)
@@ -388,11 +403,11 @@ static int take_snapshot_loaded(struct replay_vat *vat, const struct source_even
 
     if (fetch_source_snapshot(vat, event, &found, error) != 0)
         return -1;
-    if (!found)
-        return replay_vat_skip(vat, "the file does not hold the snapshot that its worker was "
-                                    "started from, nor how that came to be");
+    if (!found && vat->state == REPLAY_FRESH)
+        return replay_vat_lose(vat);
     replay_worker_end(&vat->worker);
-    vat->state = REPLAY_STORED;
+    /* After all that is selected, it is not needed. */
+    vat->state = found ? REPLAY_STORED : REPLAY_LOST;
     return 0;
 }
 

@@ -43,6 +43,8 @@ enum replay_state {
     REPLAY_FRESH,  /* the next delivery starts its worker, without a snapshot */
     REPLAY_STORED, /* the next delivery starts its worker, from the snapshot */
     REPLAY_LIVE,   /* its worker waits for a delivery */
+    REPLAY_PASSED, /* past deliveries that were not selected, until its worker starts anew */
+    REPLAY_LOST,   /* the next delivery would start its worker from a snapshot that is not there */
     REPLAY_OVER,   /* nothing more is delivered to it */
 };
 
@@ -64,6 +66,10 @@ struct replay_vat {
 struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_context *context,
                                   struct error *error);
 
+/* A delivery was not selected: its worker ends, since no snapshot or delivery that follows is of
+ * what it has. */
+void replay_vat_pass(struct replay_vat *vat);
+
 /* Ends its worker: nothing more is delivered to it. */
 void replay_vat_close(struct replay_vat *vat);
 
@@ -78,6 +84,9 @@ int replay_vat_differ(struct replay_vat *vat, struct error *error);
 
 /* Its names and bundle, as its worker wants them; borrowed. */
 struct replay_owner replay_vat_owner(const struct replay_vat *vat);
+
+/* The snapshot that the recorded worker was started from is not there. Returns 0. */
+int replay_vat_lose(struct replay_vat *vat);
 
 /* The recorded worker was restarted without a snapshot. */
 void replay_vat_start_afresh(struct replay_vat *vat);

@@ -91,6 +91,29 @@ transcript() {
     assert_equal "$(field difference '"\(.deliveryNum) \(.aspect)"')" "2 syscall"
 }
 
+@test "--to: snapshots and starts after the last selected delivery are neither compared nor missed" {
+    local to
+
+    zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
+    # The worker is once more started from the beginning, and then from a snapshot that is not there.
+    sed '/"deliveryNum":8,/,$d' widgets.slog > begun
+    {
+        cat begun
+        sed -n '/"type":"start-replay"/p;/"deliveryNum":[1234],/p' begun
+        sed -n 's/\("type":"heap-snapshot-load".*"hash":"\)../\1zz/p' begun
+        sed -n '/"type":"start-replay"/p;/"deliveryNum":7,/p' begun
+    } > again
+    for to in '1: 2 0' '2: 4 0' '4: 8 1'; do
+        # shellcheck disable=SC2086 # two words
+        run --separate-stderr "$BUILD/gaspipe" replay --json --to "${to%:*}" --against "$BUILD/gaspipe-worker" again
+        assert_status 0
+        assert_equal "${to%:*}: $(field vat '"\(.deliveries) \(.snapshots) \(.status)"')" "$to same"
+    done
+    run --separate-stderr "$BUILD/gaspipe" replay --json again
+    assert_status 0
+    [[ $(field vat '"\(.deliveries) \(.why)"') == '9 the file does not hold the snapshot'* ]] || fail "$output"
+}
+
 @test "a snapshot that is not in the file is reported" {
     zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
     sed '0,/"type":"heap-snapshot-load"/s/"hash":"../"hash":"zz/' widgets.slog > other
