@@ -169,14 +169,22 @@ int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct 
 int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struct buf *next,
                        bool *found, struct error *error)
 {
-    struct row row = vatstores_row_of(vat, (struct iovec){0}, (struct iovec){0});
+    struct iovec behind;
+    int result;
 
     *found = false;
     if (key_writes_finish(store, error) != 0)
         return -1;
     statement_bind_integer(store, STATEMENT_VAT_NEXT_KEY, 1, vat);
     statement_bind_blob(store, STATEMENT_VAT_NEXT_KEY, 2, key);
-    return rows_take_key(store, STATEMENT_VAT_NEXT_KEY, &row, next, found, error);
+    result = statement_step(store, STATEMENT_VAT_NEXT_KEY, found, error);
+    if (*found) {
+        behind = statement_bytes(store, STATEMENT_VAT_NEXT_KEY, 0);
+        if (buf_append(next, behind.iov_base, behind.iov_len) != 0)
+            result = error_memory(error, "a key of the store");
+    }
+    statement_done(store, STATEMENT_VAT_NEXT_KEY);
+    return result;
 }
 
 static int empty(struct store *store, int64_t vat, struct error *error)

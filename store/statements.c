@@ -78,7 +78,7 @@ static const char *const statement_text[STATEMENTS] = {
                           "VALUES (?1, ?2, ?3, ?4) ON CONFLICT (vat, key) DO UPDATE "
                           "SET value = excluded.value, checksum = excluded.checksum",
     [STATEMENT_VAT_DELETE] = "DELETE FROM vatstore WHERE vat = ?1 AND key = ?2",
-    [STATEMENT_VAT_NEXT_KEY] = "SELECT key, value, checksum FROM vatstore "
+    [STATEMENT_VAT_NEXT_KEY] = "SELECT key FROM vatstore "
                                "WHERE vat = ?1 AND key > ?2 ORDER BY key LIMIT 1",
     [STATEMENT_VAT_LOOK_ALL] = "SELECT checksum FROM vatstore WHERE vat = ?1",
     [STATEMENT_VAT_DELETE_ALL] = "DELETE FROM vatstore WHERE vat = ?1",

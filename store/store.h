@@ -141,7 +141,8 @@ int store_vat_set(struct store *store, int64_t vat, struct iovec key, struct iov
                   struct error *error);
 int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct error *error);
 
-/* The first key behind `key` in the order of their bytes. */
+/* The first key behind `key` in the order of their bytes. Its value, which may be large and which
+ * no limit of the vat counts, is neither read nor checked. */
 int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struct buf *next,
                        bool *found, struct error *error);
 
