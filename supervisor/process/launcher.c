@@ -332,6 +332,27 @@ static struct worker_process *start_profiled(const struct starting *starting,
     return process;
 }
 
+/*
+ * A contract in native code takes memory as its worker does, with no engine in between. Memory that
+ * it maps in the place of a reservation passes RLIMIT_DATA, but not the limit of addresses.
+ */
+static void launch_limit_memory(struct worker_launch *launch, const struct starting *starting)
+{
+    /* Without a contract, a worker and QEMU reserve less. */
+    const uint64_t reserved = (uint64_t)2 << 30;
+    const struct launch_config *const config = starting->config;
+
+    launch->memory_limit = config->memory_limit;
+    if (starting->start->program != LAUNCHER_NATIVE_CODE)
+        return;
+    if (launch->memory_limit == 0)
+        launch->memory_limit =
+            LAUNCHER_NATIVE_MEMORY +
+            (starting->start->limits != NULL ? starting->start->limits : &config->limits)->heap;
+    if (launch->memory_limit < UINT64_MAX - reserved)
+        launch->address_limit = launch->memory_limit + reserved;
+}
+
 static struct worker_process *start_native(const struct starting *starting, char **arguments,
                                            struct error *error)
 {
@@ -342,9 +363,9 @@ static struct worker_process *start_native(const struct starting *starting, char
         .program_fd = -1,
         .snapshot_fd = starting->start->snapshot_fd,
         .frame_cap = NETSTRING_CAP_UP,
-        .memory_limit = starting->config->memory_limit,
     };
 
+    launch_limit_memory(&launch, starting);
     while (*arguments != NULL)
         arguments++;
     *arguments = (char *)starting->start->name;
@@ -372,7 +393,6 @@ static struct worker_process *start_counted(const struct starting *starting, cha
         .program_fd = starting->worker->program_fd,
         .snapshot_fd = starting->start->snapshot_fd,
         .frame_cap = NETSTRING_CAP_UP,
-        .memory_limit = starting->config->memory_limit,
     };
     struct worker_process *process = NULL;
     struct command_line line = {0};
@@ -381,6 +401,7 @@ static struct worker_process *start_counted(const struct starting *starting, cha
         (launch.trace_fd = profile->begin(profile->context, starting->worker->path,
                                           starting->start->name, error)) < 0)
         return NULL;
+    launch_limit_memory(&launch, starting);
     if (guest_command_line(&line, tools, &program, error) == 0) {
         launch.arguments = line.words;
         process = start_launcher(starting, &launch, error);

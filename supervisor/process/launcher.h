@@ -45,6 +45,10 @@ struct worker_limits {
     uint64_t heap;         /* bytes; 0: the engine's own limit */
 };
 
+/* Bytes that a contract in native code may write to with its worker, beyond a heap that is set for
+ * it, where no limit is given. */
+#define LAUNCHER_NATIVE_MEMORY ((uint64_t)1 << 30)
+
 /* A tracer of workers, or a reader of their counters' profiles. */
 struct launcher_trace {
     const char *agent; /* the path of libgastrace.so; NULL: for a counter */

@@ -474,18 +474,27 @@ static int open_worker_handles(struct worker_process *process, uv_loop_t *loop, 
                      uv_strerror(result));
 }
 
-/*
- * Memory that it reserves and does not write to, as XS and QEMU do by the gigabyte, is not
- * counted in this. What it took before is; the next piece beyond the limit is refused.
- */
-static int limit_memory(const struct worker_process *process, uint64_t bytes, struct error *error)
+static int limit_resource(const struct worker_process *process, __rlimit_resource_t resource,
+                          uint64_t bytes, struct error *error)
 {
     const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
 
-    if (bytes == 0 || prlimit(process->child.pid, RLIMIT_DATA, &limit, NULL) == 0)
+    if (bytes == 0 || prlimit(process->child.pid, resource, &limit, NULL) == 0)
         return 0;
     /* ESRCH: it has ended, which gone() reports. */
     return errno == ESRCH ? 0 : error_system(error, errno, "cannot limit a worker's memory");
+}
+
+/*
+ * Memory that it reserves and does not write to, as XS and QEMU do by the gigabyte, is not
+ * counted in RLIMIT_DATA. What it took before is; the next piece beyond the limit is refused.
+ */
+static int limit_memory(const struct worker_process *process, const struct worker_launch *launch,
+                        struct error *error)
+{
+    if (limit_resource(process, RLIMIT_AS, launch->address_limit, error) != 0)
+        return -1;
+    return limit_resource(process, RLIMIT_DATA, launch->memory_limit, error);
 }
 
 int worker_process_begin_snapshot(struct worker_process *process, struct error *error)
@@ -579,8 +588,7 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
                    error) == 0) {
         process->exited = false;
         list_running(process);
-        started = limit_memory(process, launch->memory_limit, error) == 0 &&
-                  start_reading(process, error) == 0;
+        started = limit_memory(process, launch, error) == 0 && start_reading(process, error) == 0;
     }
     process->snapshots.fd = save[0];
     close_if_open(save[1]);

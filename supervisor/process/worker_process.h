@@ -51,6 +51,7 @@ struct worker_launch {
     int trace_fd;                   /* becomes WORKER_TRACE_FD in the worker; 0: none */
     size_t frame_cap;               /* bytes; a longer frame from it is bad */
     uint64_t memory_limit;          /* bytes that it may write to (RLIMIT_DATA); 0: no limit */
+    uint64_t address_limit;         /* bytes of addresses (RLIMIT_AS); 0: the sandbox's limit */
     const char *group; /* the control group that it enters and that ends with it; NULL or "" */
     /* Forks it; only `frame_cap`, `memory_limit` and `name` are used then. NULL: it is executed. */
     struct zygote *zygote;

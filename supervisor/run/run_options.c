@@ -190,7 +190,8 @@ static const struct option_row rows[] = {
          "none: 60)"),
      .given = offsetof(struct run_options, timeout_given)},
     {"max-memory", "SIZE",
-     "limit the writable memory of a worker process to SIZE bytes (default: 16G of addresses)",
+     "limit the writable memory of a worker process to SIZE bytes (default: 1G for contracts in "
+     "native code; else 16G of addresses)",
      OPTION_IS_BYTES(struct run_options, memory_limit)},
     {"retries", "N", "retry a crank up to N times, then stop the run (default: 3)",
      RUN_NUMBER(retries, 0, RETRIES_MAX)},

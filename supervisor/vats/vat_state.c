@@ -170,11 +170,11 @@ vat_reason_worker(struct vat_reason *reason, const char *format, ...)
 static enum vat_loss of_host(enum vat_cause cause)
 {
     switch (cause) {
-    case VAT_CAUSE_TIME:
     case VAT_CAUSE_MEMORY:
     case VAT_CAUSE_WORKER:
         return VAT_LOSS_SUSPECT;
     case VAT_CAUSE_CRASH:
+    case VAT_CAUSE_TIME: /* a limit that takes minutes */
         return VAT_LOSS_ONCE;
     case VAT_CAUSE_OTHER:
     case VAT_CAUSE_NO_PROCESS:
@@ -195,13 +195,10 @@ static enum vat_loss while_starting(enum vat_state state, const struct vat_reaso
     if (!has_past)
         return state == VAT_LOADING && reason->cause != VAT_CAUSE_WORKER ? of_host(reason->cause)
                                                                          : VAT_LOSS_HOST;
-    if (reason->cause == VAT_CAUSE_TIME)
-        return VAT_LOSS_ONCE;
     return reason->cause == VAT_CAUSE_OTHER ? VAT_LOSS_SUSPECT : of_host(reason->cause);
 }
 
-/* No code of the vat runs, but the snapshot is of its heap. An engine's limit is the same again,
- * and a time limit takes minutes. */
+/* No code of the vat runs, but the snapshot is of its heap. An engine's limit is the same again. */
 static enum vat_loss while_saving(const struct vat_reason *reason)
 {
     if (reason->blame == ERROR_DELIVERY || reason->cause == VAT_CAUSE_CRASH ||

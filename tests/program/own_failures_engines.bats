@@ -190,3 +190,17 @@ other_programs() {
         said 'failed after 2 tries'
     done
 }
+
+@test "native code that asks the system for memory gets a gibibyte by default, the same in each run" {
+    local first
+
+    of_kind so
+    { line bad room '' ''; line good remember name x; } > lines
+    runs store "${vats[@]}" lines
+    assert_status 0
+    first=$(deliveries | head -n 1 | jq -r '.[2]')
+    [ "${first#0}" -gt 900 ] && [ "${first#0}" -lt 1024 ] || fail "$first MiB"
+    rm -r store
+    runs store "${vats[@]}" lines
+    assert_equal "$(deliveries | head -n 1 | jq -r '.[2]')" "$first"
+}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A contract for tests, in WebAssembly and in native code: keep("name WORD") and remember() store
- * the word, get() returns it twice, again() says so. null(), hog(), deep(), leave() and forge() do
- * what no contract may.
+ * the word, get() returns it twice, again() says so. null(), hog(), deep(), leave(), forge() and
+ * room(), which returns how many MiB it can map, do what no contract may.
  */
 #ifdef __wasm__
 #include "examples/wasm/contract.h"
@@ -103,6 +103,36 @@ static void write_at_null(void)
 #endif
 }
 
+#ifndef __wasm__
+enum { PART = 1 << 20 };
+
+/* mmap, which no contract is given: private memory to read and to write. */
+static char *map_part(void)
+{
+    register long flags __asm__("r10") = 0x22, file __asm__("r8") = -1, offset __asm__("r9") = 0;
+    char *part;
+
+    __asm__ volatile("syscall"
+                     : "=a"(part)
+                     : "0"(9L), "D"(0L), "S"((long)PART), "d"(3L), "r"(flags), "r"(file),
+                       "r"(offset)
+                     : "rcx", "r11", "memory");
+    return part;
+}
+
+static void tell_room(void)
+{
+    char digits[] = "00000";
+    int parts = 0;
+
+    for (intptr_t part = 0; part >= 0; parts++)
+        part = (intptr_t)map_part();
+    for (int place = 4; place >= 0; place--, parts /= 10)
+        digits[place] = (char)('0' + parts % 10);
+    answer(digits, 5);
+}
+#endif
+
 /* What there is no memory for is written to. */
 static void take_memory(void)
 {
@@ -111,17 +141,11 @@ static void take_memory(void)
         continue;
     *(volatile char *)(__builtin_wasm_memory_size(0) << 16) = 1;
 #else
-    /* mmap, which no contract is given: private memory to read and to write. */
-    register long flags __asm__("r10") = 0x22, file __asm__("r8") = -1, offset __asm__("r9") = 0;
-    const long size = 1 << 20;
-    char *part = NULL;
+    char *part;
 
     do {
-        __asm__ volatile("syscall"
-                         : "=a"(part)
-                         : "0"(9L), "D"(0L), "S"(size), "d"(3L), "r"(flags), "r"(file), "r"(offset)
-                         : "rcx", "r11", "memory");
-        memset(part, 1, (size_t)size);
+        part = map_part();
+        memset(part, 1, PART);
     } while (part != NULL);
 #endif
 }
@@ -196,6 +220,8 @@ void gascontract_call(const char *method, const void *input, size_t length)
 #endif
     else if (strcmp(method, "null") == 0)
         write_at_null();
+    else if (strcmp(method, "room") == 0)
+        tell_room();
     else if (strcmp(method, "hog") == 0)
         take_memory();
     else if (strcmp(method, "deep") == 0)

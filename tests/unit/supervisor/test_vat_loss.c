@@ -19,7 +19,7 @@ static const struct {
     }
 #define BY_CAUSE(own)                                                                              \
     {                                                                                              \
-        VAT_LOSS_HOST, VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, own, VAT_LOSS_HOST       \
+        VAT_LOSS_HOST, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, own, VAT_LOSS_HOST          \
     }
 #define ALWAYS(loss)                                                                               \
     {                                                                                              \
