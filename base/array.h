@@ -5,10 +5,9 @@
 #include <stddef.h>
 
 /*
- * Makes room for `needed` items of `size` bytes in an array that malloc() gave
- * (or NULL, with *capacity 0), doubling so that adding one by one stays cheap.
- * Returns where the items are now, to be kept in place of `items`; NULL when
- * memory or size_t ran out, and then `items` and *capacity are as they were.
+ * Makes space for `needed` items of `size` bytes in an array from malloc() (or NULL, with
+ * *capacity 0), doubling it so that adding one by one is cheap. Returns the items, which may have
+ * moved; NULL when out of memory or size_t, with `items` and *capacity unchanged.
  */
 void *array_reserve(void *items, size_t *capacity, size_t needed, size_t size);
 

@@ -58,7 +58,7 @@ int buf_printf(struct buf *buf, const char *format, ...)
     va_end(args);
     if (length < 0)
         return buf_fail(buf);
-    /* One more than the text, which is ended with a '\0'. */
+    /* One more than the text, for its '\0'. */
     if (buf_reserve(buf, (size_t)length + 1) != 0)
         return -1;
     if ((size_t)length >= room) {

@@ -7,38 +7,34 @@
 #include <string.h>
 
 /*
- * The one growing byte buffer.
+ * The growing byte buffer.
  *
- * A `struct buf` that is all zeros is an empty buffer; it takes memory when
- * first written to and gives it back in buf_free(). When memory runs out the
- * buffer remembers it: `failed` stays set, later appends do nothing, and what
- * was in it before stays. So a writer may append many times and look once, at
- * the end, with buf_failed().
+ * A `struct buf` of all zeros is empty. It allocates memory when first written to, and buf_free()
+ * frees it. When out of memory, `failed` is set: later appends do nothing, and the contents stay.
+ * So a writer may append many times and check once, at the end, with buf_failed().
  *
- * The bytes are not terminated; buf_string() terminates them where a C string
- * is wanted.
+ * The bytes are not terminated; buf_string() terminates them to make a C string.
  */
 struct buf {
-    char *data; /* owned; NULL while nothing was ever appended */
+    char *data; /* owned; NULL before the first append */
     size_t length;
     size_t capacity;
     bool failed;
 };
 
-/* For buf_reserve(), where there is no room. */
+/* Called by buf_reserve() when it must grow. */
 int buf_grow(struct buf *buf, size_t more);
 
 /*
- * Clang's analyzer does not go into these where they are called, as it does not go into other
- * files: each call would multiply the paths that it follows, and it gave up on functions that
- * append much. In buf.c, which defines GASPIPE_BASE_BUF_BODIES, it sees them.
+ * Not inlined for Clang's analyzer, except in buf.c: each call would multiply the paths that it
+ * follows, and it gave up on functions that append often.
  */
 #if defined __clang_analyzer__ && !defined GASPIPE_BASE_BUF_BODIES
 int buf_reserve(struct buf *buf, size_t more);
 int buf_append(struct buf *buf, const void *bytes, size_t length);
 int buf_append_byte(struct buf *buf, char byte);
 #else
-/* Makes room for `more` further bytes. 0, or -1 when memory or size_t ran out. */
+/* Makes space for `more` bytes. 0, or -1 when out of memory or size_t. */
 static inline int buf_reserve(struct buf *buf, size_t more)
 {
     if (!buf->failed && more <= buf->capacity - buf->length)
@@ -46,7 +42,7 @@ static inline int buf_reserve(struct buf *buf, size_t more)
     return buf_grow(buf, more);
 }
 
-/* Each appends and returns 0, or -1 with buf->failed set. */
+/* Append and return 0, or -1 with buf->failed set. */
 static inline int buf_append(struct buf *buf, const void *bytes, size_t length)
 {
     if (buf_reserve(buf, length) != 0)
@@ -72,14 +68,14 @@ int buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(p
 /* Takes the first `length` bytes away; `length` is at most buf->length. */
 void buf_consume(struct buf *buf, size_t length);
 
-/* Empties the buffer and forgets a failure; keeps the memory, up to BUF_KEPT_MAX bytes. */
+/* Empties the buffer and resets `failed`; keeps up to BUF_KEPT_MAX bytes of memory. */
 enum { BUF_KEPT_MAX = 2 << 20 };
 void buf_clear(struct buf *buf);
 
-/* Gives the memory back; the buffer can be used again. */
+/* Frees the memory; the buffer can be used again. */
 void buf_free(struct buf *buf);
 
-/* The bytes with a '\0' behind them, owned by the buffer; NULL when memory ran out. */
+/* The bytes, terminated by '\0', owned by the buffer; NULL when out of memory. */
 const char *buf_string(struct buf *buf);
 
 static inline bool buf_failed(const struct buf *buf)

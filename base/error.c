@@ -46,7 +46,7 @@ int(error_prefix)(struct error *error, const char *format, ...)
     vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);
     used = strlen(error->text);
-    /* A cause that no longer fits is cut; the context in front is kept. */
+    /* Keeps the context and cuts a cause that does not fit. */
     snprintf(error->text + used, sizeof error->text - used, ": %.*s",
              (int)(sizeof error->text - used), cause);
     return -1;

@@ -3,19 +3,18 @@
 #define GASPIPE_BASE_ERROR_H
 
 /*
- * What went wrong, in words for the user, and whose fault it was.
+ * What went wrong, and whose fault it is.
  *
- * A function that can fail takes a `struct error *` as its last parameter,
- * returns 0 or a value, and on failure returns -1 (or NULL) and has filled the
- * error. The words are one line without a newline: what was wrong, where, and,
- * where there is something to do, what to do. A caller that adds context does
- * so with error_prefix() and passes the error on.
+ * A function that can fail takes a `struct error *` as its last parameter, returns 0 or a value,
+ * and on failure fills the error and returns -1 (or NULL). The text is one line without a newline:
+ * what was wrong, where and, if possible, what to do. A caller adds context with error_prefix()
+ * and passes the error on.
  */
 
 /* The kinds are the exit statuses of the commands (see gaspipe(1)). */
 enum error_kind {
     ERROR_NONE = 0,
-    ERROR_DELIVERY = 1, /* a delivery failed, the run went on */
+    ERROR_DELIVERY = 1, /* a delivery failed and the run continued */
     ERROR_USAGE = 2,    /* the command line is wrong */
     ERROR_INPUT = 3,    /* a file or message from outside is wrong */
     ERROR_SYSTEM = 4,   /* disk, fork, memory, a missing program */
@@ -32,21 +31,20 @@ struct error {
 int error_set(struct error *error, enum error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* As error_set() with ERROR_SYSTEM and ": " and the words for errnum after it. */
+/* As error_set() with ERROR_SYSTEM, followed by ": " and errnum's text. */
 int error_system(struct error *error, int errnum, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* For an allocation that failed: ERROR_SYSTEM, naming what the memory was for. */
+/* For a failed allocation: ERROR_SYSTEM, naming what the memory was for. */
 int error_memory(struct error *error, const char *what);
 
-/* Puts words and ": " before the text that *error has. Returns -1. */
+/* Puts text and ": " before that of *error. Returns -1. */
 int error_prefix(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * The macros call the functions and show compilers and checkers, who see one
- * source file at a time, that the result is -1: without that they take the way
- * on from a failure for possible, with nothing filled in.
+ * The macros show compilers and checkers, which see one source file at a time, that the result is
+ * -1. Otherwise they assume that a failure may be followed by success with nothing filled in.
  */
 static inline int error_minus_one(int result)
 {

@@ -30,7 +30,7 @@ int io_open_standard(void)
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) >= 0)
             continue;
-        /* Those below are open, so it gets this number. */
+        /* Lower descriptors are open, so it gets this number. */
         if (open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd)
             return -1;
     }
@@ -47,7 +47,7 @@ int io_write_all(int fd, const void *bytes, size_t length)
 int io_writev_all(int fd, struct iovec *pieces, int count)
 {
     while (count > 0) {
-        /* For one piece write(2) is the shorter way. */
+        /* For one piece write(2) is faster. */
         ssize_t written =
             count == 1 ? write(fd, pieces->iov_base, pieces->iov_len) : writev(fd, pieces, count);
 

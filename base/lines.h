@@ -5,8 +5,8 @@
 #include "base/buf.h"
 
 /*
- * The line of the text that begins at *place (0 at first), without its newline, which the last one
- * need not have; moves *place behind it. False behind the last one.
+ * Finds the line at *place (0 at first), without its newline, which the last line may lack;
+ * advances *place. False after the last line.
  */
 bool lines_next(const struct buf *text, size_t *place, const char **line, size_t *length);
 

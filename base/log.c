@@ -31,6 +31,6 @@ void log_line(const char *format, ...)
     used = strlen(line);
     visible_bytes(line, used);
     line[used++] = '\n';
-    /* Nobody is left to be told when stderr itself cannot be written. */
+    /* If stderr cannot be written, there is no place left to report it. */
     (void)io_write_all(2, line, used);
 }

@@ -10,10 +10,10 @@
 
 /* Decimal numbers as users write them in options and programs in text: digits, no sign or blank. */
 
-/* Reads the digits at *at and moves *at behind them. False: no digit, or 2^64 and more. */
+/* Parses the digits at *at and advances *at. False without a digit, or for 2^64 and more. */
 bool number_take(const char **at, uint64_t *number);
 
-/* Whether the text is a number up to `max` and nothing else. */
+/* Parses the whole text as a number up to `max`. */
 bool number_read(const char *text, uint64_t max, uint64_t *number);
 
 /*
@@ -25,17 +25,14 @@ bool number_read(const char *text, uint64_t max, uint64_t *number);
 int number_option(const char *option, const char *text, uint64_t min, uint64_t max,
                   uint64_t *number, struct error *error);
 
-/* Bytes, from 1 to 2^63 - 1; K, M or G behind the number multiplies by 1024, 1024^2, 1024^3. */
+/* Bytes, from 1 to 2^63 - 1; a K, M or G after the number multiplies by 1024, 1024^2, 1024^3. */
 int number_option_bytes(const char *option, const char *text, int64_t *bytes, struct error *error);
 
 /* Seconds from 0 to max, with a fraction if wanted; rounded up to milliseconds. */
 int number_option_seconds(const char *option, const char *text, uint64_t max,
                           uint64_t *milliseconds, struct error *error);
 
-/*
- * Sums of what others report. A meter from a file or from a worker may claim anything: a result
- * that has no room stays at the largest or least value there is.
- */
+/* Saturating sums of reported numbers: a meter from a file or a worker may claim anything. */
 static inline int64_t saturate_add(int64_t one, int64_t other)
 {
     int64_t sum;
@@ -54,10 +51,10 @@ static inline int64_t saturate_subtract(int64_t from, int64_t less)
     return difference;
 }
 
-/* The room that `length` bytes take as hexadecimal digits, with the '\0'. */
+/* The size of `length` bytes as hexadecimal digits with '\0'. */
 #define HEX_SIZE(length) (2 * (length) + 1)
 
-/* Writes bytes as lower-case digits and a '\0'; `text` has room for HEX_SIZE(length). */
+/* Writes bytes as lower-case digits and a '\0' to `text` of HEX_SIZE(length). */
 void hex_write(char *text, const void *bytes, size_t length);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * What a supervisor asks of a zygote, a worker that has started and then forks others
- * (worker/zygote.h): one datagram on a socket, with these descriptors of the new worker
- * (SCM_RIGHTS), answered by one from the worker.
+ * A request to a zygote, a started worker that forks others (worker/zygote.h): one datagram on a
+ * socket, with these descriptors of the new worker (SCM_RIGHTS). The worker answers with one
+ * datagram.
  */
 enum fork_request_fd {
     FORK_REQUEST_DOWN,    /* its frames */
@@ -23,7 +23,7 @@ struct fork_request {
 };
 
 struct fork_answer {
-    int32_t pid; /* in a process group of its own; 0: none could be made */
+    int32_t pid; /* leader of its own process group; 0 if none could be created */
 };
 
 #endif

@@ -9,16 +9,16 @@
 #include "proto/command.h"
 
 /*
- * A record comes with each delivery, and building a tree of its JSON took as long as the rest
- * of the delivery's way through the pipe. So it is scanned, and its members looked up in a table.
+ * A record comes with each delivery. A tree of its JSON would take as long as the rest of the
+ * delivery's way through the pipe, so it is scanned and its members are looked up in a table.
  */
 
-/* Beyond this (the year 2255) a time is no time. In nanoseconds it is still an int64_t. */
+/* Later times, after the year 2255, are invalid: in nanoseconds they would not fit an int64_t. */
 static const uint64_t SECONDS_MAX = UINT64_C(9000000000);
 
 /* ---- numbers ---- */
 
-/* Of INT64_MAX; so many never overflow 64 bits without a sign. */
+/* The digits of INT64_MAX; numbers with this many fit a uint64_t. */
 enum { DIGITS_MAX = 19 };
 
 /* Decimal digits without a leading zero, up to max, which is at most INT64_MAX. */
@@ -37,7 +37,7 @@ static bool read_digits(struct scan_span text, uint64_t max, uint64_t *number)
     return value <= max;
 }
 
-/* Microseconds of a fraction of seconds; digits behind the sixth are dropped. */
+/* Microseconds of a fraction of a second; digits after the sixth are dropped. */
 static bool read_fraction(struct scan_span text, uint64_t *microseconds)
 {
     uint64_t unit = 100000;
@@ -85,7 +85,7 @@ struct field {
     const char *name;
     size_t length; /* of the name */
     bool (*read)(struct scan_span value, struct meter *meter, size_t offset);
-    size_t offset; /* of its number in struct meter, where it is one */
+    size_t offset; /* offset of the number in struct meter */
 };
 
 /* For the table: a name with its length. */
@@ -105,7 +105,7 @@ static const struct field *find_field(const struct field *fields, struct scan_sp
     return NULL;
 }
 
-/* Whether no reader of the record will meet more brackets within each other than DEPTH_MAX. */
+/* True if brackets nest at most DEPTH_MAX deep, which readers of the record rely on. */
 static bool is_shallow(struct scan_span value)
 {
     enum { DEPTH_MAX = 16 };
@@ -148,7 +148,7 @@ static int read_members(struct scan_span object, struct meter *meter, const stru
     return 0;
 }
 
-/* 0 when those from `first` up to before `end` were seen. */
+/* 0 if the fields from `first` to before `end` were seen. */
 static int require(const struct field *fields, int first, int end, unsigned seen,
                    struct error *error)
 {
@@ -164,12 +164,12 @@ static bool read_count(struct scan_span value, struct meter *meter, size_t offse
 
     if (!read_digits(value, INT64_MAX, &number))
         return false;
-    /* The numbers of a meter are of 64 bits, with and without a sign. */
+    /* The numbers of a meter are int64_t or uint64_t. */
     memcpy((char *)meter + offset, &number, sizeof number);
     return true;
 }
 
-/* So that the sum of two has room in nanoseconds; it is more than a century. */
+/* Over a century: the sum of two still fits in nanoseconds. */
 static bool read_microseconds(struct scan_span value, struct meter *meter, size_t offset)
 {
     uint64_t number;
@@ -182,7 +182,7 @@ static bool read_microseconds(struct scan_span value, struct meter *meter, size_
 
 /* ---- stamps ---- */
 
-/* Room for as many as the list's commas allow. */
+/* Reserves as many as the list's commas allow. */
 static bool reserve_stamps(struct meter *meter, struct scan_span list)
 {
     const char *end = list.at + list.length;
@@ -194,7 +194,7 @@ static bool reserve_stamps(struct meter *meter, struct scan_span list)
     return meter->stamps != NULL;
 }
 
-/* The two lists are of one length; the first that comes says which. */
+/* Both lists have the same length; the first one sets it. */
 static bool read_list(struct scan_span list, struct meter *meter,
                       bool (*read)(struct scan_span value, struct stamp *stamp))
 {
@@ -248,7 +248,7 @@ static bool read_cpu(struct scan_span value, struct meter *meter, size_t offset)
            require(fields, 0, 5, seen, &error) == 0;
 }
 
-/* What is in it is checked by whoever reads it. */
+/* Its readers check its content. */
 static bool read_profile(struct scan_span value, struct meter *meter, size_t offset)
 {
     (void)offset;
@@ -285,7 +285,7 @@ static bool read_gas_profile(struct scan_span value, struct meter *meter, size_t
     return step == SCAN_END;
 }
 
-/* Places in record_fields. */
+/* Indices in record_fields. */
 enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8, COST = 10, GAS = 11, REFUND = 13 };
 
 static const struct field record_fields[] = {
@@ -376,7 +376,7 @@ int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, s
     return meter_decode(meter, bytes, (size_t)(end - bytes), error);
 }
 
-/* The place behind it. */
+/* The end of the copy. */
 static char *copy_part(struct iovec *copy, const struct iovec *part, char *place)
 {
     copy->iov_base = place;
@@ -392,7 +392,7 @@ int meter_copy(struct meter *copy, const struct meter *meter)
                           meter->gas_profile.iov_len + meter->text.iov_len);
     if (copy->stamps == NULL)
         return -1;
-    /* The copy's texts lie behind its stamps. */
+    /* The copy's texts follow its stamps. */
     place = (char *)(copy->stamps + meter->stamp_count + 1);
     place = copy_part(&copy->profile, &meter->profile, place);
     place = copy_part(&copy->gas_profile, &meter->gas_profile, place);
@@ -409,8 +409,8 @@ void meter_free(struct meter *meter)
 }
 
 /*
- * A record goes with each delivery, so room is made once, for the longest that it can be,
- * and it is written without looking again.
+ * A record is sent with each delivery. So space is reserved once, for the longest record, and it
+ * is written without further checks.
  */
 enum {
     FIXED_SIZE = 640, /* all names and numbers but those of the stamps */
@@ -436,7 +436,7 @@ static char *put_stamps(char *at, const struct meter *meter)
         at = json_text_put_seconds(at, meter->stamps[i].real);
     }
     *at++ = ']';
-    /* A record of xsnap-worker's, which is written again into a slogfile, has none. */
+    /* xsnap-worker's records, which go into slogfiles, have none. */
     if (meter->stamp_count > 0 && meter->stamps[meter->stamp_count - 1].mono == 0)
         return at;
     at = meter_encode_put_text(at, ",\"monotimes\":[");

@@ -20,16 +20,16 @@ struct meter_cpu {
     int64_t user;    /* µs of processor time in user mode, in this delivery */
     int64_t system;  /* µs in the kernel */
     int64_t waits;   /* voluntary context switches: the worker slept */
-    int64_t preempt; /* involuntary ones: it was not let run */
+    int64_t preempt; /* involuntary ones: another process ran instead */
     int64_t faults;  /* major page faults */
 };
 
 struct meter {
     uint64_t heap_count; /* slots in use in the engine's heap */
     uint64_t compute;    /* computrons */
-    uint64_t allocate;   /* bytes that the engine took for heap and chunks */
+    uint64_t allocate;   /* bytes that the engine allocated for slots and chunks */
 
-    /* Delivery come; for each request: sent, answer come; result about to go. */
+    /* Delivery received; for each request: sent, answer received; before sending the result. */
     struct stamp *stamps;
     size_t stamp_count;
 
@@ -38,12 +38,16 @@ struct meter {
     uint64_t bytes_read;
     uint64_t bytes_written;
 
-    /* By function and line, JSON (docs/profile-format.md), borrowed from whoever has the text;
-     * no bytes: there is none. */
+    /*
+     * By function and line, JSON (docs/profile-format.md), borrowed from the text's owner; empty
+     * if absent.
+     */
     struct iovec profile;
 
-    /* The record as its worker wrote it, borrowed likewise, if it can stand in a line of a
-     * slogfile: nothing in it but members named here, without the profile, and no blanks. */
+    /*
+     * The record as its worker wrote it, without the profile, borrowed likewise. Only set if it
+     * can be copied into a slog line: only members named here and no blanks.
+     */
     struct iovec text;
 
     bool cost_known; /* the compiled-in meter (docs/compiled-meter.md) ran */
@@ -52,7 +56,7 @@ struct meter {
     bool gas_known;     /* the engine charges gas */
     uint64_t gas_burnt; /* by NEAR's costs (docs/wasm.md) */
     bool refund_known;
-    uint64_t gas_refunded; /* of what was prepaid, to who paid */
+    uint64_t gas_refunded; /* of the prepaid gas, to the payer */
     struct iovec
         gas_profile; /* the same by cost: a JSON object of numbers, borrowed as `profile` */
 
@@ -64,20 +68,19 @@ struct meter {
 void meter_encode(struct buf *buf, const struct meter *meter);
 
 /*
- * Reads a record that a worker of ours or xsnap-worker wrote. Without monotimes
- * the stamps' `mono` is 0. Numbers that are missing where xsnap has them, of
- * the wrong type, or negative are ERROR_INPUT. On success meter->stamps is the
- * caller's to give back with meter_free().
+ * Reads a record of gaspipe's worker or of xsnap-worker. Without monotimes the stamps' `mono` is
+ * 0. ERROR_INPUT if numbers that xsnap sends are missing, of the wrong type, or negative. On
+ * success the caller frees meter->stamps with meter_free().
  */
 int meter_decode(struct meter *meter, const char *json, size_t length, struct error *error);
 
 /*
- * Takes a result frame behind its first byte, METER \1 RESULT, apart. *result
- * points into the frame. As meter_decode() otherwise.
+ * Splits a result frame after its first byte, METER \1 RESULT. *result points into the frame. Else
+ * as meter_decode().
  */
 int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, struct error *error);
 
-/* The same record, to be given back as well. -1 when memory ran out. */
+/* Copies a record, to be freed as well. -1 when out of memory. */
 int meter_copy(struct meter *copy, const struct meter *meter);
 
 void meter_free(struct meter *meter);

@@ -24,8 +24,10 @@ static enum netstring_result bad_length_byte(unsigned char byte, struct error *e
     return NETSTRING_BAD;
 }
 
-/* The length is refused while it is read, so that it can neither overflow nor
- * make the payload's memory be asked for. */
+/*
+ * The length is checked while it is read: it cannot overflow, and no memory is allocated for a
+ * length over the cap.
+ */
 static enum netstring_result take_length_byte(struct netstring_decoder *decoder, unsigned char byte,
                                               struct error *error)
 {
@@ -60,8 +62,10 @@ static enum netstring_result take_length(struct netstring_decoder *decoder, cons
     return NETSTRING_MORE;
 }
 
-/* Points at the payload where it lies when it is here with its comma, so that
- * frames of common size are not copied; gathers it otherwise. */
+/*
+ * Points at the payload in `bytes` if it is complete with its comma, so that usual frames are not
+ * copied; else collects it.
+ */
 static enum netstring_result take_payload(struct netstring_decoder *decoder, const char *bytes,
                                           size_t length, size_t *used, struct iovec *payload,
                                           struct error *error)
@@ -75,7 +79,7 @@ static enum netstring_result take_payload(struct netstring_decoder *decoder, con
     } else {
         if (here > missing)
             here = missing;
-        /* One more, for netstring_rest() to have the comma come along. */
+        /* One more byte, so that netstring_rest() includes the comma. */
         if (buf_reserve(&decoder->partial, missing + 1) != 0 ||
             buf_append(&decoder->partial, bytes + *used, here) != 0) {
             error_memory(error, "a frame");

@@ -10,14 +10,14 @@
 #include "base/error.h"
 
 /*
- * Netstrings, the frames of the pipe: `LEN:BYTES,` where LEN is decimal without
- * sign, blank or leading zero (https://cr.yp.to/proto/netstrings.txt).
- *
- * Neither the decoder nor the encoder does any input or output.
+ * Netstrings, the frames of the pipe: `LEN:BYTES,` where LEN is decimal without sign, blank or
+ * leading zero (https://cr.yp.to/proto/netstrings.txt). Decoder and encoder do no I/O.
  */
 
-/* Bytes of payload. From a worker it is less: gaspipe has up to ten copies of a message at a time,
- * and is to stay below 300 MB. */
+/*
+ * Bytes of payload. Less from a worker: gaspipe holds up to ten copies of a message and must stay
+ * below 300 MB.
+ */
 enum { NETSTRING_CAP_DEFAULT = 64 << 20, NETSTRING_CAP_UP = 24 << 20 };
 
 enum netstring_result {
@@ -45,30 +45,30 @@ void netstring_decoder_init(struct netstring_decoder *decoder, size_t cap);
 void netstring_decoder_free(struct netstring_decoder *decoder);
 
 /*
- * Feeds bytes, in pieces of any size, up to the end of one frame. *used is how
- * many were taken; after NETSTRING_FRAME the rest is fed again. *payload then
- * points either into `bytes` or into the decoder, and is good until either
- * changes. After NETSTRING_BAD the stream has no more frames: its framing is
- * lost.
+ * Feeds bytes, in pieces of any size, up to the end of one frame. *used is how many were consumed;
+ * after NETSTRING_FRAME feed the rest again. *payload then points into `bytes` or into the
+ * decoder, and is valid until either changes. After NETSTRING_BAD the framing is lost and there
+ * are no more frames.
  */
 enum netstring_result netstring_decode(struct netstring_decoder *decoder, const char *bytes,
                                        size_t length, size_t *used, struct iovec *payload,
                                        struct error *error);
 
 /*
- * Where the rest of a payload may be read straight to, without a copy of it: once a part
- * of one was fed, and it is not whole yet. `rest` has room for what is missing and the
- * comma, so that a read of that size takes nothing of the next frame. False: whatever
- * comes next is to be fed.
+ * The memory into which the rest of a payload can be read without a copy, after part of it was
+ * fed. `rest` is the missing bytes and the comma, so that a read of that size takes nothing of the
+ * next frame. False if the next bytes must be fed.
  */
 bool netstring_rest(struct netstring_decoder *decoder, struct iovec *rest);
 
-/* So many bytes were put there, at least one and at most rest->iov_len. As
- * netstring_decode() otherwise; the payload lies in the decoder. */
+/*
+ * `count` bytes, from 1 to rest->iov_len, were read there. Returns as netstring_decode(); the
+ * payload is in the decoder.
+ */
 enum netstring_result netstring_take_rest(struct netstring_decoder *decoder, size_t length,
                                           struct iovec *payload, struct error *error);
 
-/* Whether the stream may end here: no part of a frame was seen. */
+/* True if the stream may end here, not within a frame. */
 static inline bool netstring_between_frames(const struct netstring_decoder *decoder)
 {
     return decoder->state == NETSTRING_LENGTH && decoder->digits == 0;
@@ -76,13 +76,12 @@ static inline bool netstring_between_frames(const struct netstring_decoder *deco
 
 enum { NETSTRING_PARTS_MAX = 5 };
 
-/* Bytes of a whole frame with so long a payload. */
+/* The size of a frame with a payload of this length. */
 size_t netstring_size(size_t payload);
 
 /*
- * A frame as the pieces that one writev(2) takes. One of up to
- * NETSTRING_PACKED_SIZE bytes is one piece: copying so few takes less than the
- * system's looking at several pieces.
+ * A frame as pieces for one writev(2). A frame of up to NETSTRING_PACKED_SIZE bytes is one piece:
+ * copying it costs less than several pieces.
  */
 enum { NETSTRING_PACKED_SIZE = 2048 };
 struct netstring_frame {
@@ -93,9 +92,8 @@ struct netstring_frame {
 };
 
 /*
- * Makes a frame whose payload is the parts one behind the other; `count` is at
- * most NETSTRING_PARTS_MAX. The parts are borrowed until the frame is written.
- * The pieces point into *frame too, which must stay where it is.
+ * Makes a frame whose payload is the concatenated parts, at most NETSTRING_PARTS_MAX. The parts
+ * are borrowed until the frame is written. The pieces may point into *frame, which must not move.
  */
 void netstring_encode(struct netstring_frame *frame, const struct iovec *parts, int count);
 

@@ -7,10 +7,10 @@
 #include "base/json/json_value.h"
 
 /*
- * The syscalls that a vat makes most are those of its vatstore. As JSON.stringify() writes them,
- * with nothing but printable ASCII without escapes, they are read in place, without a tree:
- * ["syscall",["vatstoreSet","key","value"]]. The syscall's texts point into the JSON.
- * False: something else, which only the parser can judge; *syscall is then unchanged.
+ * A vat's most frequent syscalls are those of its vatstore. As JSON.stringify() writes them, with
+ * only printable ASCII and no escapes, they are parsed in place without a tree:
+ * ["syscall",["vatstoreSet","key","value"]]. The syscall's texts point into the JSON. False for
+ * anything else, which the parser must judge; *syscall is then unchanged.
  */
 static const char before_syscall[] = "[\"syscall\",";
 
@@ -130,7 +130,7 @@ static bool is_word(const json_t *array, const char *word)
 {
     const json_t *first = json_array_get(array, 0);
 
-    /* Its length too: a string of JSON may go on behind a '\0'. */
+    /* Compares the length too: a JSON string may contain '\0'. */
     return json_is_string(first) && json_string_length(first) == strlen(word) &&
            strcmp(json_string_value(first), word) == 0;
 }
@@ -198,7 +198,7 @@ static bool take_capdata(struct vat_syscall *syscall, const json_t *value)
     return vat_message_is_capdata(value);
 }
 
-/* The result may be null, or not there at all. */
+/* The result may be null or absent. */
 static bool take_send(struct vat_syscall *syscall)
 {
     const json_t *message = json_array_get(syscall->object, 2);
@@ -338,7 +338,7 @@ void vat_request_free(struct vat_request *request)
     memset(request, 0, sizeof *request);
 }
 
-/* The same place in another copy of the whole. */
+/* The same offset in a copy. */
 static void move_text(struct vat_text *text, struct vat_text whole, const char *copy)
 {
     if (text->bytes != NULL)
@@ -395,7 +395,8 @@ static int take_reply(struct vat_reply *reply, struct error *error)
     }
     reply->kind = VAT_REPLY_ERROR;
     if (is_word(reply->message, "error") && take_text(reply->message, 1, &reply->text)) {
-        (void)take_text(reply->message, 2, &reply->stack); /* only our own runtime sends one */
+        (void)take_text(reply->message, 2, &reply->stack); /* only gaspipe's own runtime sends
+                                                              one */
         return 0;
     }
     if (is_word(reply->message, "err") && take_text(reply->message, 2, &reply->text))
@@ -424,7 +425,7 @@ void vat_reply_free(struct vat_reply *reply)
     memset(reply, 0, sizeof *reply);
 }
 
-/* What npm @agoric/xsnap 0.15.0 calls its meter. */
+/* The name of npm @agoric/xsnap 0.15.0's meter. */
 #define METER_TYPE "xs-meter-36"
 
 /* Without the profile, which has files of its own. */

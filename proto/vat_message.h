@@ -11,10 +11,9 @@
 #include "proto/meter.h"
 
 /*
- * The JSON inside `?` and `/` frames, as SwingSet's manager and its xsnap
- * supervisor speak it (npm @agoric/swingset-vat 0.33.0 and
- * @agoric/swingset-xsnap-supervisor 0.11.0). What a worker sends is checked
- * here, once; the kernel then works with the structures.
+ * The JSON inside `?` and `/` frames, as between SwingSet's manager and its xsnap supervisor (npm
+ * @agoric/swingset-vat 0.33.0 and @agoric/swingset-xsnap-supervisor 0.11.0). A worker's messages
+ * are checked here once; the kernel then uses the structures.
  */
 
 /* ---- down: kernel to worker ---- */
@@ -54,7 +53,7 @@ struct vat_syscall {
     struct vat_text value;
     struct vat_text target;    /* of send, subscribe and callNow */
     struct vat_text method;    /* of callNow */
-    struct vat_text result;    /* of send; bytes is NULL: none is wanted */
+    struct vat_text result;    /* of send; bytes is NULL if none is wanted */
     bool is_failure;           /* of exit */
     const json_t *capdata;     /* checked: methargs of send, arguments of callNow, info of exit */
     const json_t *references;  /* checked: array of strings */
@@ -83,19 +82,18 @@ struct vat_request {
 };
 
 /*
- * Reads what a worker asks; `json` has to stay while the request is used. -1 with ERROR_INPUT for
- * what is no such message: not JSON, an unknown word, a wrong type, a missing or surplus element.
- * On success the caller gives the request back with vat_request_free().
+ * Parses a worker's request; `json` must stay valid while the request is used. -1 with ERROR_INPUT
+ * if it is invalid: not JSON, an unknown word, a wrong type, a missing or surplus element. On
+ * success the caller frees it with vat_request_free().
  */
 int vat_request_parse(struct vat_request *request, const char *json, size_t length,
                       struct error *error);
 void vat_request_free(struct vat_request *request);
 
-/* One more of the same, which needs nothing of what was parsed, to be given back as well. -1 when
- * memory ran out. */
+/* Copies a request independently of the parsed text, to be freed as well. -1 when out of memory. */
 int vat_request_keep(struct vat_request *kept, const struct vat_request *request);
 
-/* Whether two are the same, and the bytes that a request takes, about. */
+/* Compares two requests; the approximate size of a request in bytes. */
 bool vat_request_same(const struct vat_request *one, const struct vat_request *other);
 size_t vat_request_size(const struct vat_request *request);
 
@@ -108,7 +106,7 @@ enum vat_reply_kind {
 struct vat_reply {
     enum vat_reply_kind kind;
     struct vat_text text;  /* of VAT_REPLY_ERROR */
-    struct vat_text stack; /* likewise; bytes is NULL: none came */
+    struct vat_text stack; /* likewise; bytes is NULL if absent */
     json_t *message;       /* owned; the texts point into it */
 };
 
@@ -116,13 +114,13 @@ struct vat_reply {
 int vat_reply_parse(struct vat_reply *reply, const char *json, size_t length, struct error *error);
 void vat_reply_free(struct vat_reply *reply);
 
-/* Whether it is {"body": string, "slots": [string, ...]}. */
+/* Returns true if it is {"body": string, "slots": [string, ...]}. */
 bool vat_message_is_capdata(const json_t *value);
 
 /*
- * Appends what the slog's deliver-result lines have as `dr`: ["ok",VALUE,METER], where
- * the value is JSON or, when NULL, null; ["error",WORDS,METER] where there is a
- * problem; METER null where the worker died (`meter` is NULL).
+ * Appends the `dr` of the slog's deliver-result lines: ["ok",VALUE,METER] with the value as JSON,
+ * null if NULL; ["error",WORDS,METER] if there is a problem; METER is null if the worker died
+ * (`meter` is NULL).
  */
 void delivery_result_put(struct buf *dr, const char *problem, const char *value,
                          const struct meter *meter);

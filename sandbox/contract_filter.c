@@ -71,7 +71,7 @@ static void name_call(unsigned number)
         errno = 0; /* the signal says the rest */
 }
 
-/* It is entered once: SA_RESETHAND, and no other can be installed under the filter. */
+/* Entered only once: SA_RESETHAND, and the filter prevents another handler. */
 static void end_by_filter(int signal, siginfo_t *info, void *context)
 {
     (void)context;
@@ -104,7 +104,7 @@ static int contract_filter_enter(bool whole_process)
     return result;
 }
 #else
-/* The metered worker of another machine, which runs in tests only. */
+/* The metered worker of another architecture, only run in tests. */
 static int contract_filter_enter(bool whole_process)
 {
     (void)whole_process;
@@ -121,7 +121,7 @@ int sandbox_enter_contract_filter(bool whole_process)
 {
     if (SANDBOX_SANITIZED)
         return EOPNOTSUPP;
-    /* Executing a program made it dumpable again: the sandbox's start could not do this. */
+    /* execve() made the process dumpable again, so the sandbox's start could not do this. */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
         return errno;
     return contract_filter_enter(whole_process);

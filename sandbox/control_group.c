@@ -38,7 +38,7 @@ static bool take_path(const char *groups, char path[PATH_MAX])
     return false;
 }
 
-/* A mount shows the hierarchy from `root` on. */
+/* A mount shows the hierarchy below `root`. */
 static bool join_cgroup_path(const char *root, const char *place, const char *path,
                              char directory[PATH_MAX])
 {
@@ -52,8 +52,10 @@ static bool join_cgroup_path(const char *root, const char *place, const char *pa
     return written > 0 && written < PATH_MAX;
 }
 
-/* One line of mountinfo, see proc(5); *directory is filled if it is of cgroup2 and shows the path.
- * A place with blanks, which are escaped there, is passed over. */
+/*
+ * Parses a line of mountinfo (proc(5)). Sets *directory if it is a cgroup2 mount that shows the
+ * path. Skips mount points with blanks, which are escaped there.
+ */
 static bool take_mount(const char *line, size_t length, const char *path, char directory[PATH_MAX])
 {
     static const char type[] = " - cgroup2 ";
@@ -117,7 +119,7 @@ static bool join(char path[PATH_MAX], const char *directory, const char *name)
     return length > 0 && length < PATH_MAX;
 }
 
-/* Into a file of the group. False with errno. */
+/* Writes a file of the group. False with errno. */
 static bool set(const char *group, const char *name, const char *text)
 {
     char path[PATH_MAX];
@@ -130,12 +132,12 @@ static bool set(const char *group, const char *name, const char *text)
         return false;
     written = write(fd, text, strlen(text));
     problem = errno;
-    (void)close(fd); /* what was written took effect */
+    (void)close(fd); /* the write took effect */
     errno = problem;
     return written >= 0;
 }
 
-/* The whole of a file of the group, cut to the size. */
+/* Reads a file of the group, up to `size`. */
 static bool get(const char *group, const char *name, char *text, size_t size)
 {
     char path[PATH_MAX];
@@ -161,7 +163,7 @@ static void remove_groups(const char *directory)
 
     if (entries == NULL)
         return;
-    /* cppcheck-suppress readdirCalled ; nobody else reads this directory */
+    /* cppcheck-suppress readdirCalled ; no other thread reads this directory */
     while ((entry = readdir(entries)) != NULL)
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
             join(path, directory, entry->d_name))
@@ -170,7 +172,7 @@ static void remove_groups(const char *directory)
     (void)rmdir(directory);
 }
 
-/* Its owner holds a lock on it as long as it lives. */
+/* Its owner locks it until it ends. */
 static int lock_directory(const char *directory)
 {
     const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -191,7 +193,7 @@ static void remove_left(const char *own)
 
     if (entries == NULL)
         return;
-    /* cppcheck-suppress readdirCalled ; nobody else reads this directory */
+    /* cppcheck-suppress readdirCalled ; no other thread reads this directory */
     while ((entry = readdir(entries)) != NULL) {
         if (strncmp(entry->d_name, DIRECTORY_PREFIX, sizeof DIRECTORY_PREFIX - 1) != 0 ||
             !join(directory, own, entry->d_name) || (lock = lock_directory(directory)) < 0)
@@ -212,7 +214,7 @@ static bool is_alone(const char *group)
     return get(group, MEMBERS, members, sizeof members) && strcmp(members, alone) == 0;
 }
 
-/* The hierarchy's root is not ours to change; it alone has no type. */
+/* The hierarchy's root, which alone has no type, must not be changed. */
 static bool is_root(const char *own)
 {
     char type[32];
@@ -230,11 +232,11 @@ static bool move_below(struct control_groups *groups)
     return groups->moved;
 }
 
-/* Passes a controller on to the groups of workers, where it was passed on to us. */
+/* Delegates a controller to the groups of workers if this group has it. */
 static bool pass_on(const struct control_groups *groups, const char *own, const char *controller)
 {
     if (!is_root(own))
-        (void)set(own, CONTROLLERS, controller); /* where it failed, this does, too: */
+        (void)set(own, CONTROLLERS, controller); /* fails if the write failed: */
     return set(groups->directory, CONTROLLERS, controller);
 }
 
@@ -246,7 +248,7 @@ static void pass_on_controllers(struct control_groups *groups, const char *own)
     groups->limit_processes = pass_on(groups, own, "+pids");
 }
 
-/* Somebody else may remove it before it is locked, which cannot happen many times. */
+/* Another process may remove it before it is locked, but not many times. */
 static bool make_directory(struct control_groups *groups, const char *own)
 {
     char name[32];
@@ -290,7 +292,7 @@ static void move_back(struct control_groups *groups)
     (void)set(groups->directory, CONTROLLERS, "-pids");
     (void)set(own, CONTROLLERS, "-memory");
     (void)set(own, CONTROLLERS, "-pids");
-    /* Where it stays behind, the directory is removed by the next one that opens. */
+    /* If this fails, the next process that opens control groups removes the directory. */
     if (set(own, MEMBERS, "0") && join(place, groups->directory, OWN_PLACE))
         (void)rmdir(place);
 }
@@ -346,7 +348,7 @@ void control_group_end(const char *path)
 {
     if (path[0] == '\0')
         return;
-    /* What is killed may take a moment to go; then the directory goes with all the others. */
+    /* Killed processes may take a moment to exit; then the directory is removed with all others. */
     (void)set(path, "cgroup.kill", "1");
     (void)rmdir(path);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gaspipe-sandbox: gives up what a worker does not need, then becomes the worker. */
+/* gaspipe-sandbox: drops what a worker does not need, then becomes the worker. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,18 +30,20 @@ static int enter(const struct sock_filter *filter, size_t length, struct error *
 }
 
 /*
- * The seccomp filter under which a worker starts: the dynamic linker, QEMU and an engine find
- * what they want; no process can be made, no socket, and nothing that reaches other processes
- * or Linux's seldom used parts: those fail with EPERM. Stays with what is executed later.
- * no_new_privs must be set. 0, or -1 with ERROR_SYSTEM.
+ * Installs the seccomp filter under which a worker starts. The dynamic linker, QEMU and an engine
+ * have what they need; creating processes and sockets, reaching other processes, and rarely used
+ * parts of Linux fail with EPERM. It stays through execve(). Requires no_new_privs. 0, or -1 with
+ * ERROR_SYSTEM.
  */
 static int sandbox_enter_start_filter(struct error *error)
 {
     return enter(start_program, sizeof start_program / sizeof *start_program, error);
 }
 
-/* The same for a process that makes others, which enter the contract filter
- * (sandbox/contract_filter.h) before they do anything that was not decided here. */
+/*
+ * The same for a process that creates others, which enter the contract filter
+ * (sandbox/contract_filter.h) before they do anything not decided here.
+ */
 static int sandbox_enter_zygote_filter(struct error *error)
 {
     return enter(zygote_program, sizeof zygote_program / sizeof *zygote_program, error);
@@ -52,20 +54,20 @@ enum { EXIT_USAGE = 2, EXIT_MISSING = 125, EXIT_CANNOT_EXECUTE = 126 };
 struct request {
     bool strict;
     bool forks;
-    uint64_t descriptors;        /* the first that is closed; 0: none is */
+    uint64_t descriptors;        /* the first to close; 0: none */
     struct option_list programs; /* the FILEs, PROGRAM, NULL */
     const char *preload;         /* NULL: none */
     const char *group;           /* NULL: none */
 };
 
-/* Goes on to what else can be had; the error's words are kept. */
+/* Continues with what else is available; keeps the error's text. */
 static void note_failure(char *missing, int result, const struct error *error)
 {
     if (result < 0)
         sandbox_note_missing(missing, error->text);
 }
 
-/* As much as can be had; what is missing, in words. */
+/* Enters as much of the sandbox as is available, and says what is missing. */
 static void main_enter(const struct request *request, char missing[SANDBOX_MISSING_SIZE])
 {
     struct error error;
@@ -123,8 +125,10 @@ static const struct option_table table = {
     .ends_at_operand = true,
 };
 
-/* The process's root and working directory will be others. Names that are not there stay: executing
- * PROGRAM says so. */
+/*
+ * Makes paths absolute, as root and working directory will change. Keeps names that do not exist:
+ * executing PROGRAM reports them.
+ */
 static void make_absolute(const char **path)
 {
     const char *const absolute = **path == '/' ? NULL : realpath(*path, NULL);
@@ -133,7 +137,7 @@ static void make_absolute(const char **path)
         *path = absolute;
 }
 
-/* The command line; *arguments is PROGRAM with what is its own. */
+/* Parses the command line; *arguments is PROGRAM with its arguments. */
 static enum option_result take_command_line(struct request *request, int argc, char **argv,
                                             char ***arguments, struct error *error)
 {

@@ -29,9 +29,11 @@ static const struct {
     {RLIMIT_CORE, "core files", 0},
     {RLIMIT_NOFILE, "descriptors", 64}, /* a worker has six, QEMU some ten more */
     {RLIMIT_FSIZE, "file sizes", (rlim_t)4 << 30},
-    /* XS's heap has 2 GiB at most, and for a moment twice that while it grows; what else a worker
-     * reserves, with QEMU, is less than 2. RLIMIT_DATA would not hold: memory that is mapped in the
-     * place of a reservation passes it. */
+    /*
+     * XS's heap has at most 2 GiB, twice that for a moment while it grows; the rest of a worker,
+     * with QEMU, reserves less than 2 GiB. RLIMIT_DATA would not limit it: memory mapped over a
+     * reservation is not counted.
+     */
     {RLIMIT_AS, "addresses", (rlim_t)16 << 30},
     {RLIMIT_MEMLOCK, "locked memory", 0},
     {RLIMIT_MSGQUEUE, "message queues", 0},
@@ -65,8 +67,10 @@ static bool tell_kernel(const char *path, const char *text)
     return close(fd) == 0 && told;
 }
 
-/* A user keeps their number in the user namespace: who has none there can make no file, also not
- * in a root of their own. */
+/*
+ * Maps the user to the same number in the user namespace: without one it could create no files,
+ * also not in its own root.
+ */
 static bool keep_numbers(uid_t user, gid_t group)
 {
     char users[64], groups[64];
@@ -106,8 +110,10 @@ static int drop_capabilities(struct error *error)
 
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
         return error_system(error, errno, "cannot clear the ambient capabilities");
-    /* Linux names its last capability by refusing what is above. Who may not drop has
-     * nothing to drop it from. */
+    /*
+     * Linux refuses capabilities above its last one. A process that may not drop one does not have
+     * it.
+     */
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
         if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EPERM)
             return error_system(error, errno, "cannot drop capability %d", capability);
@@ -130,8 +136,8 @@ int sandbox_drop_privileges(struct error *error)
 }
 
 /*
- * The paths that every worker needs, and what it may do there. A path that is not there is not
- * needed. The list ends with a path of NULL.
+ * The paths that every worker needs, and the access to them; absent ones are not needed. Ends with
+ * a path of NULL.
  */
 enum sandbox_use {
     SANDBOX_EXECUTE, /* read and execute what is below it */
@@ -190,7 +196,7 @@ static struct attributes attributes_for(int abi)
     return all;
 }
 
-/* A kernel knows the attributes of its own ABI and refuses longer ones. */
+/* Linux refuses attributes beyond its own ABI. */
 static size_t attributes_size(int abi)
 {
     if (abi < 4)
@@ -198,7 +204,7 @@ static size_t attributes_size(int abi)
     return abi < 6 ? offsetof(struct attributes, scoped) : sizeof(struct attributes);
 }
 
-/* A path that is not there needs no rule. */
+/* An absent path needs no rule. */
 static int allow(int ruleset, const char *path, uint64_t rights, struct error *error)
 {
     const int fd = open(path, O_PATH | O_CLOEXEC);
@@ -259,7 +265,7 @@ int sandbox_restrict_paths(const char *const *programs, struct error *error)
     return result == 0 ? (int)abi : -1;
 }
 
-/* A directory for each part of `path` but its last one, where there is none. */
+/* Creates the parent directories of `path`. */
 static int make_parents(int root, const char *path, struct error *error)
 {
     char parent[PATH_MAX];
@@ -273,7 +279,7 @@ static int make_parents(int root, const char *path, struct error *error)
     return 0;
 }
 
-/* A mount is put on something of its own kind. */
+/* A mount needs a mount point of the same kind. */
 static int make_mount_point(int root, const char *path, bool is_directory, struct error *error)
 {
     const int result =
@@ -283,7 +289,7 @@ static int make_mount_point(int root, const char *path, bool is_directory, struc
                        : error_system(error, errno, "cannot make /%s in the worker's root", path);
 }
 
-/* What is at the absolute `source` is at `path`, too, below the root. */
+/* Mounts the absolute `source` at `path` below the root. */
 static int mount_at(int root, const char *source, bool is_directory, struct error *error)
 {
     const char *const path = source + 1;
@@ -302,7 +308,7 @@ static int mount_at(int root, const char *source, bool is_directory, struct erro
     return result;
 }
 
-/* What is not there is left out, and what lies inside of something else is there already. */
+/* Leaves out absent paths, and paths inside one that is already mounted. */
 static int add_path(int root, const char *path, struct error *error)
 {
     struct stat source, present;
@@ -312,7 +318,7 @@ static int add_path(int root, const char *path, struct error *error)
     return mount_at(root, path, S_ISDIR(source.st_mode), error);
 }
 
-/* A link stays a link, as /lib often is: a library has one path in the process's maps then. */
+/* Keeps links, as /lib often is, so that a library has one path in the process's maps. */
 static int add_place(int root, const char *path, struct error *error)
 {
     char target[PATH_MAX];
@@ -355,7 +361,7 @@ static int make_root(struct error *error)
     return root;
 }
 
-/* The old root is below the new one for a moment, since both are "." (pivot_root(2)). */
+/* Both are ".", so the old root is below the new one for a moment (pivot_root(2)). */
 static int change_root(int root, struct error *error)
 {
     struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID};
@@ -375,7 +381,7 @@ int sandbox_enter_root(const char *const *programs, struct error *error)
 
     if (unshare(CLONE_NEWNS) != 0)
         return error_system(error, errno, "no mount namespace");
-    /* Or what is mounted here would be mounted outside, too. */
+    /* Otherwise mounts here would appear outside, too. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         return error_system(error, errno, "cannot make the mounts private");
     root = make_root(error);

@@ -5,18 +5,18 @@
 #include "base/error.h"
 
 /*
- * Resource limits of this process, and of what it executes: no core file, few descriptors, no
- * locked memory, no message queues, files (a snapshot is one) of at most 4 GiB, and 16 GiB of
- * addresses: whatever way memory is taken, it needs them. A lower hard limit that is there already
- * stays. 0, or -1 with ERROR_SYSTEM.
+ * Sets resource limits of this process and of programs that it executes: no core file, few
+ * descriptors, no locked memory, no message queues, files (a snapshot is one) of at most 4 GiB,
+ * and 16 GiB of address space, which every allocation needs. A lower hard limit stays. 0, or -1
+ * with ERROR_SYSTEM.
  */
 int sandbox_limit_resources(struct error *error);
 
 /*
- * Namespaces of its own, as far as Linux gives them without privilege: user, network, IPC.
- * There is no process namespace (docs/security.md says why); sandbox_enter_root() makes the mount
- * namespace. User and group keep their numbers. The calling process may have one thread only. Sets
- * in *had which of enum sandbox_namespace it has now.
+ * Enters new namespaces as far as Linux allows without privilege: user, network, IPC. There is no
+ * process namespace (docs/security.md says why); sandbox_enter_root() creates the mount namespace.
+ * User and group keep their numbers. The process must have one thread only. Sets in *had which of
+ * enum sandbox_namespace it now has.
  */
 enum sandbox_namespace {
     SANDBOX_NAMESPACE_USER = 1,
@@ -27,28 +27,25 @@ enum sandbox_namespace {
 void sandbox_enter_namespaces(unsigned *had);
 
 /*
- * No privilege, now or by executing another program: all capabilities dropped, no_new_privs
- * set, killed with the parent, not to be attached to by others of the same user.
- * 0, or -1 with ERROR_SYSTEM.
+ * Drops all privileges for good: no capabilities, no_new_privs, killed with the parent, not
+ * traceable by other processes of the user. 0, or -1 with ERROR_SYSTEM.
  */
 int sandbox_drop_privileges(struct error *error);
 
 /*
- * Which files the process can reach from now on, with Landlock: the system's libraries, its own
- * directory in /proc, /dev/null, and the files that are named; nothing is made, removed or renamed.
- * TCP is refused from ABI 4 on, signals and abstract sockets outside of the sandbox from ABI 6 on.
- *
- * `programs` may be read and executed; the list ends with NULL. no_new_privs must be set.
- * Returns the ABI that was used, 0 when Linux has no Landlock, -1 with ERROR_SYSTEM.
+ * Limits the files that the process can access, with Landlock: the system's libraries, its own
+ * directory in /proc, /dev/null, and the given files; nothing can be created, removed or renamed.
+ * Refuses TCP from ABI 4, signals and abstract sockets outside of the sandbox from ABI 6.
+ * `programs`, ended by NULL, may be read and executed. Requires no_new_privs. Returns the ABI that
+ * was used, 0 without Landlock, -1 with ERROR_SYSTEM.
  */
 int sandbox_restrict_paths(const char *const *programs, struct error *error);
 
 /*
- * A mount namespace of its own, whose root has only what the process may read and execute: the
- * places of sandbox/privileges.c and `programs`, a list of absolute paths that ends with NULL.
- * Everything is read-only, and where it was; the working directory is the root. Any other path does
- * not exist. Needs a user namespace of its own, or CAP_SYS_ADMIN. 0, or -1 with ERROR_SYSTEM: the
- * process sees what it saw before.
+ * Enters a new mount namespace whose root has only what the process may read and execute: the
+ * paths in sandbox/privileges.c and `programs`, absolute and ended by NULL. Everything is read-
+ * only and at its old path; the working directory is the root. Requires its own user namespace or
+ * CAP_SYS_ADMIN. 0, or -1 with ERROR_SYSTEM: nothing has changed.
  */
 int sandbox_enter_root(const char *const *programs, struct error *error);
 

@@ -36,7 +36,7 @@ static bool has_filters(void)
 
 enum namespaces { NAMESPACES_NONE, NAMESPACES_WITHOUT_MOUNTS, NAMESPACES_ALL };
 
-/* In the child: whether mounts can be changed there, with all the calls that this takes. */
+/* Tries in the child all calls that change mounts. */
 static enum namespaces try_mounts(void)
 {
     struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
@@ -48,8 +48,10 @@ static enum namespaces try_mounts(void)
     return NAMESPACES_ALL;
 }
 
-/* Only trying tells: a container's own filter may refuse them. The child has no exit signal, so
- * whoever ignores SIGCHLD here can wait for it, too. */
+/*
+ * Only trying shows it: a container's filter may refuse them. The child has no exit signal, so a
+ * parent that ignores SIGCHLD can wait for it, too.
+ */
 static enum namespaces probe_namespaces(void)
 {
     const long child = syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS,

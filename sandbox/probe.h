@@ -5,13 +5,12 @@
 enum { SANDBOX_MISSING_SIZE = 256 };
 
 /*
- * What this system lacks for the whole sandbox, in words: "Landlock, network namespaces". ""
- * when nothing is missing. Changes nothing about the calling process; takes a child process that
- * ends at once.
+ * Lists what the system lacks for the whole sandbox: "Landlock, network namespaces"; "" if
+ * nothing. Does not change the calling process; runs a short child process.
  */
 void sandbox_probe(char missing[SANDBOX_MISSING_SIZE]);
 
-/* Puts ", " and `what` behind the words that are there. */
+/* Appends ", " and `what`. */
 void sandbox_note_missing(char missing[SANDBOX_MISSING_SIZE], const char *what);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/syscall_name.h"
 
-/* Not pointers, which the dynamic linker would relocate in every worker that starts. */
+/* Offsets, not pointers, which the dynamic linker would relocate at each worker's start. */
 static const char names[][32] = {
-#include <syscall_names.inc> /* from the kernel's header */
+#include <syscall_names.inc> /* from Linux's header */
 };
 
 const char *syscall_name(size_t number)

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* The name of a system call of x86-64 by its number; NULL for a number that has none. */
+/* The name of an x86-64 system call by number; NULL if none. */
 const char *syscall_name(size_t number);
 
 #endif

@@ -26,7 +26,7 @@ void json_member_integer(struct buf *out, const char *name, int64_t number);
 /* Seconds with nine decimals. */
 void json_member_seconds(struct buf *out, const char *name, int64_t nanoseconds);
 
-/* With all digits of a double. */
+/* With all digits of the double. */
 void json_member_number(struct buf *out, const char *name, double number);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Relative to the program's directory: a build tree, an installation, a package. */
+/* Relative to the program's directory, in a build tree, an installation or a package. */
 static const struct {
     const char *directory, *ending;
 } places[] = {
@@ -33,7 +33,7 @@ static int program_directory(char *directory, size_t size)
     return 0;
 }
 
-/* The path of the page; *path is "" if no place has it. */
+/* Finds the path of the page; *path is "" if absent. */
 static void find_page(char *path, size_t size, const char *page)
 {
     char directory[PATH_MAX];

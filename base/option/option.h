@@ -40,16 +40,16 @@ void option_list_free(struct option_list *list);
 struct option_row {
     const char *name;         /* without "--"; of a heading: its text */
     const char *metavariable; /* what --help and errors call the value; choices: NULL, the words */
-    const char *help;         /* NULL: --help is silent about it */
+    const char *help;         /* NULL: not in --help */
     enum option_kind kind;
     char letter;  /* a short name, but not 'h', or 0 */
     size_t place; /* offset in the options */
     size_t given; /* offset of a bool there that becomes true too; 0: none */
     uint64_t min, max;
     const char *const *words; /* ends with NULL */
-    /* 0, or -1 with ERROR_USAGE. `option` is its name with "--", for errors. */
+    /* Returns 0, or -1 with ERROR_USAGE. `option` is its name with "--", for errors. */
     int (*take)(void *place, const char *option, char *value, struct error *error);
-    unsigned commands; /* bits: to which commands of the program it belongs; 0: all */
+    unsigned commands; /* bits: the commands that have it; 0: all */
 };
 
 /* The end of a row: kind and place. A member of the wrong type does not compile. */
@@ -101,7 +101,10 @@ enum option_result {
     OPTION_SHOWN,       /* --help or --version was given, and is printed: nothing else to do */
 };
 
-/* Whether --help lists the row: an option of the table's command, or a heading of such options. */
+/*
+ * Returns true if --help lists the row: an option of the table's command, or a heading of such
+ * options.
+ */
 bool option_row_is_shown(const struct option_table *table, const struct option_row *row);
 
 /*
@@ -119,7 +122,7 @@ enum option_result option_parse(const struct option_table *table, int argc, char
 int option_end(const struct option_table *table, enum option_result result,
                const struct error *error);
 
-/* Prints what --help prints. -1: stdout cannot be written to. */
+/* Prints --help. -1 if stdout cannot be written. */
 int option_help(const struct option_table *table);
 
 /*

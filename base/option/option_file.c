@@ -15,7 +15,7 @@ struct reading {
     struct option_list *arguments;
     const struct option_table *table;
     const char *path;
-    size_t folder; /* how much of `path` is its folder, with the last slash */
+    size_t folder; /* length of the directory in `path`, with the last slash */
 };
 
 bool option_takes_path(const struct option_row *row)
@@ -32,7 +32,7 @@ static int option_file_refuse(const struct reading *reading, const struct option
     return error_set(error, ERROR_INPUT, "%s: \"%s\" must be %s", reading->path, row->name, what);
 }
 
-/* Takes over what is in the buffer. */
+/* Takes the buffer's contents. */
 static int option_file_add(const struct reading *reading, struct buf *argument, struct error *error)
 {
     if (buf_string(argument) == NULL) {
@@ -46,7 +46,7 @@ static int option_file_add(const struct reading *reading, struct buf *argument, 
     return 0;
 }
 
-/* name: of a NAME=VALUE; NULL: it is none. */
+/* `name` is that of a NAME=VALUE; else NULL. */
 static int add_value(const struct reading *reading, const struct option_row *row, const char *name,
                      const json_t *value, struct error *error)
 {

@@ -22,7 +22,7 @@ int option_file_read(struct option_list *arguments, const struct option_table *t
                      const char *path, struct error *error);
 void option_file_free(struct option_list *arguments);
 
-/* Whether values of the option are names of files or folders. */
+/* Returns true if the option's values are paths. */
 bool option_takes_path(const struct option_row *row);
 
 #endif

@@ -19,7 +19,7 @@
 struct chrome_trace {
     struct output_file file;
     struct buf out;
-    bool any;       /* an event is in it */
+    bool any;       /* it has an event */
     bool unwritten; /* writing failed, and was reported */
 };
 
@@ -37,8 +37,8 @@ void chrome_trace_name(struct chrome_trace *trace, struct chrome_track track, co
                        const char *name);
 
 /*
- * Begins an event. The caller may append members to `out`, such as chrome_trace_time(), and then
- * calls chrome_trace_end_event().
+ * Begins an event. The caller may append members to `out`, such as chrome_trace_time(), and must
+ * then call chrome_trace_end_event().
  */
 void chrome_trace_begin_event(struct chrome_trace *trace, const char *phase,
                               struct chrome_track track, const char *name);
@@ -46,10 +46,9 @@ void chrome_trace_time(struct chrome_trace *trace, const char *member, int64_t n
 void chrome_trace_end_event(struct chrome_trace *trace);
 
 /*
- * A span is two events, B and E: where one ends and another begins or ends, both say so by the
- * same digits. With one event and its length (X) each reader would have to add the two, and the
- * sums of doubles, or of what Perfetto cuts to nanoseconds, differ by a hair: what ought to nest
- * overlaps. The length, if it is known, is there for those who read the file themselves.
+ * A span is two events, B and E, so that one span's end and the next one's beginning have the same
+ * digits. With one event and its length (X) each reader would add the two, and rounding would make
+ * nested spans overlap. The length, if known, is added for other readers.
  */
 enum { CHROME_TRACE_NO_LENGTH = -1 };
 void chrome_trace_begin_span(struct chrome_trace *trace, struct chrome_track track,
@@ -57,13 +56,13 @@ void chrome_trace_begin_span(struct chrome_trace *trace, struct chrome_track tra
 void chrome_trace_begin_span_end(struct chrome_trace *trace, struct chrome_track track,
                                  const char *name, int64_t to);
 
-/* The same, without members of the caller's. */
+/* The same without further members. */
 void chrome_trace_open_span(struct chrome_trace *trace, struct chrome_track track,
                             const char *category, const char *name, int64_t from, int64_t length);
 void chrome_trace_close_span(struct chrome_trace *trace, struct chrome_track track,
                              const char *name, int64_t to);
 
-/* Writes what has been gathered, if it is much. -1 with ERROR_SYSTEM, also for lack of memory. */
+/* Writes the buffer if it is large. -1 with ERROR_SYSTEM, also when out of memory. */
 int chrome_trace_write(struct chrome_trace *trace, struct error *error);
 
 /* Ends the file, unless chrome_trace_write() has failed. chrome_trace_free() in any case. */

@@ -48,7 +48,7 @@ int output_file_check_descriptor(int fd, const char *what, const char *input, st
     return refuse_input(input, what, error);
 }
 
-/* The folder that a path is in, as `status`. */
+/* Gets the status of a path's directory. */
 static bool look_at_folder(const char *path, struct stat *status)
 {
     const char *slash = strrchr(path, '/');
@@ -66,7 +66,7 @@ static const char *last_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* Whether both would be made under one name in one folder. */
+/* True if both would be created as the same file. */
 static bool become_one(const char *path, const char *other_path)
 {
     struct stat folder, other_folder;
@@ -112,7 +112,7 @@ static int cannot_write(const struct output_file *file, struct error *error)
 
 static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
-/* What a signal takes away; changed only while these signals are blocked. */
+/* Files to remove on a signal; changed only while the signals are blocked. */
 static const char *unfinished_files[OUTPUT_FILES];
 
 static void on_ending(int signal_number)
@@ -122,7 +122,7 @@ static void on_ending(int signal_number)
             (void)unlink(unfinished_files[i]);
     }
     (void)signal(signal_number, SIG_DFL);
-    (void)raise(signal_number); /* comes when this returns */
+    (void)raise(signal_number); /* delivered when this returns */
 }
 
 static void block_endings(sigset_t *before)
@@ -136,9 +136,9 @@ static void block_endings(sigset_t *before)
 }
 
 /*
- * A signal that is ignored, as under nohup, stays so. Not SA_RESETHAND: the kernel resets
- * the action before it blocks the signal, and one that is sent twice, as timeout(1) does,
- * then ends the process before the handler has run.
+ * An ignored signal, as under nohup, stays ignored. Not SA_RESETHAND: Linux resets the action
+ * before it blocks the signal, so one sent twice, as by timeout(1), would end the process before
+ * the handler has run.
  */
 static void catch_endings(void)
 {
@@ -186,7 +186,7 @@ static int make_unfinished(struct output_file *file, struct error *error)
         return cannot_write(file, error);
     }
     file->unfinished = name.data;
-    /* mkostemp() lets nobody else read it. */
+    /* mkostemp() makes it readable by the owner only. */
     return fchmod(file->fd, 0666 & ~mask) == 0 ? 0 : cannot_write(file, error);
 }
 
@@ -243,7 +243,7 @@ int output_file_write_bytes(struct output_file *file, const char *bytes, size_t 
     return io_write_all(file->fd, bytes, length) == 0 ? 0 : cannot_write(file, error);
 }
 
-/* A signal does not know of it any more. */
+/* Makes signals ignore the file. */
 static void forget(struct output_file *file)
 {
     sigset_t before;

@@ -6,57 +6,57 @@
 #include "base/error.h"
 
 /*
- * Refuses, with ERROR_USAGE, to write `what` ("the trace") to `path` when that is the
- * ordinary file `input`, by device and inode: also through links and however the two are
- * spelled. 0 when they differ, or when there is no file at one of them yet.
+ * Fails with ERROR_USAGE if `path`, to which `what` ("the trace") will be written, is the regular
+ * file `input` by device and inode, also through links. 0 if they differ or one does not exist
+ * yet.
  */
 int output_file_check(const char *path, const char *what, const char *input, struct error *error);
 
-/* The same of an open descriptor, such as standard output, against the input. */
+/* The same for an open descriptor, such as standard output. */
 int output_file_check_descriptor(int fd, const char *what, const char *input, struct error *error);
 
-/*
- * Refuses, with ERROR_USAGE, two outputs that would end up as one file, there already or not.
- */
+/* Fails with ERROR_USAGE if two outputs are or would become one file. */
 int output_file_check_apart(const char *path, const char *what, const char *other_path,
                             const char *other, struct error *error);
 
 /* An output that the user may have asked for. */
 struct output_wanted {
     const char *path; /* NULL: not asked for */
-    const char *what; /* which option it is of */
+    const char *what; /* its option */
 };
 
-/* The same of each two of them. */
+/* The same for all pairs. */
 int output_file_check_all_apart(const struct output_wanted *outputs, size_t count,
                                 struct error *error);
 
 /*
- * A file that a report is written into, whole or not at all: under another name
- * beside its own until it is finished. Links are followed; what is there and no
- * ordinary file, such as a device or a pipe, is written as it is.
+ * A file that is written completely or not at all: under another name next to its own until it is
+ * finished. Follows links; writes in place if the path is not a regular file, such as a device or
+ * a pipe.
  *
- * A signal that ends the process (SIGINT, SIGTERM, SIGHUP, SIGPIPE) takes the
- * unfinished file away first.
+ * A signal that ends the process (SIGINT, SIGTERM, SIGHUP, SIGPIPE) first removes the unfinished
+ * file.
  */
 struct output_file {
     int fd;           /* -1: not open */
-    char *path;       /* owned; what it becomes */
-    char *unfinished; /* owned; NULL: written in place, or it has its name */
+    char *path;       /* owned; its final path */
+    char *unfinished; /* owned; NULL if written in place or finished */
     const char *what; /* borrowed; for messages: "the trace" */
 };
 
-/* At most this many are open at once. */
+/* The most that are open at once. */
 enum { OUTPUT_FILES = 4 };
 
-/* All of them fail with ERROR_SYSTEM. After a failure output_file_discard() is called, or after
- * output_file_open() need not be. */
+/*
+ * All fail with ERROR_SYSTEM. Call output_file_discard() after a failure; not needed if
+ * output_file_open() failed.
+ */
 int output_file_open(struct output_file *file, const char *path, const char *what,
                      struct error *error);
 
 /*
- * As output_file_open(), but what is written can be read at once under the file's own name,
- * for a reader who follows it: what was there is gone, and a failure leaves a part.
+ * As output_file_open(), but written in place, so that it can be read while it grows: the old
+ * content is lost, and a failure leaves a part.
  */
 int output_file_open_growing(struct output_file *file, const char *path, const char *what,
                              struct error *error);
@@ -74,7 +74,7 @@ int output_file_finish(struct output_file *file, struct error *error);
 int output_file_write_whole(const char *path, const char *what, struct buf *out,
                             struct error *error);
 
-/* Takes an unfinished file away; nothing is left to do for a finished one. */
+/* Removes an unfinished file; does nothing for a finished one. */
 void output_file_discard(struct output_file *file);
 
 #endif

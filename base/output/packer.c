@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-/* zstd's own default: small gain above it, at many times the work. */
+/* zstd's default; higher levels gain little at many times the work. */
 enum { LEVEL = 3 };
 
 struct packer {

@@ -11,15 +11,15 @@
 struct packer;
 
 enum packer_end {
-    PACKER_GOES_ON, /* more comes; not all that was given has to come out yet */
-    PACKER_FLUSH,   /* all that was given can be read from what has come out */
-    PACKER_FINISH,  /* the same, and the frame ends; what is given after it begins another */
+    PACKER_GOES_ON, /* more follows; output may be delayed */
+    PACKER_FLUSH,   /* all input can be read from the output so far */
+    PACKER_FINISH,  /* the same, and ends the frame; later input begins another */
 };
 
 /* NULL when memory ran out. */
 struct packer *packer_new(struct error *error);
 
-/* Appends what comes out. -1 with ERROR_SYSTEM when memory ran out: the stream is broken then. */
+/* Appends the output. -1 with ERROR_SYSTEM when out of memory: the stream is then broken. */
 int packer_add(struct packer *packer, const void *bytes, size_t length, enum packer_end end,
                struct buf *packed, struct error *error);
 

@@ -13,10 +13,10 @@
 #include "sandbox/filters/rules.h"
 
 static const int allowed[] = {
-    /* how a thread that was made shortly before begins */
+    /* the first call of a thread that was created shortly before */
     SCMP_SYS(set_robust_list),
     SCMP_SYS(rseq),
-    /* what there is to do */
+    /* waiting for work */
     SCMP_SYS(read),
     SCMP_SYS(write),
     SCMP_SYS(readv),
@@ -51,8 +51,10 @@ static const int allowed[] = {
     SCMP_SYS(restart_syscall),
 };
 
-/* These only ask, or change nothing that anybody else sees. An error is the same on every machine,
- * which the answer is not. */
+/*
+ * Calls that only ask, or change nothing outside of the process. Their errors are the same on
+ * every machine; their answers are not.
+ */
 static const struct {
     int number;
     int errnum;
@@ -134,7 +136,7 @@ static const struct {
     {SCMP_SYS(clone3), ENOSYS}, /* the C library then tries clone() */
 };
 
-/* Only where the arguments compare so. */
+/* Only with these arguments. */
 struct conditional {
     int number;
     unsigned count;
@@ -144,7 +146,7 @@ struct conditional {
 static int allow_some(scmp_filter_ctx filter)
 {
     const struct conditional some[] = {
-        /* The limit on a worker's memory does not count what is shared. */
+        /* The limit on a worker's memory does not count shared memory. */
         {SCMP_SYS(mmap),
          2,
          {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0), SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_SHARED, 0)}},
@@ -158,7 +160,7 @@ static int allow_some(scmp_filter_ctx filter)
          {SCMP_A1(SCMP_CMP_EQ, RLIMIT_STACK, 0), SCMP_A2(SCMP_CMP_EQ, 0, 0)}},
         /* The handler of SIGSYS stays, which says what call ended the process. */
         {SCMP_SYS(rt_sigaction), 1, {SCMP_A0(SCMP_CMP_LT, SIGSYS, 0)}},
-        /* The counter reads and writes its guest's memory so. */
+        /* The counter accesses its guest's memory with these. */
         {SCMP_SYS(process_vm_readv), 1, {SCMP_A0(SCMP_CMP_EQ, FILTER_OWN_PID, 0)}},
         {SCMP_SYS(process_vm_writev), 1, {SCMP_A0(SCMP_CMP_EQ, FILTER_OWN_PID, 0)}},
         /* abort(), QEMU's signals among its threads, and its end by the guest's signal */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: compile-filters start|zygote|contract
- * Compiles the rules of a filter to the program that Linux runs, and prints it as the inside
- * of an array of struct sock_filter. It runs when gaspipe is built: libseccomp takes more than a
- * millisecond, which each worker's start would pay.
+ *
+ * Compiles a filter's rules to the program that Linux runs, and prints it as the elements of an
+ * array of struct sock_filter. It runs during the build: libseccomp takes more than a millisecond,
+ * which each worker's start would pay.
  */
 #include <linux/filter.h>
 #include <stdint.h>
@@ -32,7 +33,7 @@ static int print_program(FILE *program)
 static const struct {
     const char *name;
     int (*rules)(scmp_filter_ctx filter);
-    uint32_t others; /* what becomes of calls that have no rule */
+    uint32_t others; /* for calls without a rule */
 } kinds[] = {
     {"start", rules_start, SCMP_ACT_ALLOW},
     {"zygote", rules_zygote, SCMP_ACT_ALLOW},
@@ -47,7 +48,7 @@ static int compile(scmp_filter_ctx filter, int kind, FILE *program)
 
     if (result != 0)
         return give_up("the rules", result);
-    /* Otherwise such a call would end one of QEMU's threads only, and the others would wait. */
+    /* Otherwise such a call would end only one of QEMU's threads, and the others would wait. */
     result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     /* A binary tree by the calls' numbers. */
     if (result == 0)

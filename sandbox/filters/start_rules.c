@@ -10,11 +10,13 @@
 #include "sandbox/contract_filter.h"
 #include "sandbox/filters/rules.h"
 
-/* Of an argument that is an int Linux sees the lower half. */
+/* Linux uses the lower half of an argument that is an int. */
 static const scmp_datum_t int_bits = 0xffffffff;
 
-/* By what a process could do with them. A call that Linux or libseccomp does not
- * know cannot be made either. */
+/*
+ * Grouped by what a process could do with them. Calls that Linux or libseccomp does not know are
+ * refused as well.
+ */
 static const char *const refused[] = {
     /* processes, and other processes' memory */
     "execveat",
@@ -158,7 +160,7 @@ static const char *const refused[] = {
     "nfsservctl",
 };
 
-/* These a zygote makes workers with. */
+/* A zygote creates workers with these. */
 static const char *const refused_to_workers[] = {
     "fork", "vfork", "setpgid", "sendto", "sendmsg", "recvmsg",
 };
@@ -177,8 +179,10 @@ static int refuse_all(scmp_filter_ctx filter, const char *const *names, size_t c
     return 0;
 }
 
-/* The counter reaches the memory of its guest, which is its own, so; and QEMU ends by the signal
- * that its guest ended by, or waits for ever for the one that was refused. */
+/*
+ * The counter accesses its guest's memory, which is its own, with these. QEMU ends by the signal
+ * by which its guest ended; if refused, it would wait for ever.
+ */
 static int refuse_others(scmp_filter_ctx filter)
 {
     static const int calls[] = {SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev),
@@ -191,7 +195,7 @@ static int refuse_others(scmp_filter_ctx filter)
     return result;
 }
 
-/* What concerns a process by its number, of which 0 is the caller's. */
+/* Calls that name a process by its number; 0 is the caller. */
 static int refuse_numbers(scmp_filter_ctx filter)
 {
     static const struct {
@@ -209,7 +213,7 @@ static int refuse_numbers(scmp_filter_ctx filter)
     return result;
 }
 
-/* A descriptor's owner gets signals when something comes to it. */
+/* A descriptor's owner gets signals when input arrives. */
 static int refuse_owners(scmp_filter_ctx filter)
 {
     static const scmp_datum_t commands[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
@@ -221,7 +225,7 @@ static int refuse_owners(scmp_filter_ctx filter)
     return result;
 }
 
-/* By any other signal than that it would outlive gaspipe. */
+/* With another signal it would outlive gaspipe. */
 static int refuse_outliving(scmp_filter_ctx filter)
 {
     return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prctl), 2,
@@ -229,8 +233,10 @@ static int refuse_outliving(scmp_filter_ctx filter)
                             SCMP_A1(SCMP_CMP_NE, SIGKILL, 0));
 }
 
-/* Threads may be made, processes not. What clone3() would do lies in memory, which no filter
- * sees: callers fall back to clone(). */
+/*
+ * Threads may be created, processes not. The arguments of clone3() are in memory, which filters
+ * cannot read, so it is refused and callers fall back to clone().
+ */
 static int refuse_processes(scmp_filter_ctx filter)
 {
     const int result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -240,7 +246,7 @@ static int refuse_processes(scmp_filter_ctx filter)
                                           SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 }
 
-/* Its processes have other numbers than its own, by which refuse_others() would go. */
+/* refuse_others() allows the process's own number only, but its children have others. */
 int rules_zygote(scmp_filter_ctx filter)
 {
     int result = refuse_all(filter, refused, sizeof refused / sizeof *refused);

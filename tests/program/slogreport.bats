@@ -155,7 +155,7 @@ run.zst first and run.11.zst last"
         assert_bad_input 3 "$file" 'not a slogfile'
     done
     run --separate-stderr slogreport "$BATS_TEST_TMPDIR"
-    assert_bad_input 3 "$BATS_TEST_TMPDIR" 'folder'
+    assert_bad_input 3 "$BATS_TEST_TMPDIR" 'directory'
     run --separate-stderr slogreport missing.slog
     assert_bad_input 3 missing.slog 'No such file'
 }
