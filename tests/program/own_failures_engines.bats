@@ -154,6 +154,9 @@ other_programs() {
             cp -r harmed kept
             good_goes_on harmed
             said 'vat bad is in quarantine: it cannot be restored: '
+            run "$NATIVE/gaspipe" verify --store kept
+            assert_status 4
+            assert_output_has 'the store is damaged: vat v1 has '
             [[ $harm == *bundle* ]] || decisions kept 0
             rm -rf kept
         done
@@ -180,6 +183,12 @@ other_programs() {
         cp -r store kept
         runs kept --terminate bad - < /dev/null
         assert_status 0
+        rm -rf kept
+        cp -r store kept
+        # What is held is delivered to the new contract, which does not know the method.
+        runs kept --max-memory 150M --upgrade "bad=$better" - < /dev/null
+        assert_status 1
+        assert_equal "$(deliveries | jq -c '.[:2]' | paste -sd ' ')" '["bad","error"] ["bad","ok"]'
         rm -rf kept
         cp -r store kept
         runs kept --max-memory 150M --skip-delivery bad - < /dev/null
