@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/statements.h"
 
+#include <semaphore.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -150,6 +151,45 @@ void statements_finalize(struct store *store)
     }
 }
 
+/* ---- whose the database is ---- */
+
+/* The store whose commit this thread writes; NULL: none. */
+static _Thread_local const struct store *taken;
+
+void statements_lend(struct store *store)
+{
+    store->lent = true;
+}
+
+void statements_take(const struct store *store)
+{
+    taken = store;
+}
+
+void statements_return(struct store *store)
+{
+    taken = NULL;
+    (void)sem_post(&store->returned); /* cannot fail: it is posted once for each loan */
+}
+
+/* Reads `lent` in the owner's thread only. */
+void statements_wait(struct store *store)
+{
+    if (taken == store || !store->lent)
+        return;
+    while (sem_wait(&store->returned) != 0) { /* interrupted by a signal */
+    }
+    store->lent = false;
+}
+
+int statements_check_commit(struct store *store, struct error *error)
+{
+    statements_wait(store);
+    if (store->commit_error.kind != ERROR_NONE)
+        *error = store->commit_error;
+    return store->commit_error.kind != ERROR_NONE ? -1 : 0;
+}
+
 /* ---- the transaction ---- */
 
 /* What a transaction itself is made of. */
@@ -171,6 +211,8 @@ int statements_begin(struct store *store, struct error *error)
 
 int statements_enter(struct store *store, struct error *error)
 {
+    if (statements_check_commit(store, error) != 0)
+        return -1;
     return store->begun ? statements_begin(store, error) : 0;
 }
 
@@ -184,9 +226,10 @@ static int tell_savepoints(struct store *store, struct error *error)
     return 0;
 }
 
+/* In the thread that writes a commit, the transaction is one that the owner has ended. */
 static int get_ready(struct store *store, enum statement which, struct error *error)
 {
-    if (is_control(which))
+    if (is_control(which) || taken == store)
         return 0;
     if (statements_enter(store, error) != 0)
         return -1;
@@ -197,6 +240,7 @@ static int get_ready(struct store *store, enum statement which, struct error *er
 
 int statements_execute(struct store *store, const char *text, struct error *error)
 {
+    statements_wait(store);
     if (sqlite3_exec(store->database, text, NULL, NULL, NULL) != SQLITE_OK)
         return store_error(store, error);
     return 0;
@@ -228,11 +272,13 @@ static void note_bound(struct store *store, int result)
 
 void statement_bind_integer(struct store *store, enum statement which, int index, int64_t number)
 {
+    statements_wait(store);
     note_bound(store, sqlite3_bind_int64(store->statements[which], index, number));
 }
 
 void statement_bind_blob(struct store *store, enum statement which, int index, struct iovec bytes)
 {
+    statements_wait(store);
     /* An empty blob still wants an address: NULL would be SQL's NULL. */
     note_bound(store, sqlite3_bind_blob64(store->statements[which], index,
                                           bytes.iov_len > 0 ? bytes.iov_base : "", bytes.iov_len,
@@ -241,6 +287,7 @@ void statement_bind_blob(struct store *store, enum statement which, int index, s
 
 void statement_bind_text(struct store *store, enum statement which, int index, struct iovec text)
 {
+    statements_wait(store);
     note_bound(store, sqlite3_bind_text64(store->statements[which], index,
                                           text.iov_len > 0 ? text.iov_base : "", text.iov_len,
                                           SQLITE_STATIC, SQLITE_UTF8));

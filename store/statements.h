@@ -95,14 +95,26 @@ int statements_prepare(struct store *store, struct error *error);
 void statements_finalize(struct store *store);
 
 /*
+ * Whose SQLite's database is: the thread's that uses the store, or that of one that writes a commit
+ * for it. Without locks only one of them may call SQLite. The owner lends; the other one takes and
+ * returns, around all that it does with the database. The functions below wait until it is back, in
+ * the owner's thread; what else needs it calls statements_wait().
+ */
+void statements_lend(struct store *store);
+void statements_take(const struct store *store);
+void statements_return(struct store *store);
+void statements_wait(struct store *store);
+
+/* Waits as well. -1: the other thread could not write the last commit. */
+int statements_check_commit(struct store *store, struct error *error);
+
+/*
  * Begins the transaction for SQLite, too, if the store has one: what only ever changes the kernel's
  * keys in memory is no work for SQLite. The functions below do so themselves.
  */
 int statements_begin(struct store *store, struct error *error);
 
-/*
- * Before anything else uses the database: begins as above.
- */
+/* Before anything else uses the database: checks the commit, and begins as above. */
 int statements_enter(struct store *store, struct error *error);
 
 /* Executes SQL that gives no rows. */

@@ -65,6 +65,16 @@ int store_transaction_commit_unsynced(struct store *store, struct error *error);
 int store_sync(const struct store *store, struct error *error);
 
 /*
+ * The first step with the writing left to another thread, which calls store_commit_write() once, in
+ * any case. To the caller the transaction is over, and the next one can begin at once: only what
+ * needs the file waits, which keys of the kernel that were used before do not. Others see the
+ * changes when store_commit_write() has returned 0. When it fails, all that needs the file fails
+ * until store_transaction_rollback().
+ */
+int store_transaction_hand_over(struct store *store, struct error *error);
+int store_commit_write(struct store *store, struct error *error);
+
+/*
  * Lets the calling thread run on the processors that the store's opener could run on. For threads
  * that work for the store: who starts one may by then keep to the processor of a worker, whose time
  * it would take. Where the thread may not be moved it stays.

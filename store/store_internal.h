@@ -3,6 +3,7 @@
 #define GASPIPE_STORE_STORE_INTERNAL_H
 
 #include <sched.h>
+#include <semaphore.h>
 #include <sqlite3.h>
 
 #include "base/buf.h"
@@ -62,6 +63,9 @@ struct store {
     bool told;              /* SQLite knows of it, since a statement came, */
     size_t savepoints_told; /* and of so many savepoints, since one came that changes something */
     struct commit_writes commit;
+    bool lent;                 /* the owner has not waited for `returned` since statements_lend() */
+    sem_t returned;            /* posted by the thread that wrote a commit */
+    struct error commit_error; /* why that thread could not write the last commit; or of no kind */
     sqlite3_stmt *statements[STATEMENTS];
     int bind_result; /* SQLITE_OK, or why a value could not be bound since the last step */
     char *path;      /* for words */

@@ -113,6 +113,8 @@ static int close_transaction(struct store *store, struct error *error)
         return store_error_set(store, error, ERROR_SYSTEM, "a crank is not ended");
     if (store->watch != NULL && store->watch->commits(store, error) != 0)
         return -1;
+    if (statements_check_commit(store, error) != 0)
+        return -1;
     commit->total = store->sums.total;
     if (key_writes_gather(&commit->keys, store, error) != 0)
         return -1;
@@ -136,6 +138,27 @@ int store_transaction_commit_unsynced(struct store *store, struct error *error)
         return -1;
     forget_transaction(store);
     return 0;
+}
+
+int store_transaction_hand_over(struct store *store, struct error *error)
+{
+    if (close_transaction(store, error) != 0)
+        return -1;
+    forget_transaction(store);
+    statements_lend(store);
+    return 0;
+}
+
+int store_commit_write(struct store *store, struct error *error)
+{
+    int result;
+
+    statements_take(store);
+    result = write_commit(store, error);
+    if (result != 0)
+        store->commit_error = *error;
+    statements_return(store);
+    return result;
 }
 
 bool store_needs_sync(const struct store *store)
@@ -168,6 +191,8 @@ void store_transaction_rollback(struct store *store)
 {
     if (store->watch != NULL)
         store->watch->dropped(store);
+    statements_wait(store);
+    store->commit_error.kind = ERROR_NONE;
     /* A failed rollback leaves nothing committed either. */
     if (sqlite3_get_autocommit(store->database) == 0)
         (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);

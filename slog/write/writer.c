@@ -485,7 +485,7 @@ static void join_blocks(struct slog_writer *writer, size_t count)
     memmove(writer->blocks, writer->blocks + joined, writer->block_count * sizeof *writer->blocks);
 }
 
-static int flush_blocks(struct slog_writer *writer, struct error *error)
+int slog_writer_flush_blocks(struct slog_writer *writer, struct error *error)
 {
     size_t count = complete_blocks(writer);
 
@@ -504,7 +504,7 @@ static int flush_blocks(struct slog_writer *writer, struct error *error)
 /* Writes everything buffered that is not after a gap. */
 static int writer_write_out(struct slog_writer *writer, struct error *error)
 {
-    if (flush_blocks(writer, error) != 0)
+    if (slog_writer_flush_blocks(writer, error) != 0)
         return -1;
     return writer->gap_count > 0 ? 0 : write_lines(writer, error);
 }
@@ -519,7 +519,7 @@ static int write_much(struct slog_writer *writer, struct error *error)
     return writer_hold(writer, error);
 }
 
-static int end_slog_block(struct slog_writer *writer, struct error *error)
+int slog_writer_end_block(struct slog_writer *writer, struct error *error)
 {
     const size_t count = writer->block_count;
     struct block_end *blocks;
@@ -537,9 +537,9 @@ static int end_slog_block(struct slog_writer *writer, struct error *error)
 
 int slog_writer_flush(struct slog_writer *writer, struct error *error)
 {
-    if (end_slog_block(writer, error) != 0)
+    if (slog_writer_end_block(writer, error) != 0)
         return -1;
-    return flush_blocks(writer, error);
+    return slog_writer_flush_blocks(writer, error);
 }
 
 /* ---- opening and closing -------------------------------------------------- */

@@ -77,6 +77,10 @@ struct slog_writer *slog_writer_open(const char *path, const struct slog_start *
  */
 int slog_writer_flush(struct slog_writer *writer, struct error *error);
 
+/* The same in two steps: the block is ended, and kept until the ended ones are written. */
+int slog_writer_end_block(struct slog_writer *writer, struct error *error);
+int slog_writer_flush_blocks(struct slog_writer *writer, struct error *error);
+
 /*
  * Leaves a gap for lines that are not known yet. Blocks that end after it stay in memory, also
  * after a flush, until slog_gap_fill(). Closing the writer drops gaps. False if there are

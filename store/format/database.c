@@ -118,6 +118,7 @@ struct store *database_new(const char *path, struct error *error)
         return NULL;
     }
     store->folder_fd = store->log_fd = -1;
+    (void)sem_init(&store->returned, 0, 0); /* cannot fail with these arguments */
     /* All, where it is not told. */
     if (sched_getaffinity(0, sizeof store->processors, &store->processors) != 0)
         memset(&store->processors, 0xff, sizeof store->processors);
@@ -251,6 +252,7 @@ int database_set_up(struct store *store, enum schema_state state, struct error *
 
 void database_close(struct store *store)
 {
+    statements_wait(store);
     statements_finalize(store);
     (void)sqlite3_close(store->database); /* fails only while statements are left */
     store->database = NULL;
@@ -277,6 +279,7 @@ void database_free(struct store *store)
     free(store->commit.sums.sums);
     buf_free(&store->scope);
     buf_free(&store->place);
+    (void)sem_destroy(&store->returned); /* no thread waits */
     free(store->path);
     free(store);
 }

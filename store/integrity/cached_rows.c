@@ -252,6 +252,7 @@ int key_writes_finish(struct store *store, struct error *error)
 
     if (key_cache_unwritten(&store->cache) == NULL)
         return 0;
+    statements_wait(store); /* for what was gathered last */
     if (key_writes_gather(writes, store, error) != 0)
         return -1;
     return key_writes_perform(writes, store, error);

@@ -560,6 +560,8 @@ static int open_scheduler(struct run *run, struct error *error)
             },
         .retries = run->options.retries,
         .cranks_per_commit = run->options.cranks_per_commit,
+        /* A profile has only what is committed. */
+        .commits_in_place = run->profiles.files.count > 0 || run->profiles.native != NULL,
         .max_workers = run->options.max_workers,
         .jobs = run->options.jobs,
         .upcoming = &run->upcoming,

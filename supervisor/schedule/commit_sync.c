@@ -8,7 +8,7 @@ enum { SYNC_STACK_SIZE = 256 * 1024 };
 
 /*
  * Not one of libuv's pool: libuv aborts if it cannot start those. The semaphores hand the last
- * three members back and forth: the loop owns them until it posts `wanted`, and the thread from
+ * four members back and forth: the loop owns them until it posts `wanted`, and the thread from
  * then until it posts `ended`.
  */
 struct sync_thread {
@@ -16,11 +16,19 @@ struct sync_thread {
     uv_sem_t wanted, ended;
     uv_async_t call; /* wakes the loop when a sync has ended; keeps it running while one is due */
     struct commit_sync *owner; /* the loop's */
-    struct store *store;       /* store_sync() is all that the thread calls */
+    struct store *store;       /* the thread only calls store_commit_write() and store_sync() */
     bool stopping;
-    int result; /* of the latest sync, with its error */
+    bool writes; /* the commit first */
+    int result;  /* of the latest sync, with its error */
     struct error error;
 };
+
+static int write_and_sync(struct sync_thread *thread)
+{
+    if (thread->writes && store_commit_write(thread->store, &thread->error) != 0)
+        return -1;
+    return store_sync(thread->store, &thread->error);
+}
 
 static void run_syncs(void *argument)
 {
@@ -31,7 +39,7 @@ static void run_syncs(void *argument)
         uv_sem_wait(&thread->wanted);
         if (thread->stopping)
             return;
-        thread->result = store_sync(thread->store, &thread->error);
+        thread->result = write_and_sync(thread);
         uv_sem_post(&thread->ended);
         (void)uv_async_send(&thread->call); /* cannot fail while the handle is open */
     }
@@ -100,6 +108,8 @@ static void begin_sync(struct commit_sync *sync)
 {
     sync->again = false;
     sync->busy = true;
+    sync->thread->writes = sync->handed_over;
+    sync->handed_over = false;
     sync->begins(sync->context);
     uv_ref((uv_handle_t *)&sync->thread->call);
     uv_sem_post(&sync->thread->wanted);
@@ -108,11 +118,13 @@ static void begin_sync(struct commit_sync *sync)
 /* After it has ended. */
 static void report_sync(struct commit_sync *sync)
 {
-    const int result = sync->thread->result;
-    const struct error error = sync->thread->error;
+    int result = sync->thread->result;
+    struct error error = sync->thread->error;
 
     uv_unref((uv_handle_t *)&sync->thread->call);
     sync->busy = false;
+    if (result == 0 && sync->slog != NULL)
+        result = slog_writer_flush_blocks(sync->slog, &error);
     if (result != 0)
         sync->again = false;
     sync->over(sync->context, result, &error);
@@ -144,6 +156,35 @@ static void sync_in_place(struct commit_sync *sync)
     sync->begins(sync->context);
     result = store_sync(sync->store, &error);
     sync->over(sync->context, result, &error);
+}
+
+static int write_in_place(struct commit_sync *sync, struct error *error)
+{
+    if (store_transaction_commit_unsynced(sync->store, error) != 0)
+        return -1;
+    return sync->slog == NULL ? 0 : slog_writer_flush(sync->slog, error);
+}
+
+/* The slog is written in report_sync(), after the commit. */
+static int hand_over(struct commit_sync *sync, struct error *error)
+{
+    if ((sync->slog != NULL && slog_writer_end_block(sync->slog, error) != 0) ||
+        store_transaction_hand_over(sync->store, error) != 0)
+        return -1;
+    sync->handed_over = true;
+    return 0;
+}
+
+void commit_sync_poll(struct commit_sync *sync)
+{
+    (void)report_ended(sync);
+}
+
+int commit_sync_write(struct commit_sync *sync, struct error *error)
+{
+    if (sync->in_place || sync->thread == NULL || sync->busy)
+        return write_in_place(sync, error);
+    return hand_over(sync, error);
 }
 
 void commit_sync_request(struct commit_sync *sync)

@@ -6,16 +6,20 @@
 #include <uv.h>
 
 #include "base/error.h"
+#include "slog/write/writer.h"
 #include "store/store.h"
 
 /*
- * Waits for the disk (store_sync()) in another thread while cranks continue. One sync covers all
- * commits made during the one before. Without a thread, or if nothing has to be synced, it ends at
- * once. All members are the loop's; sync_thread has what both threads use.
+ * Writes commits (store_commit_write()) and waits for the disk (store_sync()) in another thread,
+ * while cranks continue. One sync covers all commits made during the one before, which are written
+ * in place. The slog follows each commit. Without a thread, or if nothing has to be synced, it ends
+ * at once. All members are the loop's; sync_thread has what both threads use.
  */
 struct commit_sync {
-    uv_loop_t *loop;     /* borrowed, like the store */
-    struct store *store; /* open until commit_sync_close() */
+    uv_loop_t *loop;          /* borrowed, like the store */
+    struct store *store;      /* open until commit_sync_close() */
+    struct slog_writer *slog; /* NULL: none */
+    bool in_place;            /* each commit is written by commit_sync_write() */
     void *context;
     void (*begins)(void *context); /* what is committed by now will be durable when it is over */
     /* With 0, or with -1 and ERROR_SYSTEM. */
@@ -23,11 +27,19 @@ struct commit_sync {
 
     struct sync_thread *thread; /* from the first request on */
     bool alone;                 /* there can be no thread */
+    bool handed_over;           /* the last commit, and not requested yet */
     bool busy;                  /* one is in progress */
     bool again;                 /* for a commit that came after its beginning */
 };
 
-/* After a commit. begins() and over() may be called from within. */
+/* Calls over() if a sync has ended that the loop has not seen yet. */
+void commit_sync_poll(struct commit_sync *sync);
+
+/* Writes a commit and the slog, or leaves them to the thread if it is free: the request that must
+ * follow starts it. */
+int commit_sync_write(struct commit_sync *sync, struct error *error);
+
+/* After each commit. May call begins() and over(). */
 void commit_sync_request(struct commit_sync *sync);
 
 /*

@@ -71,13 +71,11 @@ int scheduler_open_transaction(struct scheduler *scheduler, struct error *error)
 
 static int commit_cranks(struct scheduler *scheduler, struct error *error)
 {
-    struct slog_writer *slog = scheduler->options.slog;
-
+    commit_sync_poll(&scheduler->sync);
     if (scheduler->state == SCHEDULER_FAILED)
         return 0; /* the commit before was lost */
     scheduler->uncommitted_cranks = 0;
-    if (store_transaction_commit_unsynced(scheduler->options.store, error) != 0 ||
-        (slog != NULL && slog_writer_flush(slog, error) != 0))
+    if (commit_sync_write(&scheduler->sync, error) != 0)
         return -1;
     scheduler->listener.committed(scheduler->listener.context);
     commit_sync_request(&scheduler->sync);
@@ -731,6 +729,8 @@ struct scheduler *scheduler_new(const struct scheduler_options *options,
     scheduler->sync = (struct commit_sync){
         .loop = options->loop,
         .store = options->store,
+        .slog = options->slog,
+        .in_place = options->commits_in_place,
         .context = scheduler,
         .begins = scheduler_on_sync_begins,
         .over = scheduler_on_sync_over,

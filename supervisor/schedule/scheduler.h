@@ -37,6 +37,7 @@ struct scheduler_options {
     struct kernel_limits limits; /* for new vats */
     uint64_t retries;            /* of one crank, after a host failure */
     uint64_t cranks_per_commit;  /* that are committed together; at least 1; never routing alone */
+    bool commits_in_place;       /* a commit is written when committed() is called */
     uint64_t max_workers;        /* at a time; 0: one for each vat */
     uint64_t jobs; /* deliveries in progress at a time; at least 1. Must be 1 with max_workers and
                     * a slog: which workers are evicted would depend on when workers finish, and
@@ -53,7 +54,8 @@ struct scheduler_listener {
     void (*undone)(void *context);
     /* The kernel has nothing to do and nothing is in progress. Call scheduler_run() when it has. */
     void (*idle)(void *context);
-    /* All that was reported so far is committed: it outlives this process, not yet a power cut. */
+    /* All that was reported so far is committed, or a thread writes it until durable(): it then
+     * outlives this process, not yet a power cut. */
     void (*committed)(void *context);
     /* A thread makes durable what is committed so far, while cranks continue. */
     void (*syncing)(void *context);

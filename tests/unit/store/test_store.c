@@ -601,6 +601,142 @@ static void looking_next_to_a_large_row_does_not_read_it(void **state)
     store_close(store);
 }
 
+/* ---- commits that another thread writes ---- */
+
+struct writing {
+    pthread_t thread;
+    struct store *store;
+    int result;
+    struct error error;
+};
+
+static void *write_commit(void *argument)
+{
+    struct writing *writing = argument;
+
+    writing->result = store_commit_write(writing->store, &writing->error);
+    return NULL;
+}
+
+static void begin_writing(struct writing *writing, struct store *store)
+{
+    *writing = (struct writing){.store = store};
+    assert_int_equal(pthread_create(&writing->thread, NULL, write_commit, writing), 0);
+}
+
+static int end_writing(struct writing *writing)
+{
+    assert_int_equal(pthread_join(writing->thread, NULL), 0);
+    return writing->result;
+}
+
+static void key_has(struct store *store, const char *key, const char *expected)
+{
+    struct buf value = {0};
+    bool found;
+
+    OK(store_key_get(store, key, &value, &found, &error));
+    same(&value, found, expected);
+}
+
+/* What the file has. */
+static void committed_has(const char *expected)
+{
+    struct store *reader = store_open_reader("s", &error);
+
+    assert_non_null(reader);
+    has(reader, "a", expected);
+    store_close(reader);
+}
+
+static void keys_change_before_another_thread_has_written_the_commit(void **state)
+{
+    struct store *store = open_store("s");
+    struct writing writing;
+
+    (void)state;
+    set(store, "a", "0");
+    OK(store_transaction_begin(store, &error));
+    set(store, "a", "1");
+    OK(store_transaction_hand_over(store, &error));
+    OK(store_savepoint_set(store, &error));
+    OK(store_key_set(store, "a", bytes("2"), &error));
+    OK(store_savepoint_undo(store, &error));
+    key_has(store, "a", "1");
+    OK(store_savepoint_set(store, &error));
+    OK(store_key_set(store, "a", bytes("3"), &error));
+    OK(store_vat_set(store, VAT, bytes("a"), bytes("3"), &error));
+    committed_has("0");
+    begin_writing(&writing, store);
+    OK(store_vat_set(store, VAT, bytes("b"), bytes("3"), &error)); /* asks the file: waits for it */
+    committed_has("1");
+    OK(store_savepoint_release(store, &error));
+    OK(end_writing(&writing));
+    has(store, "a", "3");
+    OK(store_transaction_commit(store, &error));
+    committed_has("3");
+    store_close(store);
+}
+
+static void a_commit_of_keys_alone_can_be_handed_over(void **state)
+{
+    struct store *store = open_store("s");
+    struct writing writing;
+
+    (void)state;
+    set(store, "a", "1");
+    for (int i = 0; i < 2; i++) { /* the second changes nothing */
+        OK(store_transaction_begin(store, &error));
+        OK(store_key_set(store, "b", bytes("1"), &error));
+        OK(store_transaction_hand_over(store, &error));
+        begin_writing(&writing, store);
+        OK(end_writing(&writing));
+    }
+    store_close(store);
+    store = open_store("s");
+    key_has(store, "b", "1");
+    store_close(store);
+}
+
+static void limit_file_size(rlim_t limit)
+{
+    struct rlimit limits;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limits), 0);
+    limits.rlim_cur = limit == RLIM_INFINITY ? limits.rlim_max : limit;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limits), 0);
+}
+
+static void nothing_follows_a_commit_that_could_not_be_written(void **state)
+{
+    struct store *store = open_store("s");
+    struct writing writing;
+
+    (void)state;
+    set(store, "a", "1");
+    OK(store_transaction_begin(store, &error));
+    set(store, "a", "2");
+    OK(store_transaction_hand_over(store, &error));
+    OK(store_transaction_begin(store, &error));
+    OK(store_key_set(store, "a", bytes("3"), &error));
+    signal(SIGXFSZ, SIG_IGN);
+    limit_file_size(1);
+    begin_writing(&writing, store);
+    assert_int_equal(end_writing(&writing), -1);
+    limit_file_size(RLIM_INFINITY);
+    /* What the file has to be asked for: */
+    assert_int_equal(store_vat_set(store, VAT, bytes("b"), bytes("3"), &error), -1);
+    assert_string_equal(error.text, writing.error.text);
+    OK(store_vat_set(store, VAT, bytes("a"), bytes("3"), &error));
+    assert_int_equal(store_transaction_commit(store, &error), -1);
+    committed_has("1");
+    store_transaction_rollback(store);
+    has(store, "a", "1");
+    set(store, "a", "4");
+    store_close(store);
+    committed_has("4");
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
@@ -621,6 +757,9 @@ int main(void)
         IN_FOLDER(a_damaged_snapshot_is_refused),
         IN_FOLDER(a_folder_that_cannot_be_made_is_told),
         IN_FOLDER(a_large_commit_is_whole),
+        IN_FOLDER(keys_change_before_another_thread_has_written_the_commit),
+        IN_FOLDER(a_commit_of_keys_alone_can_be_handed_over),
+        IN_FOLDER(nothing_follows_a_commit_that_could_not_be_written),
         IN_FOLDER(looking_next_to_a_large_row_does_not_read_it),
     };
 

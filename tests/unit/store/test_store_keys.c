@@ -221,6 +221,17 @@ static void check_whole(struct store *store)
     assert_int_equal(check.problems, 0);
 }
 
+/* Also as the other thread does it. */
+static void commit(struct store *store, bool handed_over)
+{
+    if (!handed_over) {
+        OK(store_transaction_commit(store, &error));
+        return;
+    }
+    OK(store_transaction_hand_over(store, &error));
+    OK(store_commit_write(store, &error));
+}
+
 static void end_transaction(struct store *store, struct model *model)
 {
     if (model->depth > 0)
@@ -229,7 +240,7 @@ static void end_transaction(struct store *store, struct model *model)
         store_transaction_rollback(store);
         model->states[0] = model->committed;
     } else {
-        OK(store_transaction_commit(store, &error));
+        commit(store, draw(model, 2) == 0);
         model->committed = model->states[0];
     }
     model->open = false;
