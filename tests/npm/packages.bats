@@ -60,3 +60,20 @@ work() {
     work "$BUILD" --counter qemu -- "${names[@]}" > qemu
     grep -E "^($(IFS='|'; echo "${names[*]}")) " none | diff - qemu
 }
+
+@test "files of these packages parse that node parses" {
+    cat > parser.js << 'END'
+export const parse = (name, text) => {
+  try {
+    Function('exports', 'require', 'module', text);
+  } catch (error) {
+    throw Error(`${name}: ${error}`);
+  }
+};
+END
+    node "$ROOT/tests/npm/packages/parse.mjs" "$ROOT/build/npm-contracts" 5 > texts
+    [ "$(wc -l < texts)" -gt 3000 ]
+    "$NATIVE/gaspipe" run --json --counter none --vat parser=parser.js texts |
+        jq -r 'select(.kind == "delivery") | .error // empty' > refused
+    assert_equal "$(< refused)" ''
+}

@@ -99,6 +99,29 @@ EOF
 1'
 }
 
+@test "programs run that XS itself takes for errors of syntax" {
+    assert_equal "$(expressions << 'EOF'
+(() => { const async = 1; return JSON.stringify({ async, x: { async() { return 2; } }.async() }); })()
+(() => { class P { static async = 1; async = 2; async *y() {} } return P.async + new P().async; })()
+eval('const f = () => {}\n[3].map(x => x + f.length)[0]')
+eval('const f = async x => {}\n/x/.test("x")')
+eval('(() => {}\n(1))')
+(() => { switch (1) { case 1: /=/.test('='); default: /x/.exec('x'); } return 1; })()
+(() => { let s, t; for (s = ('a' in { a: 1 }), t = ['x', 'y'][Number('b' in {})]; s; s = !Object('a' in {})) { t += `${'a' in {}}`; } return t; })()
+JSON.stringify('a+b c-d'.split(/[\s-\+]/))
+eval("'use strict'; \\u0061sync => 1")()
+EOF
+)" '{"async":1,"x":2}
+3
+3
+true
+SyntaxError: missing )
+1
+xfalse
+["a","b","c","d"]
+1'
+}
+
 @test "positions in a long string are found at once, whatever is in it" {
     contract_result > result << 'EOF'
 const units = ['a', 'é', '€', '😀', ' '];

@@ -28,6 +28,7 @@ for (const [number, section] of sections.entries()) {
     outfile,
     bundle: true,
     format: 'esm',
+    define: { 'process.env': '{}' },
     logLevel: 'error',
   });
   const { work } = await import(pathToFileURL(outfile));

@@ -398,3 +398,86 @@ export const work = () => [
   _.chain(_.range(100)).filter(n => n % 3).groupBy(n => n % 7).mapObject(list => _.reduce(list, (a, b) => a + b)).value(),
   _.template('<% _.each(list, x => { %>[<%- x %>]<% }) %>')({ list: ['a', '<b>'], _ }), _.isEqual({ a: [1, { b: NaN }] }, { a: [1, { b: NaN }] }), _.sortBy(['ccc', 'a', 'bb'], 'length'),
 ];
+
+//// @babel/generator
+import { generate } from '@babel/generator';
+import { parse } from '@babel/parser';
+export const work = () => {
+  const source = `async function* each(list, { limit = 3, ...rest } = {}) {
+    for await (const item of list) { if (item?.size >= limit) yield* [item, ...rest.more ?? []]; }
+  }
+  class Account { static #count = 0; #sum = 0n; get sum() { return this.#sum; } add(n) { this.#sum += BigInt(n); } }
+  const twice = async => ({ async, text: \`<\${async}>\` }), half = n => n / 2;`;
+  const tree = parse(source, { sourceType: 'module' });
+  return [generate(tree, { compact: true }).code, generate(tree, { comments: false }).code.length, tree.program.body.map(each => each.type)];
+};
+
+//// chess.js
+import { Chess } from 'chess.js';
+export const work = () => {
+  const game = new Chess();
+  for (let i = 0; i < 40 && !game.isGameOver(); i++) {
+    const moves = game.moves();
+    game.move(moves[(i * 7) % moves.length]);
+  }
+  return [game.fen(), game.pgn().length, game.isCheck(), game.moves({ verbose: true }).map(move => move.san)];
+};
+
+//// graphql
+import { buildSchema, graphqlSync, parse, print, validate } from 'graphql';
+export const work = () => {
+  const schema = buildSchema('type Query { account(id: ID!): Account } type Account { id: ID!, sum: Int, owner: [String!] }');
+  const rootValue = { account: ({ id }) => ({ id, sum: id.length * 7, owner: [id, 'all'] }) };
+  const source = 'query Q($id: ID!) { account(id: $id) { ...rest } } fragment rest on Account { id sum owner }';
+  return [graphqlSync({ schema, source, rootValue, variableValues: { id: 'abc' } }), print(parse(source)),
+    validate(schema, parse('{ account { none } }')).map(error => error.message)];
+};
+
+//// htmlparser2
+import { parseDocument, Parser, DomUtils } from 'htmlparser2';
+export const work = () => {
+  const html = `<ul class=a>${'<li>one<li id="x">two &amp; three<br><b>four</b>'.repeat(50)}</ul><!-- end -->`;
+  const seen = [];
+  const parser = new Parser({ onopentag: (name, attributes) => seen.push(name, attributes), ontext: text => seen.push(text) });
+  parser.write(html.slice(0, 300));
+  parser.end(html.slice(300, 600));
+  const tree = parseDocument(html);
+  return [seen, DomUtils.getElementsByTagName('li', tree).length, DomUtils.textContent(tree).length,
+    DomUtils.getOuterHTML(DomUtils.getElementById('x', tree))];
+};
+
+//// postcss
+import postcss from 'postcss';
+export const work = () => {
+  const from = '/page.css'; // without it, postcss names its input by chance
+  const root = postcss.parse('@media (min-width: 1px) { a { color: red; margin: 0 1px } } /* end */ .b > c { top: calc(1px + 2%) }'.repeat(20), { from });
+  const seen = [];
+  root.walkDecls(each => { seen.push(`${each.prop}=${each.value}`); if (each.prop === 'top') each.value = '0'; });
+  root.walkRules(rule => { rule.selector = rule.selector.toUpperCase(); });
+  let error;
+  try { postcss.parse('a {', { from }); } catch (e) { error = [e.name, e.reason, e.line, e.column]; }
+  return [`${root}`, seen.length, seen[2], error, `${postcss([{ postcssPlugin: 'p', Declaration(each) { each.important = true; } }]).process('a{b:c}', { from }).css}`];
+};
+
+//// saxes
+import { SaxesParser } from 'saxes';
+export const work = () => {
+  const parser = new SaxesParser({ xmlns: true });
+  const seen = [];
+  parser.on('opentag', tag => seen.push(tag.name, tag.uri, Object.keys(tag.attributes)));
+  parser.on('text', text => seen.push(text));
+  parser.on('error', error => seen.push(error.message));
+  parser.write(`<?xml version="1.0" encoding="UTF-8"?><a xmlns="u:1" b="&lt;">${'<c d="1">x&#65;</c>'.repeat(100)}</a>`).close();
+  return seen;
+};
+
+//// yaml
+import YAML from 'yaml';
+export const work = () => {
+  const text = 'a: &x\n  - 1\n  - { b: two, c: [3.5, true, null] }\nd: *x\ne: |\n  text\n  more\nf: 2001-01-01\n';
+  const document = YAML.parseDocument(text);
+  document.setIn(['a', 0], 7);
+  let error;
+  try { YAML.parse('a: [1'); } catch (e) { error = e.code; }
+  return [YAML.parse(text), String(document), YAML.stringify({ list: Array.from(Array(50), (_, i) => ({ i, text: `line ${i}` })) }), error];
+};
