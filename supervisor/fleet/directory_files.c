@@ -25,7 +25,7 @@ int directory_files_exist(const struct directory_files *files, const char *path,
     return *found || errno == ENOENT ? 0 : directory_files_fail(files, "look for", path, error);
 }
 
-/* What a job, a result or an object has at most: reading more is refused before it begins. */
+/* A job, a result or an object is no longer: longer files are not read. */
 enum { READ_MAX = 512 << 20 };
 static const uint64_t open_max = (uint64_t)16 << 30;
 
@@ -53,7 +53,7 @@ int directory_files_read(const struct directory_files *files, const char *path, 
     return result == 0 ? 0 : error_prefix(error, "%s", files->name);
 }
 
-/* So that a name is not lost with the power, when what it stands for is given up. */
+/* Syncs the directory: the file's name must survive a power cut before its source is deleted. */
 static int sync_directory(const struct directory_files *files, const char *path)
 {
     char directory[PATH_SIZE] = ".";
@@ -69,7 +69,7 @@ static int sync_directory(const struct directory_files *files, const char *path)
     return result;
 }
 
-/* What is to be in a file: bytes, or where these are NULL what is in another one. */
+/* A file's new content: bytes, or if NULL the content of another file. */
 struct content {
     const struct buf *bytes;
     int fd;
@@ -151,7 +151,7 @@ int directory_files_list(const struct directory_files *files, const char *path, 
             close(fd);
         return result;
     }
-    /* cppcheck-suppress readdirCalled ; nobody else reads this directory */
+    /* cppcheck-suppress readdirCalled ; only this thread reads this directory */
     while (result == 0 && (errno = 0, entry = readdir(directory)) != NULL)
         if (entry->d_name[0] != '.')
             result = each(context, entry->d_name, error);

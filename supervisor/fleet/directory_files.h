@@ -15,10 +15,10 @@
 struct directory_files {
     int fd;            /* the directory */
     const char *name;  /* for messages; borrowed */
-    const char *owner; /* what temporary files are called after; borrowed */
+    const char *owner; /* part of the names of temporary files; borrowed */
 };
 
-/* Whether it is there. */
+/* *found: the file exists. */
 int directory_files_exist(const struct directory_files *files, const char *path, bool *found,
                           struct error *error);
 
@@ -27,21 +27,21 @@ int directory_files_read(const struct directory_files *files, const char *path, 
                          bool *found, struct error *error);
 
 /*
- * Writes, syncs and names a file. *added is false where one of that name was there, which is left
+ * Writes, syncs and names a file. *added is false if a file of that name exists, which stays
  * as it is.
  */
 int directory_files_add(const struct directory_files *files, const char *path,
                         const struct buf *content, bool *added, struct error *error);
 
-/* The same with what is in another file, from its start. */
+/* The same with the content of another file, from its start. */
 int directory_files_add_copy(const struct directory_files *files, const char *path, int content,
                              bool *added, struct error *error);
 
-/* Opens a file to be read; *fd is -1 where there is none. */
+/* Opens a file for reading; *fd is -1 if it does not exist. */
 int directory_files_open(const struct directory_files *files, const char *path, int *fd,
                          struct error *error);
 
-/* Takes a file away, if it is there. */
+/* Removes a file, if it exists. */
 int directory_files_remove(const struct directory_files *files, const char *path,
                            struct error *error);
 

@@ -31,13 +31,13 @@ struct marker {
     char owner[MARKER_OWNER_SIZE]; /* "": it waits */
 };
 
-/* A number and the character behind it. */
-static bool marker_take(const char **at, char behind, uint64_t *number)
+/* A number and the character after it. */
+static bool marker_take(const char **at, char after, uint64_t *number)
 {
-    return number_take(at, number) && *(*at)++ == behind;
+    return number_take(at, number) && *(*at)++ == after;
 }
 
-/* False: the name is none of a marker. */
+/* False: not a marker's name. */
 static bool marker_read(struct marker *marker, const char *name)
 {
     uint64_t weight, failures, losses;
@@ -140,7 +140,7 @@ static int directory_drop(struct directory_transport *directory, const char *kin
 static int directory_missing(const struct directory_transport *directory, const char *path,
                              struct error *error)
 {
-    return error_set(error, ERROR_INPUT, "%s/%s: it is missing", directory->path, path);
+    return error_set(error, ERROR_INPUT, "%s/%s is missing", directory->path, path);
 }
 
 static int directory_get(struct directory_transport *directory, const char *path,
@@ -199,7 +199,7 @@ static int directory_note_state(void *context, const char *name, struct error *e
                : error_memory(error, "the state of a fleet");
 }
 
-/* In the order in which jobs move on, so that none is missed. */
+/* Lists the places in the order in which jobs move, so that it misses none. */
 static int read_states(struct directory_transport *directory, struct error *error)
 {
     if (directory->states != NULL)
@@ -271,7 +271,7 @@ static int directory_get_job(struct fleet_transport *transport, const char *id, 
 
 /* ---- leases ---- */
 
-/* The time of the server that keeps the directory, which is that of the files' times. */
+/* The time of the file server, whose clock sets the files' times. */
 static int server_time(struct directory_transport *directory, int64_t *ms, struct error *error)
 {
     struct stat status;
@@ -312,7 +312,7 @@ static int directory_add_words(struct directory_transport *directory, const char
     return result;
 }
 
-/* From one place to another; *moved is false when somebody else was first. */
+/* Moves a job from one place to another; *moved is false if another worker was first. */
 static int directory_move(struct directory_transport *directory, const char *from, const char *to,
                           bool *moved, struct error *error)
 {
@@ -324,7 +324,7 @@ static int directory_move(struct directory_transport *directory, const char *fro
 struct search {
     struct directory_transport *directory;
     int64_t now;
-    bool left; /* somebody has a job */
+    bool left; /* another worker has a job */
 };
 
 /* A job whose worker has been silent for too long waits again. */
@@ -353,7 +353,7 @@ static int directory_take_back(void *context, const char *name, struct error *er
         return -1;
     if (!moved || marker.losses < FLEET_LOSSES_MAX)
         return 0;
-    if (directory_add_words(directory, marker.id, "its workers were lost, time and again", error) !=
+    if (directory_add_words(directory, marker.id, "too many of its workers were lost", error) !=
             0 ||
         directory_mark_failed(directory, &marker, error) != 0)
         return -1;
@@ -390,7 +390,7 @@ static int directory_search(struct directory_transport *directory, bool *left, s
     return 0;
 }
 
-/* 1: this worker has it; 0: another was first, or it needs no work any more. */
+/* 1: this worker has the job; 0: another was first, or the job needs no work. */
 static int claim(struct directory_transport *directory, const struct marker *marker,
                  struct fleet_lease *lease, struct error *error)
 {
@@ -401,7 +401,7 @@ static int claim(struct directory_transport *directory, const struct marker *mar
     snprintf(taken.owner, sizeof taken.owner, "%s", directory->owner);
     marker_path(marker, "waiting", from);
     marker_path(&taken, "taken", to);
-    /* Else it would look as if it had been taken when it was submitted. */
+    /* Otherwise the lease would begin at the job's submission. */
     if (utimensat(directory->files.fd, from, NULL, 0) != 0 && errno != ENOENT)
         return directory_transport_fail(directory, "touch", from, error);
     if (directory_move(directory, from, to, &moved, error) != 0)
@@ -489,7 +489,7 @@ static int directory_transport_finish(struct fleet_transport *transport, struct 
     return status;
 }
 
-/* The job of the lease goes where it says. */
+/* Moves the job of the lease. */
 static int hand_back(struct directory_transport *directory, struct fleet_lease *lease,
                      const struct marker *back, struct error *error)
 {
@@ -511,7 +511,7 @@ static int directory_fail_job(struct fleet_transport *transport, struct fleet_le
 
     back.owner[0] = '\0';
     back.failures++;
-    back.weight = 0; /* behind the others, which may be taken for the first time */
+    back.weight = 0; /* after the others, which may not have been tried */
     if (status == 0 && back.failures < FLEET_FAILURES_MAX) {
         status = hand_back(directory, lease, &back, error);
     } else if (status == 0) {
@@ -628,7 +628,7 @@ static void close_directory(struct fleet_transport *transport)
     free(directory);
 }
 
-/* HOST-PID-CHANCE, directory_of characters that names of files may have. */
+/* HOST-PID-RANDOM, of characters that file names may have. */
 static int name_owner(struct directory_transport *directory, struct error *error)
 {
     char host[64] = "host";
@@ -696,7 +696,7 @@ static int open_directory(struct directory_transport *directory, bool make, stru
         return -1;
     if (!found && !make)
         return error_set(error, ERROR_INPUT,
-                         "%s: it is no fleet's directory, which gaspipe fleet submit makes",
+                         "%s: not a fleet's directory; gaspipe fleet submit makes one",
                          directory->path);
     if (make && make_directories(directory, error) != 0)
         return -1;
@@ -717,7 +717,7 @@ struct fleet_transport *directory_transport_open(const char *path, bool make, ui
         .finish = directory_transport_finish,
         .fail = directory_fail_job,
         .release = directory_release,
-        .refuse = directory_release, /* others are as likely to come to it next */
+        .refuse = directory_release, /* another worker is as likely to take it next */
         .state = directory_job_state,
         .get_result = directory_get_result,
         .get_words = directory_get_words,
@@ -735,7 +735,7 @@ struct fleet_transport *directory_transport_open(const char *path, bool make, ui
         return NULL;
     }
     directory->transport = (struct fleet_transport){
-        .operations = &operations, .name = directory->path, .beat_ms = lease_ms / 4 + 1};
+        .operations = &operations, .name = directory->path, .renewal_ms = lease_ms / 4 + 1};
     directory->lease_ms = lease_ms;
     directory->files =
         (struct directory_files){.fd = -1, .name = directory->path, .owner = directory->owner};

@@ -33,8 +33,8 @@ struct collection {
     size_t missing, failed, cancelled; /* jobs without a result */
 };
 
-/* Takes the result of a job: its first line, about the worker, and then what the job's process
- * gave. -1 with the error. */
+/* Takes the result of a job: its first line, about the worker, then the process's output. -1 with
+ * the error. */
 typedef int collection_take(void *context, const struct buf *result, struct error *error);
 
 static int report_failed_job(struct collection *collection, const struct fleet_run_job *job,
@@ -89,8 +89,8 @@ static int take_job(struct collection *collection, const struct fleet_run_job *j
 }
 
 /*
- * Hands over each result, in the order of the run, and tells of jobs that have none. -1 with the
- * error; with ERROR_INPUT: there are some, which the user does not want to do without.
+ * Calls take() for each result, in the order of the run, and logs jobs that have none. -1 with the
+ * error; ERROR_INPUT: some have none, and the user did not allow that.
  */
 static int collection_each(struct collection *collection, collection_take *take, void *context,
                            struct error *error)
@@ -153,7 +153,7 @@ static void take_over(struct replay_result *into, struct replay_result *from)
     from->file = NULL;
 }
 
-/* A further span of the same vat: its first difference counts, and what is the same adds up. */
+/* Adds another span of the same vat: the first difference counts, and totals add up. */
 static void merge(struct replay_result *into, struct replay_result *from)
 {
     const bool differed = into->status == REPLAY_DIFFERS;
@@ -174,7 +174,7 @@ static void merge(struct replay_result *into, struct replay_result *from)
     }
 }
 
-/* Takes the result over where it is kept, and leaves NULL. */
+/* Takes over the result if it is kept, and leaves NULL. */
 static int take_result(struct spans *spans, struct replay_result **result, struct error *error)
 {
     struct replay_result *last = spans->count > 0 ? spans->results[spans->count - 1] : NULL;
@@ -338,8 +338,8 @@ static int collect_costs(struct collection *collection, struct error *error)
 
 enum { MERGED_PATH_MAX = PATH_MAX + 64 };
 
-/* What slogreport made of each file, as files for `slogreport merge`: histograms, or for rows a
- * directory of tables. */
+/* slogreport's results for each slogfile, as files for `slogreport merge`: histograms, or a
+ * directory of tables for rows. */
 struct merging {
     const struct collection *collection;
     struct scratch_directory directory;
@@ -375,7 +375,7 @@ static int take_table(struct merging *merging, const json_t *table, struct error
     const json_t *object = json_object_get(table, "object");
     char path[MERGED_PATH_MAX];
 
-    /* Nothing that others have written becomes a path. */
+    /* Text that others have written must not become a path. */
     if (name == NULL || strspn(name, "abcdefghijklmnopqrstuvwxyz.") != strlen(name) ||
         name[0] == '.' || !job_check_hash(object))
         return error_set(error, ERROR_INPUT, "a result names no table");
@@ -431,7 +431,7 @@ static int add_out(struct merging *merging, const char *out, struct error *error
         return 0;
     }
     if (getcwd(here, sizeof here) == NULL)
-        return error_system(error, errno, "cannot find the present directory");
+        return error_system(error, errno, "cannot find the current directory");
     command_line_add(&merging->line, "--out=%s/%s", here, out);
     return 0;
 }

@@ -22,15 +22,15 @@
 
 /* ---- a vat ---- */
 
-/* A vat of a source that is being cut, and the span in hand. */
+/* A vat of a source that is being cut, and the span in progress. */
 struct cut_vat {
     char *id;           /* owned */
     struct buf name;    /* as JSON has it, without quotes */
     struct buf create;  /* the line that each of its spans begins with */
-    json_t *own_bundle; /* of the vat, as of a job; owned; NULL: the line has it, or nobody */
+    json_t *own_bundle; /* of the vat, as in a job; owned; NULL: in the line, or missing */
     json_t *bundles;    /* of the span; owned */
     bool is_ignored;    /* it ran in no worker process */
-    bool is_open;       /* there is a span in hand */
+    bool is_open;       /* a span is in progress */
     char snapshot[FLEET_HASH_SIZE];
     int64_t first, last, deliveries;
     struct object_writer writer;
@@ -73,7 +73,7 @@ static int cut_vat_begin(struct cut_vat *vat, struct error *error)
     return object_writer_add(&vat->writer, vat->create.data, vat->create.length, error);
 }
 
-/* Adds a line, or the lines in it, to the span in hand, which is begun if there is none. */
+/* Adds one or several lines to the span in progress, which it begins if necessary. */
 static int cut_vat_put(struct cut_vat *vat, const struct buf *lines, struct error *error)
 {
     if (buf_failed(lines) || buf_failed(&vat->create))
@@ -140,7 +140,7 @@ static int hand_over_span(struct cut_vat *vat, const struct fleet_cut_target *ta
     return result;
 }
 
-/* Ends the span in hand, if there is one, and hands it to the target if it has deliveries. */
+/* Ends the span in progress, if any, and passes it to the target if it has deliveries. */
 static int cut_vat_end(struct cut_vat *vat, const struct fleet_cut_target *target,
                        struct error *error)
 {
@@ -168,7 +168,7 @@ static int cut_vat_need_bundle(struct cut_vat *vat, const char *object, const ch
 
 /* ---- the source ---- */
 
-/* What every line of a slogfile ends with. */
+/* The end of every line of the slogfile. */
 #define TIMES ",\"time\":0,\"monotime\":0}\n"
 
 struct cutter {
@@ -210,8 +210,8 @@ static struct cut_vat *fleet_cut_add_vat(struct cutter *cutter, struct scan_span
 
 /* ---- bundles ---- */
 
-/* A bundle by its ID, from the user or the source, becomes an object; no object: there is no ID, or
- * it is missing. */
+/* Makes an object of the bundle with this ID, from the user or the source. No object: no ID, or the
+ * bundle is missing. */
 static int put_bundle_of_id(struct cutter *cutter, struct scan_span id,
                             char object[FLEET_HASH_SIZE], struct error *error)
 {
@@ -237,7 +237,7 @@ static int put_bundle_of_id(struct cutter *cutter, struct scan_span id,
     return result;
 }
 
-/* What is missing, the replay of the span says. */
+/* The span's replay reports a missing bundle. */
 static int need_bundle(struct cutter *cutter, struct cut_vat *vat, struct scan_span id,
                        struct error *error)
 {
@@ -265,8 +265,8 @@ static int keep_named_bundle(struct cutter *cutter, struct cut_vat *vat, struct 
     return object[0] != '\0' ? own_bundle(vat, object, error) : 0;
 }
 
-/* The bundle of a create-vat line is an object of its own. The small ones of plain contracts stay
- * in the line, and so does one that is not whole, of which the replay says why. */
+/* Makes the bundle of a create-vat line an object of its own. Small bundles of plain contracts stay
+ * in the line, and so does an invalid one, which the replay reports. */
 static int keep_bundle(struct cutter *cutter, struct cut_vat *vat, const struct source_event *event,
                        struct error *error)
 {
@@ -391,7 +391,8 @@ static int take_create(struct cutter *cutter, struct cut_vat *vat, const struct 
     return buf_failed(&vat->create) ? error_memory(error, "a vat") : 0;
 }
 
-/* From a bundle that it names, or anew in another way, such as behind a snapshot. */
+/* The worker starts from a bundle that the line names, or in another way, such as from a snapshot.
+ */
 static int take_span_start(struct cutter *cutter, struct cut_vat *vat,
                            const struct source_event *event, struct error *error)
 {
@@ -523,7 +524,7 @@ static int cut_all(struct cutter *cutter, struct error *error)
         result = cut_vat_end(cutter->vats[i], cutter->target, error);
     if (result == 0 && cutter->vat_count == 0)
         result = error_set(error, options->selection.vat_count > 0 ? ERROR_USAGE : ERROR_INPUT,
-                           "%s: there is no such vat in it", cutter->source->name);
+                           "%s: no such vat", cutter->source->name);
     if (result == 0 && cutter->unfinished > 0)
         log_line("%s: %" PRId64 " deliveries are not finished in it, and are left out",
                  cutter->source->name, cutter->unfinished);

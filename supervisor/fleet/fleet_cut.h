@@ -7,11 +7,11 @@
 
 /*
  * Cuts a source of gaspipe replay into spans. A span begins where a vat's worker was started: from
- * its bundle, or from a snapshot that is there. Where the snapshot is not there, as in a slogfile,
- * the span goes on, and its replay takes the snapshot itself.
+ * its bundle, or from a snapshot in the source. Without the snapshot, as in a slogfile, the span
+ * continues, and its replay makes the snapshot itself.
  */
 
-/* What is done with each span. */
+/* A span for the target. */
 struct fleet_cut_span {
     const char *vat_id, *vat;
     int64_t first, end; /* numbers of deliveries */
@@ -26,7 +26,7 @@ struct fleet_cut_target {
     void *context;
 };
 
-/* -1 with ERROR_INPUT, ERROR_SYSTEM, or ERROR_USAGE: a vat that was asked for is not there. */
+/* -1 with ERROR_INPUT, ERROR_SYSTEM, or ERROR_USAGE: the source has no such vat. */
 int fleet_cut(const struct replay_options *options, const struct fleet_cut_target *target,
               struct error *error);
 

@@ -16,24 +16,25 @@
 #include "supervisor/process/launcher.h"
 
 /*
- * What a worker of a fleet has to do, as JSON. To replay one span of a vat's transcript:
+ * A job of a fleet's worker, as JSON. To replay one span of a vat's transcript:
  *     {"version":1,"kind":"replay","vatID","vat","first","end","deliveries",
  *      "transcript":HASH,"snapshot":HASH or "","bundles":[{"object":HASH,"vat":"v1" or ""}],
  *      "arguments":["--tolerate=gc"],"fingerprint":HASH}
- * and where the source stays in a shared directory "source" (shared_span.h), with the SHA-256 of
- * objects and of the worker that it is for (job_kinds.c). Any other kind runs a program
+ * If the source stays in a shared directory, it has "source" (shared_span.h). The hashes are
+ * SHA-256 of objects and of the worker that it is for (job_kinds.c). Any other kind runs a program
  * over files:
  *     {"version":1,"kind":"estimate","name":"ed25519_verify",
  *      "files":[{"name":"suite.json","object":HASH},...],"arguments":[...],"fingerprint":HASH}
- * Either may have "gas", the weights of a gas model (fleet_job.h). fleet_job.h lists the kinds. A
- * job's ID is the SHA-256 of that text, so the same work has the same ID, whoever asks for it.
+ * Both may have "gas", the weights of a gas model. A job's ID is the SHA-256 of that text, so that
+ * the same work has the same ID in all submissions.
  */
+
 /* Jobs without "gas" and "source" are of version 1. */
 enum { FLEET_JOB_VERSION = 2 };
 
 struct fleet_job {
     json_t *json;                /* owned */
-    const struct job_kind *kind; /* NULL: it was not read, or is none */
+    const struct job_kind *kind; /* NULL: not read, or not a kind */
     struct buf text;             /* as it is kept */
     char id[FLEET_HASH_SIZE];
 };
@@ -41,55 +42,55 @@ struct fleet_job {
 /* Takes the JSON over, also on failure. -1 with ERROR_SYSTEM. */
 int fleet_job_make(struct fleet_job *job, json_t *json, struct error *error);
 
-/* Works out the ID of the text. Likewise. */
+/* Computes the ID of the text. Likewise. */
 int fleet_job_take_id(struct fleet_job *job, struct error *error);
 
-/* Members; "" and 0 for those that it has not. Borrowed. */
+/* Members; "" or 0 for missing ones. Borrowed. */
 const char *fleet_job_text(const struct fleet_job *job, const char *member);
 int64_t fleet_job_number(const struct fleet_job *job, const char *member);
 
 void fleet_job_free(struct fleet_job *job);
 
-/* Where a worker does a job. */
+/* The place where a worker does a job. */
 struct job_place {
     struct fleet_transport *transport;
     const char *directory; /* for what the job's process reads and writes, empty before and after */
     const char *shared; /* directory of the files that jobs name instead of objects; NULL: none */
-    const char *worker; /* path of another worker for replays; NULL: ours */
+    const char *worker; /* path of another worker for replays; NULL: gaspipe's */
     enum confinement_level sandbox;
     enum placement_kind placement; /* of replays */
     int slot;                      /* likewise, as of placement_open() */
 };
 
-/* What became of the job's process. */
+/* The end of the job's process. */
 struct job_end {
     int status;              /* as waitpid(2) has it */
-    const struct buf *words; /* what it wrote to stderr, where that is taken */
-    struct buf *output;      /* what it wrote to stdout; becomes the job's result */
+    const struct buf *words; /* its stderr, if that is captured */
+    struct buf *output;      /* its stdout; becomes the job's result */
 };
 
 /*
- * What jobs of a kind are, and how they are done: each in a process of its own, from whose end a
- * result or a reason is made.
+ * A kind of jobs. Each job runs in a process of its own, whose end becomes a result or a reason for
+ * failure.
  */
 struct job_kind {
     const char *name;   /* as jobs and `fleet submit --kind` have it */
-    const char *items;  /* how people call the jobs: "spans" */
-    const char *unit;   /* what the work in a job is measured in, "deliveries", for people ... */
-    const char *member; /* ... and in JSON, where "Done" is put behind it */
-    bool takes_words;   /* what the process writes to stderr says why it failed */
+    const char *items;  /* the jobs' name in messages: "spans" */
+    const char *unit;   /* of a job's work, "deliveries", in messages ... */
+    const char *member; /* ... and in JSON, also with "Done" after it */
+    bool takes_words;   /* the process's stderr says why it failed */
 
-    /* Whether its members are what they should be. */
+    /* Returns true if the job's members are valid. */
     bool (*is_job)(const json_t *json);
 
-    /* What a worker must have in common with the one it was submitted for (job_kinds.c). */
+    /* The fingerprint that a worker must share with the submitter's (job_kinds.c). */
     int (*fingerprint)(const char *worker, struct counters counters, char hash[FLEET_HASH_SIZE],
                        struct error *error);
 
-    /* Appends what messages call it: "v5, deliveries 10 to 20". */
+    /* Appends its name for messages: "v5, deliveries 10 to 20". */
     void (*describe)(const struct fleet_job *job, struct buf *out);
 
-    /* Writes into the directory what the process reads. -1 with ERROR_INPUT (missing or damaged) or
+    /* Writes the process's input into the directory. -1 with ERROR_INPUT (missing or damaged) or
      * ERROR_SYSTEM. */
     int (*fetch)(const struct job_place *place, const struct fleet_job *job, struct error *error);
 
@@ -97,17 +98,17 @@ struct job_kind {
     int (*command)(const struct job_place *place, const struct fleet_job *job,
                    char program[PATH_MAX], struct command_line *line, struct error *error);
 
-    /* Whether that came to a result. -1 with ERROR_INPUT: it did not, for that reason; with
-     * ERROR_SYSTEM: something is wrong with this machine. */
+    /* 0 with a result; -1 with ERROR_INPUT: the job failed for this reason; with ERROR_SYSTEM: this
+     * machine failed. */
     int (*judge)(const struct job_place *place, const struct job_end *end, struct error *error);
 };
 
 extern const struct job_kind job_kind_replay, job_kind_estimate, job_kind_summary, job_kind_rows;
 
-/* The kind of that name; NULL: there is none. */
+/* The kind of that name, or NULL. */
 const struct job_kind *job_kind_find(const char *name);
 
-/* Whether parts of a job that others have written are what they should be. */
+/* Checks of parts of a job, which others have written. */
 
 /* A SHA-256: it becomes part of a path. */
 bool job_check_hash(const json_t *value);
@@ -118,13 +119,12 @@ bool job_check_vat_id(const json_t *value);
 /* "" */
 bool job_check_none(const json_t *value);
 
-/* An array of {"name","object"}: names of files in one directory, and what is in them; with
- * "shared", which is a path below a directory that the worker was given, that is not among the
- * objects but there. */
+/* An array of {"name","object"}: file names and the hashes of their contents. With "shared", the
+ * content is not an object, but at that path below the worker's shared directory. */
 bool job_check_files(const json_t *files);
 
-/* An array of strings, each of which begins with one of the `count` in `allowed`: whoever may add
- * jobs may not choose programs or files of the worker's machine. */
+/* An array of strings, each of which begins with one of the `count` in `allowed`. A submitter may
+ * add jobs, but not choose programs or files of the worker's machine. */
 bool job_check_arguments(const json_t *arguments, const char *const *allowed, size_t count);
 
 /* The gas model that a job's results are priced by: its member "gas", an object of weights, which
@@ -134,7 +134,7 @@ bool job_check_arguments(const json_t *arguments, const char *const *allowed, si
  * memory ran out. */
 int job_gas_set(json_t *members, const struct gas_model *model);
 
-/* Whether it is a gas model, or there is none. */
+/* Returns true if the job's gas model is valid or absent. */
 bool job_gas_is(const json_t *job);
 
 /* Writes the file into the job's directory. -1 with ERROR_SYSTEM. */
@@ -143,7 +143,7 @@ int job_gas_fetch(const struct job_place *place, const struct fleet_job *job, st
 /* Appends the option, if the job has a gas model. */
 void job_gas_add_argument(const struct fleet_job *job, struct command_line *line);
 
-/* A run: the jobs of one submission, in the order of vats and deliveries, or of what was given. */
+/* A run: the jobs of one submission, in the order of vats and deliveries, or of the operands. */
 
 enum { FLEET_RUN_NAME_SIZE = 65 };
 
@@ -155,13 +155,13 @@ struct fleet_run_job {
 };
 
 struct fleet_run {
-    const struct job_kind *kind; /* of all its jobs; NULL: it has none */
+    const struct job_kind *kind; /* of all its jobs; NULL: it has no job */
     char name[FLEET_RUN_NAME_SIZE];
     struct fleet_run_job *jobs; /* owned */
     size_t count, capacity;
 };
 
-/* Letters, digits, '-' and '_'. -1 with ERROR_USAGE: it is no name of a run. */
+/* Letters, digits, '-' and '_'. -1 with ERROR_USAGE: not a valid name. */
 int fleet_run_check_name(const char *name, struct error *error);
 
 /* Copies the job. -1 with ERROR_SYSTEM; with ERROR_INPUT, it is of another kind than the others. */
@@ -175,7 +175,7 @@ int fleet_run_put(struct fleet_run *run, const char *name, struct fleet_transpor
 
 /*
  * Reads a run into one that is all zeros: that of this name; NULL: the only one. -1 with
- * ERROR_USAGE: there is none, or several. fleet_run_free() in any case.
+ * ERROR_USAGE: none, or several. fleet_run_free() in any case.
  */
 int fleet_run_get(struct fleet_run *run, const char *name, struct fleet_transport *transport,
                   struct error *error);

@@ -25,7 +25,7 @@ int object_writer_open(struct object_writer *writer, struct error *error)
     return 0;
 }
 
-/* What is packed so far goes to the file. */
+/* Moves the packed bytes to the file. */
 static int object_writer_flush(struct object_writer *writer, struct error *error)
 {
     if (writer->file == 0) {
@@ -153,7 +153,7 @@ static int span_objects_path(struct fleet_transport *transport, const char *hash
     const struct span_objects *objects = (const struct span_objects *)transport;
 
     if (snprintf(path, PATH_MAX, "%s/object-%s", objects->directory, hash) >= PATH_MAX)
-        return error_set(error, ERROR_SYSTEM, "%s: its path is too long", objects->directory);
+        return error_set(error, ERROR_SYSTEM, "%s: the path is too long", objects->directory);
     return 0;
 }
 
@@ -203,7 +203,7 @@ static int get_span_object(struct fleet_transport *transport, const char *hash, 
         return -1;
     if (io_open_file(AT_FDCWD, path, O_NOFOLLOW, UINT64_MAX, packed, error) != 0)
         return -1;
-    return *packed >= 0 ? 0 : error_set(error, ERROR_INPUT, "%s: its source has it no more", hash);
+    return *packed >= 0 ? 0 : error_set(error, ERROR_INPUT, "%s is no longer in its source", hash);
 }
 
 struct fleet_transport *span_objects_init(struct span_objects *objects, const char *directory)
@@ -237,13 +237,12 @@ json_t *shared_path_below(const char *directory, const char *path, struct error 
     }
     length = strlen(real_directory);
     if (strncmp(real, real_directory, length) != 0 || real[length] != '/') {
-        error_set(error, ERROR_INPUT, "%s: it is not in the directory --shared %s", path,
-                  directory);
+        error_set(error, ERROR_INPUT, "%s is not in the directory --shared %s", path, directory);
         return NULL;
     }
     below = json_string(real + length + 1);
     if (below == NULL)
-        error_set(error, ERROR_INPUT, "%s: its path is not UTF-8, which --shared needs", path);
+        error_set(error, ERROR_INPUT, "%s: the path must be UTF-8 for --shared", path);
     return below;
 }
 
@@ -272,6 +271,6 @@ int shared_path_find(const char *directory, const char *below, char path[PATH_MA
     if (realpath(directory, real) == NULL)
         return error_system(error, errno, "--shared %s", directory);
     if (snprintf(path, PATH_MAX, "%s/%s", real, below) >= PATH_MAX)
-        return error_set(error, ERROR_INPUT, "%s: its path is too long", below);
+        return error_set(error, ERROR_INPUT, "%s: the path is too long", below);
     return 0;
 }

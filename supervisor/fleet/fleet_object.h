@@ -17,7 +17,7 @@ struct object_writer {
     struct packer *packer;
     EVP_MD_CTX *digest;
     struct buf packed; /* that is not in the file yet */
-    int file;          /* 0: none yet, since it is none of the standard ones */
+    int file;          /* 0: none yet */
 };
 
 /* -1 with ERROR_SYSTEM. object_writer_free() in any case; one that is all zeros may be freed. */
@@ -25,31 +25,31 @@ int object_writer_open(struct object_writer *writer, struct error *error);
 int object_writer_add(struct object_writer *writer, const void *bytes, size_t length,
                       struct error *error);
 
-/* Hands it to the transport, unless that has it. */
+/* Passes the object to the transport, unless that has it already. */
 int object_writer_put(struct object_writer *writer, struct fleet_transport *transport,
                       char hash[FLEET_HASH_SIZE], struct error *error);
 void object_writer_free(struct object_writer *writer);
 
-/* An object out of memory. */
+/* Puts an object from memory. */
 int fleet_object_put(struct fleet_transport *transport, const void *bytes, size_t length,
                      char hash[FLEET_HASH_SIZE], struct error *error);
 
-/* One out of a file. *size: of that, in bytes. -1 with ERROR_INPUT (not there, or not readable) or
- * ERROR_SYSTEM. */
+/* Puts an object from a file. *size: bytes of the file. -1 with ERROR_INPUT (missing or unreadable)
+ * or ERROR_SYSTEM. */
 int fleet_object_put_file(struct fleet_transport *transport, const char *path,
                           char hash[FLEET_HASH_SIZE], int64_t *size, struct error *error);
 
 /*
- * Writes what the object holds to a new file, and checks its hash. `what` is how messages call it.
+ * Writes the object's content to a new file, and checks its hash. `what` is its name in messages.
  * -1 with ERROR_INPUT (missing or damaged) or ERROR_SYSTEM.
  */
 int fleet_object_get(struct fleet_transport *transport, const char *hash, const char *what,
                      const char *path, struct error *error);
 
 /*
- * A transport of objects alone, for a span that is cut out of its source where it is replayed: they
- * become files in a directory of the worker's, object-HASH. With NULL for a directory nothing is
- * kept, and has_object() finds nothing.
+ * A transport for objects only, for a span that is cut out of its source by the worker that replays
+ * it: objects become files object-HASH in the worker's directory. With NULL as directory, nothing
+ * is kept, and has_object() finds nothing.
  */
 struct span_objects {
     struct fleet_transport transport;
@@ -61,16 +61,15 @@ struct fleet_transport *span_objects_init(struct span_objects *objects, const ch
 /* Files and directories below a directory that all workers reach, each by its own path (--shared
  * DIR). */
 
-/* Where it is below the directory, as a JSON string. NULL with ERROR_INPUT (not there, not below
+/* The path relative to the directory, as a JSON string. NULL with ERROR_INPUT (missing, not below
  * it, not UTF-8) or ERROR_SYSTEM. */
 json_t *shared_path_below(const char *directory, const char *path, struct error *error);
 
-/* Whether a job may name it: no "..", and not from the root. */
+/* Returns true if a job may name the path: relative, without "..". */
 bool shared_path_is(const json_t *value);
 
-/* The path on this machine. -1 with ERROR_SYSTEM where the directory is not given (NULL) or not
- * there: whatever is wrong with it is wrong with this machine, and not with the job; with
- * ERROR_INPUT where the path is too long. */
+/* The path on this machine. -1 with ERROR_SYSTEM if the directory is not given (NULL) or missing:
+ * that is this machine's fault, not the job's. -1 with ERROR_INPUT if the path is too long. */
 int shared_path_find(const char *directory, const char *below, char path[PATH_MAX],
                      struct error *error);
 

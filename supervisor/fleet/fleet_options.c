@@ -172,7 +172,7 @@ const struct job_kind *fleet_options_kind(const struct fleet_options *options)
     return job_kind_find(kinds[options->kind]);
 }
 
-/* What the other kinds would pass over in silence. */
+/* Refuses options that the other kinds would ignore silently. */
 static bool has_replays_own(const struct replay_options *replay)
 {
     return replay->vats.count > 0 || replay->bundles.count > 0 || replay->snapshots != NULL ||

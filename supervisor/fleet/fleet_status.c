@@ -106,33 +106,33 @@ static void fleet_status_put_text(struct buf *out, const struct fleet_run *run,
     buf_append_byte(out, '\n');
 }
 
-struct telling {
+struct status_list {
     const struct fleet_options *options;
     struct fleet_transport *transport;
     struct buf out;
 };
 
-static int tell_run(void *context, const char *name, struct error *error)
+static int put_run_status(void *context, const char *name, struct error *error)
 {
-    struct telling *telling = context;
+    struct status_list *status_list = context;
     const double now = (double)stamp_now().real / 1e6;
     struct progress progress = {0};
     struct fleet_run run = {0};
     double rate = 0, left = 0;
-    int result = fleet_run_get(&run, name, telling->transport, error);
+    int result = fleet_run_get(&run, name, status_list->transport, error);
 
     if (result == 0 && run.kind == NULL)
         result = error_set(error, ERROR_INPUT, "the run %s is empty", name);
     if (result == 0)
-        result = measure_progress(&progress, &run, telling->transport, now, error);
+        result = measure_progress(&progress, &run, status_list->transport, now, error);
     if (progress.since > 0 && now > progress.since)
         rate = (double)progress.recent / (now - progress.since);
     if (rate > 0)
         left = (double)(progress.amount - progress.done) / rate;
-    if (result == 0 && telling->options->replay.json)
-        put_json(&telling->out, &run, &progress, rate, left);
+    if (result == 0 && status_list->options->replay.json)
+        put_json(&status_list->out, &run, &progress, rate, left);
     else if (result == 0)
-        fleet_status_put_text(&telling->out, &run, &progress, rate, left);
+        fleet_status_put_text(&status_list->out, &run, &progress, rate, left);
     fleet_run_free(&run);
     return result;
 }
@@ -140,18 +140,19 @@ static int tell_run(void *context, const char *name, struct error *error)
 int fleet_status(const struct fleet_options *options, struct fleet_transport *transport,
                  struct error *error)
 {
-    struct telling telling = {.options = options, .transport = transport};
+    struct status_list status_list = {.options = options, .transport = transport};
     int result;
 
     if (options->run != NULL)
-        result = tell_run(&telling, options->run, error);
+        result = put_run_status(&status_list, options->run, error);
     else
-        result = transport->operations->list_runs(transport, tell_run, &telling, error);
-    if (result == 0 && buf_failed(&telling.out))
+        result = transport->operations->list_runs(transport, put_run_status, &status_list, error);
+    if (result == 0 && buf_failed(&status_list.out))
         result = error_memory(error, "the output");
-    if (result == 0 && io_write_all(STDOUT_FILENO, telling.out.data, telling.out.length) != 0)
+    if (result == 0 &&
+        io_write_all(STDOUT_FILENO, status_list.out.data, status_list.out.length) != 0)
         result = error_system(error, errno, "cannot write to stdout");
-    buf_free(&telling.out);
+    buf_free(&status_list.out);
     return result;
 }
 

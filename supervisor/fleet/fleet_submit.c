@@ -28,7 +28,7 @@ struct submission {
     const struct fleet_options *options;
     struct fleet_transport *transport;
     const struct job_kind *kind;
-    char fingerprint[FLEET_HASH_SIZE]; /* of the workers that it is for */
+    char fingerprint[FLEET_HASH_SIZE]; /* of its workers */
     json_t *arguments;                 /* of each job's process; owned */
     struct fleet_run run;
     size_t added; /* jobs that were not there before */
@@ -198,7 +198,7 @@ static void add_arguments(struct submission *submission, const struct replay_opt
 
 /* ---- jobs ---- */
 
-/* A run whose source stays where it is, or not. */
+/* A run of spans, whose source may stay in a shared directory. */
 struct spans_target {
     struct submission *submission;
     json_t *source; /* as of shared_span_name(); NULL: it does not */
@@ -379,8 +379,8 @@ static int submit_suite(struct submission *submission, struct error *error)
 
 /* ---- slogfiles ---- */
 
-/* What people are told that it is called: a file's name may be any bytes, JSON takes UTF-8. NULL
- * when memory ran out. */
+/* The slogfile's name for messages: a file name may have any bytes, JSON needs UTF-8. NULL if out
+ * of memory. */
 static char *name_slog(const char *path)
 {
     const char *slash = strrchr(path, '/');

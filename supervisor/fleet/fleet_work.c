@@ -28,7 +28,7 @@
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/guest.h"
 
-/* What its members have to be depends on its kind. */
+/* Each kind checks its own members. */
 static bool is_job(const json_t *json, const struct job_kind **kind)
 {
     *kind = job_kind_find(json_string_value(json_object_get(json, "kind")));
@@ -37,9 +37,9 @@ static bool is_job(const json_t *json, const struct job_kind **kind)
 }
 
 /*
- * Reads a job that others have written: nothing of it is used before it is checked. `name` is how
- * messages call it. -1 with ERROR_INPUT: it is no job, one of another version, or not the one
- * that has this ID; NULL: any will do. fleet_job_free() in any case.
+ * Reads a job that others have written, and checks it before anything of it is used. `name` is its
+ * name in messages. -1 with ERROR_INPUT: not a job, another version, or another ID; NULL: any ID.
+ * fleet_job_free() in any case.
  */
 static int job_read(struct fleet_job *job, const char *name, const char *text, size_t length,
                     const char *id, struct error *error)
@@ -58,7 +58,7 @@ static int job_read(struct fleet_job *job, const char *name, const char *text, s
                          "%s: a job of version %" PRId64 "; this gaspipe knows version %d", name,
                          version, FLEET_JOB_VERSION);
     if (version < 1 || !is_job(job->json, &kind))
-        return error_set(error, ERROR_INPUT, "%s: it is no job of a fleet", name);
+        return error_set(error, ERROR_INPUT, "%s: not a job of a fleet", name);
     job->kind = kind;
     if (id != NULL && strcmp(id, job->id) != 0)
         return error_set(error, ERROR_INPUT, "%s: the job's SHA-256 is %s", name, job->id);
@@ -68,14 +68,14 @@ static int job_read(struct fleet_job *job, const char *name, const char *text, s
 enum job_outcome {
     JOB_DONE,   /* `output` is the result */
     JOB_FAILED, /* `words` say why */
-    JOB_LOST,   /* the job is no longer ours */
+    JOB_LOST,   /* the job is no longer this worker's */
 };
 
 /* A process, and the files in memory that its stdout and stderr go to. */
 struct job_process {
     const struct job_place *place;
     const struct fleet_job *job;
-    int output, words; /* words: -1 where its stderr is ours */
+    int output, words; /* words: -1: its stderr is this process's */
     pid_t pid;
 };
 
@@ -116,7 +116,7 @@ static int job_process_start(struct job_process *process, struct error *error)
     return result;
 }
 
-/* Until it has ended; *lost: it was ended, because the job is another worker's now. */
+/* Waits until it has ended. *lost: it was killed, because another worker has the job now. */
 static int attend(const struct job_process *process, struct fleet_lease *lease, bool *lost,
                   struct error *error)
 {
@@ -127,7 +127,7 @@ static int attend(const struct job_process *process, struct fleet_lease *lease, 
     if (ended.fd < 0)
         result = error_system(error, errno, "cannot watch a process");
     while (result == 0 && !*lost && ready <= 0) {
-        ready = poll(&ended, 1, (int)transport->beat_ms);
+        ready = poll(&ended, 1, (int)transport->renewal_ms);
         if (ready < 0 && errno != EINTR)
             result = error_system(error, errno, "cannot wait for a process");
         if (ready == 0)
@@ -151,7 +151,7 @@ static int read_job_file(int fd, struct buf *out, struct error *error)
     return io_read_file(path, SIZE_MAX, out, error);
 }
 
-/* Whether it came to a result. */
+/* The job's outcome. */
 static int job_process_judge(const struct job_process *process, int status, struct buf *output,
                              struct error *words, struct error *error)
 {
@@ -160,7 +160,7 @@ static int job_process_judge(const struct job_process *process, int status, stru
     int result = JOB_DONE;
 
     if (WIFSIGNALED(status)) {
-        error_set(words, ERROR_SYSTEM, "its %s was ended by signal %d", process->job->kind->name,
+        error_set(words, ERROR_SYSTEM, "its %s was killed by signal %d", process->job->kind->name,
                   WTERMSIG(status));
         return JOB_FAILED;
     }
@@ -177,7 +177,7 @@ static int job_process_judge(const struct job_process *process, int status, stru
     return result;
 }
 
-/* The same, while what it has made is moved. */
+/* The same, while its results are moved. */
 static int judge(const struct job_process *process, struct fleet_lease *lease, int status,
                  struct buf *output, struct error *words, struct error *error)
 {
@@ -250,8 +250,8 @@ static int fetch_job_files(const struct job_place *place, struct fleet_lease *le
 }
 
 /*
- * Does a job in a process of its own, while it extends the lease. The outcome; -1 with
- * ERROR_SYSTEM: something is wrong with this machine, not with the job.
+ * Runs a job in a process of its own, and extends the lease meanwhile. Returns the outcome; -1 with
+ * ERROR_SYSTEM: this machine failed, not the job.
  */
 static int job_process_run(const struct job_place *place, struct fleet_lease *lease,
                            const struct fleet_job *job, struct buf *output, struct error *words,
@@ -287,13 +287,13 @@ struct work {
     int64_t done, failed;
 
     struct buf refused; /* IDs of the jobs for other builds, FLEET_HASH_SIZE bytes each */
-    char refused_for[FLEET_HASH_SIZE]; /* the build of the last one that was told of */
+    char refused_for[FLEET_HASH_SIZE]; /* the build of the last one that was logged */
 };
 
-/* Beside 0 and -1: a job that is left to others, once more or for the first time. */
+/* In addition to 0 and -1: a job that is left to others, again or for the first time. */
 enum { WORK_REFUSED = 1, WORK_REFUSED_AGAIN };
 
-/* ---- whether the job is for a worker like ours ---- */
+/* ---- jobs for other builds of the worker ---- */
 
 static int read_counters(const struct fleet_job *job, struct counters *counters,
                          struct error *error)
@@ -353,7 +353,7 @@ static bool was_refused(const struct work *work, const char *id)
     return false;
 }
 
-/* Leaves a job to workers of its build; the first of each build is told of. */
+/* Leaves a job to workers of its build; logs the first of each build. */
 static int refuse(struct work *work, struct fleet_lease *lease, const struct fleet_job *job,
                   const struct error *why, struct error *error)
 {
@@ -418,7 +418,7 @@ static int put_failure(struct work *work, struct fleet_lease *lease, const struc
     return status;
 }
 
-/* When something is wrong here, others may have the job. */
+/* Gives the job back if this machine failed. */
 static int give_job_back(struct work *work, struct fleet_lease *lease)
 {
     struct error ignored;

@@ -20,9 +20,9 @@
 #include "supervisor/replay/replay_result.h"
 #include "supervisor/runtime/vat_runtime.h"
 
-/* ---- what an outcome depends on ---- */
+/* ---- fingerprints ---- */
 
-/* Of what is executed; "-": the launcher has no such worker. */
+/* The hash of a worker and all that it executes; "-": the launcher has no such worker. */
 static int hash_launcher(const struct launch_config *launcher, enum launcher_program program,
                          struct counters counters, char hash[FLEET_HASH_SIZE], struct error *error)
 {
@@ -70,9 +70,9 @@ static int hash_bundle(const char *name, char hash[FLEET_HASH_SIZE], struct erro
 }
 
 /*
- * What a replay's outcome depends on beside the span: the worker's program, or what counts its
- * instructions and all that it executes, and the runtimes that come with gaspipe. `worker` is the
- * path of another worker; NULL: ours. -1 with ERROR_INPUT or ERROR_SYSTEM.
+ * The fingerprint on which a replay's outcome depends, in addition to the span: the worker's
+ * program or, if counted, the counter and all that it executes, and gaspipe's runtimes. `worker` is
+ * the path of another worker; NULL: gaspipe's. -1 with ERROR_INPUT or ERROR_SYSTEM.
  */
 static int fleet_fingerprint(const char *worker, struct counters counters,
                              char hash[FLEET_HASH_SIZE], struct error *error)
@@ -89,8 +89,7 @@ static int fleet_fingerprint(const char *worker, struct counters counters,
     return fingerprint_hash_parts(pieces, 4, hash, error);
 }
 
-/* Likewise of estimates: the workers of contracts in JavaScript and in WebAssembly; `worker` is
- * not used. */
+/* The same for estimates: the workers for JavaScript and WebAssembly; `worker` is not used. */
 static int fleet_fingerprint_estimate(const char *worker, struct counters counters,
                                       char hash[FLEET_HASH_SIZE], struct error *error)
 {
@@ -111,7 +110,7 @@ static int fleet_fingerprint_estimate(const char *worker, struct counters counte
     return result == 0 ? fingerprint_hash_parts(pieces, 3, hash, error) : -1;
 }
 
-/* Of reports: the program slogreport. Nothing else is used. */
+/* The same for reports: the program slogreport; nothing else is used. */
 static int fleet_fingerprint_slogreport(const char *worker, struct counters counters,
                                         char hash[FLEET_HASH_SIZE], struct error *error)
 {
@@ -124,7 +123,7 @@ static int fleet_fingerprint_slogreport(const char *worker, struct counters coun
 
 /* ---- replays ---- */
 
-/* ---- what it is ---- */
+/* ---- description ---- */
 
 static bool are_bundles(const json_t *bundles)
 {
@@ -167,9 +166,9 @@ static void replay_kind_describe(const struct fleet_job *job, struct buf *out)
                fleet_job_number(job, "first"), fleet_job_number(job, "end") - 1);
 }
 
-/* ---- what it reads ---- */
+/* ---- input ---- */
 
-/* Where the objects of a job are, and where they go. */
+/* The source and the target of a job's objects. */
 struct objects {
     const struct job_place *place;
     struct fleet_transport *from;
@@ -223,7 +222,7 @@ static int get_objects(const struct objects *objects, const struct fleet_job *jo
     return get_bundles(objects, job, error);
 }
 
-/* Out of a source that stays where it is. */
+/* Cuts the span out of a source in the shared directory. */
 static int replay_kind_cut(const struct job_place *place, const struct fleet_job *job,
                            struct fleet_transport *objects, struct error *error)
 {
@@ -254,7 +253,7 @@ static int replay_kind_fetch(const struct job_place *place, const struct fleet_j
     return get_objects(&objects, job, error);
 }
 
-/* ---- what it runs ---- */
+/* ---- command ---- */
 
 static int replay_kind_command(const struct job_place *place, const struct fleet_job *job,
                                char program[PATH_MAX], struct command_line *line,
@@ -294,7 +293,7 @@ static int replay_kind_command(const struct job_place *place, const struct fleet
     return 0;
 }
 
-/* ---- what came of it ---- */
+/* ---- result ---- */
 
 /* A difference is a result, too. */
 static int replay_kind_judge(const struct job_place *place, const struct job_end *end,
@@ -307,7 +306,7 @@ static int replay_kind_judge(const struct job_place *place, const struct job_end
     if (result == 0 && part.failed_line > 0)
         result = error_set(error, ERROR_INPUT, "%s", part.failure.text);
     else if (result == 0 && part.count == 0)
-        result = error_set(error, ERROR_INPUT, "its replay gave no result");
+        result = error_set(error, ERROR_INPUT, "the replay printed no result");
     replay_part_free(&part);
     if (result != 0)
         error->kind = ERROR_INPUT;
@@ -329,9 +328,9 @@ const struct job_kind job_kind_replay = {
 
 /* ---- jobs that run a program over files ---- */
 
-/* What kinds have in common whose jobs run a program over files: functions of struct job_kind. */
+/* Functions of struct job_kind for all kinds whose jobs run a program over files. */
 
-/* Whether it has a name, files, and an array of arguments, which the kind has to look at. */
+/* Returns true if it has a name, files, and an array of arguments, which the kind checks. */
 static bool file_jobs_are(const json_t *json)
 {
     return json_is_string(json_object_get(json, "name")) &&
@@ -358,7 +357,8 @@ static int link_shared(const struct job_place *place, const json_t *file, const 
         return -1;
     }
     if (strcmp(hash, json_string_value(json_object_get(file, "object"))) != 0)
-        return error_set(error, ERROR_INPUT, "%s: it is not what was submitted any more", path);
+        return error_set(error, ERROR_INPUT,
+                         "%s: changed since submission; restore it or submit it again", path);
     if (symlink(path, link) != 0)
         return error_system(error, errno, "cannot make the link %s", link);
     return 0;
@@ -404,7 +404,7 @@ static void file_jobs_add_arguments(const struct fleet_job *job, struct command_
 }
 
 /* Without the name of the program, which every line of words begins with. */
-static int tell_words(const struct buf *words, struct error *error)
+static int report_last_words(const struct buf *words, struct error *error)
 {
     size_t end = words->length;
     const char *begin, *colon;
@@ -412,7 +412,7 @@ static int tell_words(const struct buf *words, struct error *error)
     while (end > 0 && words->data[end - 1] == '\n')
         end--;
     if (end == 0)
-        return error_set(error, ERROR_INPUT, "its program failed, and did not say why");
+        return error_set(error, ERROR_INPUT, "the program failed without a message");
     begin = memrchr(words->data, '\n', end);
     begin = begin != NULL ? begin + 1 : words->data;
     colon = memchr(begin, ':', end - (size_t)(begin - words->data));
@@ -427,7 +427,7 @@ static int file_jobs_check_end(const struct job_end *end, struct error *error)
 {
     if (WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0)
         return 0;
-    return tell_words(end->words, error);
+    return report_last_words(end->words, error);
 }
 
 /* ---- estimates ---- */

@@ -11,8 +11,8 @@ static struct timespec lease_renewal_next(const struct fleet_transport *transpor
     struct timespec time;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &time); /* cannot fail */
-    time.tv_sec += (time_t)(transport->beat_ms / THOUSAND);
-    time.tv_nsec += (long)(transport->beat_ms % THOUSAND) * MILLION;
+    time.tv_sec += (time_t)(transport->renewal_ms / THOUSAND);
+    time.tv_nsec += (long)(transport->renewal_ms % THOUSAND) * MILLION;
     if (time.tv_nsec >= BILLION) {
         time.tv_sec++;
         time.tv_nsec -= BILLION;
@@ -35,7 +35,7 @@ static bool lease_renewal_wait(struct lease_renewal *renewal)
     return !ends;
 }
 
-static void *run_beat(void *argument)
+static void *run_renewals(void *argument)
 {
     struct lease_renewal *renewal = argument;
     struct error ignored;
@@ -55,7 +55,7 @@ static int start_quietly(struct lease_renewal *renewal)
 
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail: the words are right */
-    result = pthread_create(&renewal->thread, NULL, run_beat, renewal);
+    result = pthread_create(&renewal->thread, NULL, run_renewals, renewal);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return result;
 }
@@ -86,7 +86,7 @@ void lease_renewal_end(struct lease_renewal *renewal)
     renewal->ends = true;
     (void)pthread_cond_signal(&renewal->wake);
     (void)pthread_mutex_unlock(&renewal->mutex);
-    (void)pthread_join(renewal->thread, NULL); /* it was started, and nobody else does */
+    (void)pthread_join(renewal->thread, NULL); /* cannot fail: it was started, and is joined once */
     (void)pthread_cond_destroy(&renewal->wake);
     (void)pthread_mutex_destroy(&renewal->mutex);
 }

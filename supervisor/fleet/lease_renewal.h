@@ -7,10 +7,9 @@
 #include "supervisor/fleet/transport.h"
 
 /*
- * Extends a lease four times in its length, on a thread of its own, while what a job consists of or
- * has made is moved and hashed, which may take longer than the lease. Nobody else may touch the
- * lease meanwhile. That the job is another worker's by now, or that it cannot be extended, shows
- * when somebody extends it who can do something about it.
+ * Extends a lease four times in its duration, on a thread of its own, while a job's objects are
+ * moved and hashed, which may take longer than the lease. Only this thread may use the lease
+ * meanwhile. A lost lease, or an error, shows when the worker itself extends the lease next.
  */
 struct lease_renewal {
     struct fleet_transport *transport; /* used by both threads, and changed by neither */

@@ -41,7 +41,7 @@ static int nats_records_put_piece(struct nats_link *link, const char *hash, uint
     char subject[NATS_SUBJECT_SIZE];
 
     name_piece(subject, hash, piece);
-    /* Set, since somebody's attempt that was cut off may have been packed otherwise. */
+    /* Overwrites pieces of an attempt that was cut off and may have been packed differently. */
     return nats_link_set(link, NATS_OBJECTS, subject, bytes, length, error);
 }
 
@@ -117,7 +117,7 @@ static void name_record(char subject[NATS_SUBJECT_SIZE], const char *kind, const
     snprintf(subject, NATS_SUBJECT_SIZE, "gaspipe.record.%s.%s", kind, key);
 }
 
-/* "@HASH" of an object that it is now. */
+/* Stores the text as an object; the record is "@HASH" then. */
 static int store_long_record(struct nats_link *link, const struct buf *text, char stand_in[80],
                              struct error *error)
 {
@@ -140,7 +140,7 @@ static int store_long_record(struct nats_link *link, const struct buf *text, cha
     return result;
 }
 
-/* What an object holds that stands for a record. */
+/* The content of the object that stands for a record. */
 static int read_long_record(struct nats_link *link, const char *hash, struct buf *text, bool *found,
                             struct error *error)
 {

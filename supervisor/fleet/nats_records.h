@@ -5,7 +5,7 @@
 #include "supervisor/fleet/transport.h"
 #include "supervisor/nats.h"
 
-/* Values longer than a message may be, in pieces, and records that may be as long as they like. */
+/* Objects, in pieces that fit in a message, and records of any length. */
 
 enum { NATS_PIECE_SIZE = 512 * 1024, NATS_SUBJECT_SIZE = 160 };
 

@@ -23,7 +23,7 @@ struct nats_transport {
     struct nats_link link;
     natsSubscription *jobs; /* of workers; NULL until one is taken */
     uint64_t lease_ms;
-    int64_t behind; /* of CLOCK_MONOTONIC behind the server's clock, nanoseconds; 0: not known */
+    int64_t clock_offset; /* the server's clock minus CLOCK_MONOTONIC, nanoseconds; 0: not known */
 };
 
 static struct nats_transport *nats_of(struct fleet_transport *transport)
@@ -141,7 +141,7 @@ static int state_known(struct nats_transport *nats, const char *id, enum fleet_s
     return 0;
 }
 
-/* A worker says that it has a job, and for how long unless it says so again; 0: no more. */
+/* Notes that this worker has a job for that time; 0: no longer. */
 static int note_taken(struct nats_transport *nats, const char *id, uint64_t lease_ms,
                       struct error *error)
 {
@@ -151,23 +151,23 @@ static int note_taken(struct nats_transport *nats, const char *id, uint64_t leas
     return set_note(nats, "taken", id, text, error);
 }
 
-/* The server's time. A fleet's streams are not written to for it, since who looks at a fleet need
- * not be allowed to. */
+/* The server's time. Does not write into the fleet's streams, as a user who only looks at the fleet
+ * may not be allowed to. */
 static int read_clock(struct nats_transport *nats, int64_t *now, struct error *error)
 {
     int64_t time = 0;
     bool exact;
 
-    if (nats->behind == 0) {
+    if (nats->clock_offset == 0) {
         if (nats_link_time(&nats->link, NOTES, &time, &exact, error) != 0)
             return -1;
         if (!exact)
             log_line("%s: its time cannot be asked for with these credentials: jobs may pass for "
                      "taken though all workers are lost",
                      nats->link.name);
-        nats->behind = time - stamp_now().mono;
+        nats->clock_offset = time - stamp_now().mono;
     }
-    *now = stamp_now().mono + nats->behind;
+    *now = stamp_now().mono + nats->clock_offset;
     return 0;
 }
 
@@ -287,7 +287,7 @@ static int nats_subscribe(struct nats_transport *nats, struct error *error)
     return nats_link_fail(&nats->link, status, code, "take jobs", error);
 }
 
-/* The next message of the queue; NULL: there is none now. */
+/* The next message of the queue, or NULL. */
 static int nats_fetch(struct nats_transport *nats, natsMsg **message, struct error *error)
 {
     natsMsgList list = {0};
@@ -312,7 +312,7 @@ static int nats_fetch(struct nats_transport *nats, natsMsg **message, struct err
     return 0;
 }
 
-/* How often it failed, which is how many lines say why. */
+/* The number of its failures, each of which has a line of reason. */
 static int count_failures(struct nats_transport *nats, const char *id, struct buf *words,
                           unsigned *failures, struct error *error)
 {
@@ -329,12 +329,12 @@ static int nats_mark_failed(struct nats_transport *nats, const char *id, natsMsg
 {
     if (set_note(nats, "state", id, "failed", error) != 0)
         return -1;
-    /* Should this be lost, the job comes again, and whoever takes it sees the note. */
+    /* If this is lost, the job comes again, and its next worker sees the note. */
     (void)natsMsg_Term(message, NULL);
     return 0;
 }
 
-/* How often workers of other builds left it to others. */
+/* How often workers of other builds refused it. */
 static int count_refusals(struct nats_transport *nats, const char *id, uint64_t *times,
                           struct error *error)
 {
@@ -350,7 +350,7 @@ static int count_refusals(struct nats_transport *nats, const char *id, uint64_t 
     return result;
 }
 
-/* Whether its workers were lost too often, though it never said why it failed. */
+/* Returns true if too many of its workers were lost without a reason. */
 static int was_lost_often(struct nats_transport *nats, const char *id, natsMsg *message,
                           bool *often, struct error *error)
 {
@@ -373,11 +373,11 @@ static int was_lost_often(struct nats_transport *nats, const char *id, natsMsg *
     jsMsgMetaData_Destroy(meta);
     buf_free(&words);
     if (*often)
-        result = set_note(nats, "words", id, "its workers were lost, time and again\n", error);
+        result = set_note(nats, "words", id, "too many of its workers were lost\n", error);
     return result;
 }
 
-/* 1: it is this worker's; 0: it needs no work any more; -1. */
+/* 1: this worker has the job; 0: it needs no work; -1 with the error. */
 static int nats_transport_judge(struct nats_transport *nats, natsMsg *message, const char *id,
                                 struct error *error)
 {
@@ -457,7 +457,7 @@ static int nats_extend(struct fleet_transport *transport, struct fleet_lease *le
         note_taken(nats_of(transport), lease->id, nats_of(transport)->lease_ms, error) != 0)
         return -1;
     *lost = state == FLEET_CANCELLED;
-    /* What is not sent while the server is away is sent when it is back. */
+    /* While the server is away, libnats keeps messages and sends them later. */
     (void)natsMsg_InProgress(lease->hold, NULL);
     return 0;
 }
@@ -517,8 +517,8 @@ static int nats_release(struct fleet_transport *transport, struct fleet_lease *l
     return 0;
 }
 
-/* A job that is given back at once would be the next one that we get. Its deliveries must not pass
- * for lost workers. */
+/* With a delay: otherwise this worker would get the same job next. The refusals must not count as
+ * lost workers. */
 static int nats_transport_refuse(struct fleet_transport *transport, struct fleet_lease *lease,
                                  struct error *error)
 {
@@ -659,7 +659,7 @@ struct fleet_transport *nats_transport_open(const struct nats_access *access, in
         return NULL;
     }
     nats->transport = (struct fleet_transport){
-        .operations = &operations, .name = nats->link.name, .beat_ms = lease_ms / 4 + 1};
+        .operations = &operations, .name = nats->link.name, .renewal_ms = lease_ms / 4 + 1};
     nats->lease_ms = lease_ms;
     if (open_nats(nats, access, replicas, error) == 0)
         return &nats->transport;

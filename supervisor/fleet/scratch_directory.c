@@ -24,7 +24,7 @@ void scratch_directory_clear(const char *path)
 
     if (directory == NULL)
         return;
-    /* cppcheck-suppress readdirCalled ; nobody else reads this directory */
+    /* cppcheck-suppress readdirCalled ; only this thread reads this directory */
     while ((entry = readdir(directory)) != NULL)
         if (entry->d_name[0] != '.')
             (void)unlinkat(dirfd(directory), entry->d_name, 0);
@@ -34,7 +34,7 @@ void scratch_directory_clear(const char *path)
 /* Only a directory that has this file is a worker's, whatever its name is. */
 static const char lock_name[] = ".gaspipe-worker";
 
-/* The lock of that directory, or -1: its owner lives, or it is none of ours. */
+/* Locks that directory. -1: its owner is alive, or it is not a worker's. */
 static int lock_scratch_directory(const char *path, int flags)
 {
     char name[PATH_MAX + sizeof lock_name + 1];
@@ -56,7 +56,7 @@ static void remove_directory(const char *path)
     scratch_directory_clear(path);
     snprintf(name, sizeof name, "%s/%s", path, lock_name);
     (void)unlink(name);
-    (void)rmdir(path); /* or it has what is not ours */
+    (void)rmdir(path); /* fails if it has files of others */
 }
 
 static void remove_abandoned(const char *place)
@@ -67,7 +67,7 @@ static void remove_abandoned(const char *place)
 
     if (directory == NULL)
         return;
-    /* cppcheck-suppress readdirCalled ; nobody else reads this directory */
+    /* cppcheck-suppress readdirCalled ; only this thread reads this directory */
     while ((entry = readdir(directory)) != NULL) {
         int lock;
 

@@ -7,12 +7,12 @@
 #include "base/error.h"
 
 /*
- * A worker's directory in TMPDIR for what its replays read. The worker has a file in it locked as
- * long as it lives, so the next one can tell those of workers that were killed, and removes them.
+ * A worker's directory in TMPDIR for its replays' files. The worker keeps a file in it locked, so
+ * that other workers recognise and remove directories of workers that were killed.
  */
 struct scratch_directory {
     char path[PATH_MAX];
-    int lock; /* -1: there is none */
+    int lock; /* -1: not open */
 };
 
 /* Makes it, and removes abandoned ones. -1 with ERROR_SYSTEM; scratch_directory_close() in any
@@ -20,7 +20,7 @@ struct scratch_directory {
  */
 int scratch_directory_open(struct scratch_directory *directory, struct error *error);
 
-/* Removes the files in a directory. What cannot be removed is in the way of nothing but room. */
+/* Removes the files in a directory. Files that cannot be removed only take space. */
 void scratch_directory_clear(const char *path);
 
 /* Removes it. */

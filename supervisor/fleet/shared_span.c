@@ -48,7 +48,7 @@ static int name_path(json_t *source, const char *member, const char *path, const
     return json_object_set_new(source, member, below) == 0 ? 0 : error_memory(error, "a source");
 }
 
-/* Of [VAT=]PATH. */
+/* The path in [VAT=]PATH. */
 static json_t *name_bundle(const char *value, const char *directory, struct error *error)
 {
     const char *equals = access(value, F_OK) != 0 ? strchr(value, '=') : NULL;
@@ -247,7 +247,7 @@ static int look_at_span(void *context, const struct fleet_cut_span *cut, struct 
     struct looking *looking = context;
 
     looking->found = strcmp(cut->transcript, looking->span->transcript) == 0;
-    /* What comes behind it is not needed. */
+    /* Later lines are not needed. */
     return looking->found ? error_set(error, ERROR_INPUT, "it is found") : 0;
 }
 
@@ -272,8 +272,8 @@ static int cut_up_to(const struct shared_span *span, int64_t last, bool *found, 
     return looking.found ? 0 : result;
 }
 
-/* A snapshot that ends a span of a swing-store stands behind its last delivery; in the last span of
- * a vat that may by now be another delivery. */
+/* In a swing-store, the snapshot that ends a span follows its last delivery. After the vat's last
+ * span, another delivery may have been added since. */
 int shared_span_cut(const struct shared_span *span, struct error *error)
 {
     bool found, again, ignored;
@@ -282,7 +282,8 @@ int shared_span_cut(const struct shared_span *span, struct error *error)
     if (!found && again && (result == 0 || error->kind == ERROR_INPUT))
         result = cut_up_to(span, span->end - 1, &found, &ignored, error);
     if (result == 0 && !found)
-        return error_set(error, ERROR_INPUT, "its source is not what was submitted any more");
+        return error_set(error, ERROR_INPUT,
+                         "its source changed since submission; restore it or submit it again");
     if (result != 0 && error->kind != ERROR_SYSTEM)
         error->kind = ERROR_INPUT;
     return result;

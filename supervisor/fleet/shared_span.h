@@ -33,7 +33,7 @@ struct shared_span {
     struct fleet_transport *objects; /* that what it consists of is put into */
 };
 
-/* -1 with ERROR_INPUT: the source is missing, damaged, or not what was submitted any more; or
+/* -1 with ERROR_INPUT: the source is missing, damaged, or changed since submission; or
  * ERROR_SYSTEM. */
 int shared_span_cut(const struct shared_span *span, struct error *error);
 

@@ -10,14 +10,14 @@
 #include "base/error.h"
 
 /*
- * How a fleet's machines exchange what they work on: objects by their hash, jobs that one worker
- * at a time has, results by job, and runs, each of which is the list of the jobs of a submission.
+ * The exchange between a fleet's machines: objects by their hash; jobs, each taken by one worker at
+ * a time; results by job; and runs, each a list of a submission's jobs.
  *
- * A job is taken under a lease, which its worker extends; if it does not, another gets the job.
- * So a job may be done twice, but its result is stored once, and before the job is given up.
+ * A worker takes a job under a lease, which it extends; if it does not, another worker gets the
+ * job. So a job may be done twice, but its result is stored once, before the lease ends.
  *
- * All calls block, and are made where nothing else waits. Errors are ERROR_INPUT (what is there is
- * not what it should be, or missing) or ERROR_SYSTEM (it cannot be reached, or has no room).
+ * All calls block. Errors are ERROR_INPUT (invalid or missing data) or ERROR_SYSTEM (unreachable,
+ * or out of space).
  */
 
 #define FLEET_HASH_SIZE 65 /* a SHA-256 in hexadecimal, and '\0' */
@@ -34,7 +34,7 @@ enum fleet_state {
     FLEET_CANCELLED,
 };
 
-/* Whether a job that is submitted again in this state is to be done (once more). */
+/* Returns true if a job in this state is done (again) when it is submitted again. */
 static inline bool fleet_state_takes_job(enum fleet_state state)
 {
     return state == FLEET_UNKNOWN || state == FLEET_FAILED || state == FLEET_CANCELLED;
@@ -54,8 +54,8 @@ struct fleet_transport;
 struct nats_access;
 
 struct fleet_operations {
-    /* ---- objects: compressed, under the hash of what they hold, in files, since they may be
-     * longer than memory is large ---- */
+    /* ---- objects: compressed, named by the hash of their content; in files, because they may be
+     * larger than memory ---- */
     int (*has_object)(struct fleet_transport *transport, const char *hash, bool *found,
                       struct error *error);
 
@@ -75,18 +75,17 @@ struct fleet_operations {
     int (*get_job)(struct fleet_transport *transport, const char *id, struct buf *job,
                    struct error *error);
 
-    /* 1 with a job, or the one of this ID; 0: there is none at present, *left says whether jobs
-     * are still taken by others. */
+    /* 1 with a job, or with that of this ID; 0: none at present; *left: others still have jobs. */
     int (*take)(struct fleet_transport *transport, const char *id, struct fleet_lease *lease,
                 bool *left, struct error *error);
 
-    /* Every fleet_transport.beat_ms. *lost: the job is no longer this worker's. Also called from
+    /* Call it every renewal_ms. *lost: the job is no longer this worker's. Also called from
      * another thread while this one moves objects, so neither may change the transport. */
     int (*extend)(struct fleet_transport *transport, struct fleet_lease *lease, bool *lost,
                   struct error *error);
 
-    /* Each ends the lease, also where it fails: done, with its result; failed, with one line of
-     * why; or given back as if it had not been taken. */
+    /* Each ends the lease, also on failure: the job is done, with its result; failed, with one line
+     * of reason; or given back as if it had not been taken. */
     int (*finish)(struct fleet_transport *transport, struct fleet_lease *lease,
                   const struct buf *result, struct error *error);
     int (*fail)(struct fleet_transport *transport, struct fleet_lease *lease, const char *words,
@@ -94,11 +93,11 @@ struct fleet_operations {
     int (*release)(struct fleet_transport *transport, struct fleet_lease *lease,
                    struct error *error);
 
-    /* The same where this worker cannot do the job, but others can: they get it first. */
+    /* The same if only other workers can do the job: they get it first. */
     int (*refuse)(struct fleet_transport *transport, struct fleet_lease *lease,
                   struct error *error);
 
-    /* ---- what became of them ---- */
+    /* ---- outcomes ---- */
     int (*state)(struct fleet_transport *transport, const char *id, enum fleet_state *state,
                  struct error *error);
 
@@ -125,12 +124,12 @@ struct fleet_operations {
 /* The head of each transport. */
 struct fleet_transport {
     const struct fleet_operations *operations;
-    const char *name; /* for messages, without secrets; owned by the transport */
-    uint64_t beat_ms; /* how often leases are extended */
+    const char *name;    /* for messages, without secrets; owned by the transport */
+    uint64_t renewal_ms; /* from one extension of a lease to the next */
 };
 
 /*
- * A fleet whose machines share a directory, and one machine's own. In it:
+ * A fleet in a directory, of one machine or shared by several. In it:
  *     fleet.json              {"version":1}
  *     objects/HASH.zst        HASH is of what the file holds, uncompressed
  *     jobs/ID.json            each job
@@ -143,28 +142,26 @@ struct fleet_transport {
  *     failed/ID, cancelled/ID  empty files
  *     runs/NAME.jsonl         {"id":ID,...} for each job, in order
  *
- * A job is taken by renaming its file, which only one worker succeeds in. Results are written
- * under another name, synced, and linked to their own, which fails when one is there.
+ * A worker takes a job by renaming its file; only one of several succeeds. A result is written
+ * under another name, synced, and linked to its own name, which fails if that exists.
  */
 
 /*
- * Opens it; where `make`, also a directory that is new or empty. `lease_ms` is how long a worker
- * may be silent. NULL with ERROR_INPUT: it is no fleet's directory, or ERROR_SYSTEM.
+ * Opens it; with `make`, also a new or empty directory. `lease_ms` is how long a worker may be
+ * silent. NULL with ERROR_INPUT: not a fleet's directory, or ERROR_SYSTEM.
  */
 struct fleet_transport *directory_transport_open(const char *path, bool make, uint64_t lease_ms,
                                                  struct error *error);
 
 /*
- * A fleet whose machines exchange all over NATS JetStream, in four streams of one message a
- * subject:
+ * A fleet over NATS JetStream, in four streams with one message per subject:
  *     GASPIPE_OBJECTS   gaspipe.object.HASH.N, pieces of the object; .whole, their number: last
  *     GASPIPE_JOBS      gaspipe.job.ID, a work queue; the durable consumer "workers" takes jobs
  *     GASPIPE_RECORDS   gaspipe.record.job.ID, .result.ID, .run.NAME: written once
  *     GASPIPE_NOTES     gaspipe.note.state.ID ("failed", "cancelled" or "none"), .words.ID,
- *                       .refused.ID (times), .taken.ID (for so many milliseconds from when it
- *                       was set, 0: no more)
- * Streams are made where they are missing, and never deleted. Records longer than a piece are
- * objects, and "@HASH" stands for them.
+ *                       .refused.ID (times), .taken.ID (milliseconds from its time; 0: no longer)
+ * Missing streams are created, and none is deleted. A record longer than a piece is an object, and
+ * the record is "@HASH".
  */
 
 /* `replicas` of the streams that it makes; 0: it makes none. NULL with ERROR_INPUT or

@@ -217,13 +217,13 @@ work() {
     fleet collect --json --from named --by vat
     assert_equal "$output" "$("$BUILD/slogreport" merge --json --by vat ./*.h)"
     fleet submit --to named --kind rows --shared elsewhere "$DATA/small.slog.gz"
-    assert_bad_input 3 'small.slog.gz: it is not in the directory --shared elsewhere'
+    assert_bad_input 3 'small.slog.gz is not in the directory --shared elsewhere'
     fleet submit --to named --run moved --kind rows --shared elsewhere elsewhere/day/small.slog.gz
     echo >> elsewhere/day/small.slog.gz
     fleet work --from named --shared elsewhere
     fleet collect --from named --run moved --out moved
     assert_status 4
-    [[ $stderr == *'day/small.slog.gz: it is not what was submitted any more'* ]] || fail "$stderr"
+    [[ $stderr == *'day/small.slog.gz: changed since submission'* ]] || fail "$stderr"
     # What is no slogfile is named; the others are there.
     fleet collect --from slogs --run tables --out tables
     assert_status 4
@@ -264,7 +264,7 @@ work() {
 
     mkdir empty
     fleet work --from empty
-    assert_bad_input 3 "empty: it is no fleet's directory"
+    assert_bad_input 3 "empty: not a fleet's directory"
     fleet status --from absent
     assert_bad_input 3 'absent: No such file'
     fleet work
@@ -284,18 +284,18 @@ work() {
     job=$(find fleet/jobs -name '*.json' | head -n 1)
     jq -c '.arguments = ["--worker=/bin/sh"]' "$job" > job
     fleet work --from fleet --job job
-    assert_bad_input 3 'job: it is no job of a fleet'
+    assert_bad_input 3 'job: not a job of a fleet'
     jq -c '{version, kind: "rows", name: "n", fingerprint, arguments: [],
         files: [{name: "../slog", object: .transcript}]}' "$job" > job
     fleet work --from fleet --job job
-    assert_bad_input 3 'job: it is no job of a fleet'
+    assert_bad_input 3 'job: not a job of a fleet'
     jq -c '{version, kind: "rows", name: "n", fingerprint, arguments: [],
         files: [{name: "slog", object: .transcript, shared: "a/../../b"}]}' "$job" > job
     fleet work --from fleet --job job --shared .
-    assert_bad_input 3 'job: it is no job of a fleet'
+    assert_bad_input 3 'job: not a job of a fleet'
     jq -c '.gas = {computrons: 1}' "$job" > job
     fleet work --from fleet --job job
-    assert_bad_input 3 'job: it is no job of a fleet'
+    assert_bad_input 3 'job: not a job of a fleet'
     jq -c '.version = 3' "$job" > job
     fleet work --from fleet --job job
     assert_bad_input 3 'a job of version 3'

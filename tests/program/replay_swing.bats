@@ -253,7 +253,7 @@ local_replay() {
     cp "$BATS_FILE_TMPDIR/bundle.json" here
     "${fleet[@]}" submit --to fleet --run archive --shared here --span "$second" --bundle here/bundle.json here/archive
     run --separate-stderr "${fleet[@]}" submit --to fleet --shared here --store "$BATS_FILE_TMPDIR/run/store" "$vat"
-    assert_bad_input 3 'it is not in the directory --shared here'
+    assert_bad_input 3 'is not in the directory --shared here'
     cp -r "$BATS_FILE_TMPDIR/run/store" here
     "${fleet[@]}" submit --to fleet --run stored --shared here --store here/store "$vat"
     [ "$(find fleet/objects -type f | wc -l)" -eq 0 ]
@@ -282,7 +282,7 @@ local_replay() {
     "${fleet[@]}" work --from fleet --shared there 2> err
     run --separate-stderr "${fleet[@]}" collect --json --spans --from fleet --run again
     assert_status 4
-    [[ $stderr == *"failed: $vat: $vat, deliveries 1 to "*': its source is not what was submitted any more'* ]] ||
+    [[ $stderr == *"failed: $vat: $vat, deliveries 1 to "*': its source changed since submission'* ]] ||
         fail "$stderr"
     assert_equal "$(field vat '"\(.status) \(.from)"')" "same $((second + 1))"
 }

@@ -30,7 +30,7 @@ static const struct fleet_operations operations = {.extend = extend};
 /* Also where it fails. */
 static void a_lease_is_extended_again_and_again(void **state)
 {
-    struct fleet_transport transport = {.operations = &operations, .beat_ms = 1};
+    struct fleet_transport transport = {.operations = &operations, .renewal_ms = 1};
     struct lease_renewal renewal;
     struct error error;
 
@@ -46,7 +46,7 @@ static void a_lease_is_extended_again_and_again(void **state)
 /* It would be for an hour. */
 static void what_ends_before_is_not_waited_for(void **state)
 {
-    struct fleet_transport transport = {.operations = &operations, .beat_ms = 3600 * 1000};
+    struct fleet_transport transport = {.operations = &operations, .renewal_ms = 3600 * 1000};
     struct lease_renewal renewal;
     struct error error;
 
