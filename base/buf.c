@@ -100,3 +100,17 @@ const char *buf_string(struct buf *buf)
     buf->data[buf->length] = '\0';
     return buf->data;
 }
+
+void buf_append_grouped(struct buf *buf, int width, const char *number)
+{
+    const char *const point = number + strcspn(number, ".");
+    const size_t digits = (size_t)(point - number) - (*number == '-');
+    const int length = (int)(strlen(number) + (digits > 0 ? (digits - 1) / 3 : 0));
+
+    buf_printf(buf, "%*s", width > length ? width - length : 0, "");
+    for (const char *at = number; *at != '\0'; at++) {
+        buf_append_byte(buf, *at);
+        if (*at != '-' && at + 1 < point && (point - at - 1) % 3 == 0)
+            buf_append_byte(buf, ',');
+    }
+}

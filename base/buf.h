@@ -83,4 +83,8 @@ static inline bool buf_failed(const struct buf *buf)
     return buf->failed;
 }
 
+/* Appends a decimal number with commas, right-aligned in `width` columns: "-1234.5" as "-1,234.5".
+ */
+void buf_append_grouped(struct buf *buf, int width, const char *number);
+
 #endif

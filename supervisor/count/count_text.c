@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/count/count_text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -29,18 +31,10 @@ void count_text_heading(struct buf *out, const char *const *arguments, int statu
 
 void count_text_grouped(struct buf *out, int width, uint64_t number)
 {
-    char text[32];
-    size_t at = sizeof text - 1, digits = 0;
+    char digits[24];
 
-    text[at] = '\0';
-    do {
-        if (digits > 0 && digits % 3 == 0)
-            text[--at] = ',';
-        text[--at] = (char)('0' + number % 10);
-        digits++;
-        number /= 10;
-    } while (number > 0);
-    buf_printf(out, "%*s", width, text + at);
+    snprintf(digits, sizeof digits, "%" PRIu64, number);
+    buf_append_grouped(out, width, digits);
 }
 
 void count_text_number(struct buf *out, uint64_t number, const char *what)

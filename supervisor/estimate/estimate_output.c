@@ -217,23 +217,14 @@ void estimate_print_warnings(struct buf *out, unsigned warnings)
 /* "1,234,567.89", or "-" where it is not known. */
 static void put_grouped(struct buf *out, int width, double amount, int decimals)
 {
-    char digits[400], text[600];
-    size_t length = 0;
-    const char *at, *point;
+    char digits[400];
 
     if (!isfinite(amount)) {
         buf_printf(out, "%*s", width, "-");
         return;
     }
     snprintf(digits, sizeof digits, "%.*f", decimals, amount);
-    point = digits + strcspn(digits, ".");
-    for (at = digits; *at != '\0'; at++) {
-        text[length++] = *at;
-        if (*at != '-' && at + 1 < point && (point - at - 1) % 3 == 0)
-            text[length++] = ',';
-    }
-    text[length] = '\0';
-    buf_printf(out, "%*s", width, text);
+    buf_append_grouped(out, width, digits);
 }
 
 static int name_width(const struct estimate *estimate)

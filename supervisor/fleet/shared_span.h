@@ -16,9 +16,7 @@
  * worker cuts the span out of the source again, and believes it if the hash is the same.
  */
 
-/* What a job names as its source. NULL with ERROR_INPUT (it is not in the directory) or
- * ERROR_SYSTEM.
- */
+/* A job's member "source". NULL with ERROR_INPUT (not in the directory) or ERROR_SYSTEM. */
 json_t *shared_span_name(const struct replay_options *options, const char *directory,
                          struct error *error);
 

@@ -151,10 +151,8 @@ static int for_each_key(struct line_results *results, const char *prefix,
     return result;
 }
 
-int line_results_open(struct line_results *results, struct store *store, struct kernel *kernel,
-                      const char *input, struct error *error)
+int line_results_open(struct line_results *results, struct error *error)
 {
-    *results = (struct line_results){.store = store, .kernel = kernel, .input = input};
     if (for_each_key(results, result_prefix, load_waiting, error) != 0)
         return -1;
     return for_each_key(results, outcome_prefix, load_outcome, error);
@@ -284,9 +282,7 @@ static int keep_outcome(struct line_results *results, const struct line_outcome 
     return result;
 }
 
-int line_results_settle(struct line_results *results,
-                        void (*report)(void *context, const struct line_outcome *outcome),
-                        void *context, struct error *error)
+int line_results_settle(struct line_results *results, struct error *error)
 {
     struct buf capdata = {0};
     size_t left = 0;
@@ -309,7 +305,7 @@ int line_results_settle(struct line_results *results,
         if (outcome.capdata == NULL)
             result = error_memory(error, "a result");
         else
-            report(context, &outcome);
+            results->report(results->context, &outcome);
         if (result == 0)
             result = keep_outcome(results, &outcome, error);
         if (result == 0)
@@ -320,9 +316,7 @@ int line_results_settle(struct line_results *results,
     return result;
 }
 
-int line_results_leave_open(struct line_results *results,
-                            void (*report)(void *context, const struct line_outcome *outcome),
-                            void *context, struct error *error)
+int line_results_leave_open(struct line_results *results, struct error *error)
 {
     for (size_t i = 0; i < results->count; i++) {
         struct line_result *waiting = &results->waiting[i];
@@ -336,7 +330,7 @@ int line_results_leave_open(struct line_results *results,
         if (waiting->open)
             continue;
         waiting->open = true;
-        report(context, &outcome);
+        results->report(results->context, &outcome);
         if (write_waiting(results, waiting, error) != 0 ||
             keep_outcome(results, &outcome, error) != 0)
             return -1;
@@ -345,8 +339,7 @@ int line_results_leave_open(struct line_results *results,
 }
 
 int line_results_refuse(struct line_results *results, int64_t line, const char *capdata,
-                        void (*report)(void *context, const struct line_outcome *outcome),
-                        void *context, struct error *error)
+                        struct error *error)
 {
     const struct line_outcome outcome = {
         .input = results->input,
@@ -355,7 +348,7 @@ int line_results_refuse(struct line_results *results, int64_t line, const char *
         .capdata = capdata,
     };
 
-    report(context, &outcome);
+    results->report(results->context, &outcome);
     return keep_outcome(results, &outcome, error);
 }
 
@@ -383,9 +376,7 @@ static bool read_stored_outcome(const struct buf *value, struct line_outcome *ou
     return true;
 }
 
-static int report_again(struct line_results *results, int64_t line,
-                        void (*report)(void *context, const struct line_outcome *outcome),
-                        void *context, struct error *error)
+static int report_again(struct line_results *results, int64_t line, struct error *error)
 {
     struct line_outcome outcome = {.line = line, .again = true};
     struct buf value = {0};
@@ -401,18 +392,16 @@ static int report_again(struct line_results *results, int64_t line,
     else if (result == 0 && !read_stored_outcome(&value, &outcome, &input))
         result = error_set(error, ERROR_SYSTEM, "the store is damaged: %s", key);
     else if (result == 0)
-        report(context, &outcome);
+        results->report(results->context, &outcome);
     json_decref(input);
     buf_free(&value);
     return result;
 }
 
-int line_results_report_again(struct line_results *results,
-                              void (*report)(void *context, const struct line_outcome *outcome),
-                              void *context, struct error *error)
+int line_results_report_again(struct line_results *results, struct error *error)
 {
     for (size_t i = results->reached[RESULTS_PRINTED]; i < results->reported_count; i++)
-        if (report_again(results, results->reported[i], report, context, error) != 0)
+        if (report_again(results, results->reported[i], error) != 0)
             return -1;
     return 0;
 }

@@ -32,18 +32,6 @@ enum results_stage {
     RESULTS_STAGES
 };
 
-struct line_results {
-    const char *input; /* its name, for people */
-    struct store *store;
-    struct kernel *kernel;
-    struct line_result *waiting; /* in the order of their lines */
-    size_t count, capacity;
-    int64_t *reported; /* lines whose outcome is in the store */
-    size_t reported_count, reported_capacity;
-    int64_t highest;                /* line of any that waits or was reported, now or before */
-    size_t reached[RESULTS_STAGES]; /* how many of these, from the first, came to each stage */
-};
-
 /* The outcome of a line. Texts are borrowed for the call. */
 struct line_outcome {
     const char *input; /* its name */
@@ -54,10 +42,23 @@ struct line_outcome {
     const char *capdata; /* JSON; "null" where it is not settled */
 };
 
-/* Reads the results that are not settled, and those that may not have been printed. The store, the
- * kernel and the input's name are borrowed. */
-int line_results_open(struct line_results *results, struct store *store, struct kernel *kernel,
-                      const char *input, struct error *error);
+struct line_results {
+    const char *input; /* its name, for messages */
+    struct store *store;
+    struct kernel *kernel;
+    void (*report)(void *context, const struct line_outcome *outcome); /* within the calls below */
+    void *context;
+    struct line_result *waiting; /* in the order of their lines */
+    size_t count, capacity;
+    int64_t *reported; /* lines whose outcome is in the store */
+    size_t reported_count, reported_capacity;
+    int64_t highest;                /* line of any that waits or was reported, now or before */
+    size_t reached[RESULTS_STAGES]; /* how many of these, from the first, came to each stage */
+};
+
+/* Reads the results that are not settled, and those that may not have been printed, into a struct
+ * with the input's name, the store, the kernel and report(), which are borrowed. */
+int line_results_open(struct line_results *results, struct error *error);
 void line_results_free(struct line_results *results);
 
 /* `id` is its name, or NULL; ERROR_INPUT if the name exists. Within a transaction. */
@@ -72,20 +73,14 @@ int line_results_find(struct line_results *results, const char *id, char promise
 void line_results_shown(struct line_results *results, const char *promise);
 
 /* Calls report() for each result that is settled, and removes it. Within a transaction. */
-int line_results_settle(struct line_results *results,
-                        void (*report)(void *context, const struct line_outcome *outcome),
-                        void *context, struct error *error);
+int line_results_settle(struct line_results *results, struct error *error);
 
 /* At the input's end: calls report() for each unsettled result that was not reported as unresolved.
  * A later run may still settle it. Within a transaction. */
-int line_results_leave_open(struct line_results *results,
-                            void (*report)(void *context, const struct line_outcome *outcome),
-                            void *context, struct error *error);
+int line_results_leave_open(struct line_results *results, struct error *error);
 
 /* Calls report() again for the outcomes that may not have been printed. */
-int line_results_report_again(struct line_results *results,
-                              void (*report)(void *context, const struct line_outcome *outcome),
-                              void *context, struct error *error);
+int line_results_report_again(struct line_results *results, struct error *error);
 
 /* The outcomes at the stage before are at this one now; at the first: all outcomes so far. */
 void line_results_advance(struct line_results *results, enum results_stage stage);
@@ -95,8 +90,7 @@ void line_results_add_published(struct line_results *results, size_t count);
 
 /* Gives a refused line this outcome, `capdata`, and calls report(). Within a transaction. */
 int line_results_refuse(struct line_results *results, int64_t line, const char *capdata,
-                        void (*report)(void *context, const struct line_outcome *outcome),
-                        void *context, struct error *error);
+                        struct error *error);
 
 /* Forgets the outcomes that were printed and published. Within a transaction. */
 int line_results_forget_printed(struct line_results *results, struct error *error);

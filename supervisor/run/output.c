@@ -372,22 +372,12 @@ static void put_output_heading(const struct output *output, struct buf *line)
 /* Digits in groups of three; "-" for an unknown number. */
 static void put_count(struct buf *line, int width, int64_t number)
 {
-    char digits[24], grouped[32];
-    size_t length, at = 0;
+    char digits[24] = "-";
 
-    if (number == REPORT_NONE) {
-        buf_printf(line, " %*s", width, "-");
-        return;
-    }
-    snprintf(digits, sizeof digits, "%" PRId64, number);
-    length = strlen(digits);
-    for (size_t i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            grouped[at++] = ',';
-        grouped[at++] = digits[i];
-    }
-    grouped[at] = '\0';
-    buf_printf(line, " %*s", width, grouped);
+    if (number != REPORT_NONE)
+        snprintf(digits, sizeof digits, "%" PRId64, number);
+    buf_append_byte(line, ' ');
+    buf_append_grouped(line, width, digits);
 }
 
 /* If it stopped at its limit, it used at least that much. */

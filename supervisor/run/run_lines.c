@@ -137,8 +137,6 @@ static int write_refusal(struct buf *capdata, const char *words)
     return buf_string(capdata) != NULL ? 0 : -1;
 }
 
-static void print_outcome(void *context, const struct line_outcome *outcome);
-
 /* The sender of a stream's message gets an answer. */
 static int refuse_message(struct run_lines *lines, const char *words, struct error *error)
 {
@@ -148,8 +146,7 @@ static int refuse_message(struct run_lines *lines, const char *words, struct err
     if (write_refusal(&capdata, words) != 0)
         result = error_memory(error, "a result");
     else
-        result = line_results_refuse(&lines->results, lines->line_number, capdata.data,
-                                     print_outcome, lines, error);
+        result = line_results_refuse(&lines->results, lines->line_number, capdata.data, error);
     output_advance(lines->output, OUTPUT_KEPT);
     buf_free(&capdata);
     return result;
@@ -334,7 +331,7 @@ static void on_input_line(void *context, const char *text, size_t length, int64_
 static int print_unresolved(struct run_lines *lines, struct error *error)
 {
     lines->output->sums.unresolved = (int64_t)lines->results.count;
-    if (line_results_leave_open(&lines->results, print_outcome, lines, error) != 0)
+    if (line_results_leave_open(&lines->results, error) != 0)
         return -1;
     output_advance(lines->output, OUTPUT_KEPT);
     return 0;
@@ -479,7 +476,7 @@ void run_lines_continue(struct run_lines *lines)
     count_published(lines);
     if (scheduler_open_transaction(lines->scheduler, &error) != 0 ||
         line_results_forget_printed(&lines->results, &error) != 0 ||
-        line_results_settle(&lines->results, print_outcome, lines, &error) != 0) {
+        line_results_settle(&lines->results, &error) != 0) {
         fail_lines(lines, &error);
         return;
     }
@@ -525,7 +522,7 @@ int run_lines_finish(struct run_lines *lines, struct error *error)
 /* Prints the results that are in the store already. */
 static int print_old_results(struct run_lines *lines, struct error *error)
 {
-    if (line_results_report_again(&lines->results, print_outcome, lines, error) != 0)
+    if (line_results_report_again(&lines->results, error) != 0)
         return -1;
     if (output_flush_all(lines->output, error) != 0)
         return -1;
@@ -623,6 +620,18 @@ static int start_stream(struct run_lines *lines, struct error *error)
     return 0;
 }
 
+static int open_results(struct run_lines *lines, struct kernel *kernel, struct error *error)
+{
+    lines->results = (struct line_results){
+        .input = input_name(lines),
+        .store = lines->store,
+        .kernel = kernel,
+        .report = print_outcome,
+        .context = lines,
+    };
+    return line_results_open(&lines->results, error);
+}
+
 int run_lines_open(struct run_lines *lines, struct error *error)
 {
     struct kernel *kernel = scheduler_kernel(lines->scheduler);
@@ -632,8 +641,7 @@ int run_lines_open(struct run_lines *lines, struct error *error)
     lines->turn_open = true;
     if (open_input(lines, error) != 0 ||
         input_place_open(&lines->place, lines->store, error) != 0 ||
-        line_results_open(&lines->results, lines->store, kernel, input_name(lines), error) != 0 ||
-        print_old_results(lines, error) != 0)
+        open_results(lines, kernel, error) != 0 || print_old_results(lines, error) != 0)
         return -1;
     lines->upcoming.input = lines->input;
     lines->upcoming.kernel = kernel;

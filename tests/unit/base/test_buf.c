@@ -24,6 +24,33 @@ static void an_empty_buffer_is_an_empty_string(void **state)
     buf_free(&buf);
 }
 
+static void numbers_are_grouped_and_aligned(void **state)
+{
+    static const struct {
+        const char *number;
+        int width;
+        const char *grouped;
+    } cases[] = {
+        {"0", 0, "0"},
+        {"999", 5, "  999"},
+        {"1000", 0, "1,000"},
+        {"-100", 0, "-100"},
+        {"-1234567", 0, "-1,234,567"},
+        {"1234.5678", 11, " 1,234.5678"},
+        {"-", 3, "  -"},
+        {"18446744073709551615", 0, "18,446,744,073,709,551,615"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf buf = {0};
+
+        buf_append_grouped(&buf, cases[i].width, cases[i].number);
+        text_of(&buf, cases[i].grouped);
+        buf_free(&buf);
+    }
+}
+
 static void appends_of_every_kind_stand_in_their_order(void **state)
 {
     struct buf buf = {0};
@@ -115,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_buffer_is_an_empty_string),
+        cmocka_unit_test(numbers_are_grouped_and_aligned),
         cmocka_unit_test(appends_of_every_kind_stand_in_their_order),
         cmocka_unit_test(it_grows_byte_by_byte_and_in_leaps),
         cmocka_unit_test(text_longer_than_any_fixed_array_is_printed_whole),
