@@ -119,8 +119,8 @@ static const char *record_check(const json_t *record)
 }
 
 /* A line into the array, if it is of the suite. */
-static int read_cost_line(json_t *records, const char *suite, const char *line, size_t length,
-                          const char **fault)
+static int read_record_line(json_t *records, const char *suite, const char *line, size_t length,
+                            const char **fault)
 {
     json_error_t problem;
     json_t *record = json_value_read(line, length, JSON_REJECT_DUPLICATES, &problem);
@@ -142,7 +142,7 @@ static int read_records(json_t *records, const char *suite, const char *path,
         const char *fault = NULL;
 
         number++;
-        if (length > 0 && read_cost_line(records, suite, line, length, &fault) != 0)
+        if (length > 0 && read_record_line(records, suite, line, length, &fault) != 0)
             return fault != NULL ? error_set(error, ERROR_INPUT, "%s:%zu: %s", path, number, fault)
                                  : error_memory(error, "a history");
     }

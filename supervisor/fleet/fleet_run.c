@@ -130,7 +130,7 @@ static int fleet_run_take_line(struct fleet_run *run, const char *text, size_t l
     if (kind == NULL || job.name == NULL || !job_check_hash(id) ||
         (kind == &job_kind_replay && !job_check_vat_id(name))) {
         result =
-            error_set(error, ERROR_INPUT, "the run %s has a line that is none of a run", run->name);
+            error_set(error, ERROR_INPUT, "the run %s has a line that is not a job", run->name);
     } else {
         memcpy(job.id, json_string_value(id), sizeof job.id);
         result = fleet_run_add(run, kind, &job, error);

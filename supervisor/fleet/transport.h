@@ -22,7 +22,7 @@
 
 #define FLEET_HASH_SIZE 65 /* a SHA-256 in hexadecimal, and '\0' */
 
-/* A span fails for good after this many failures, or after this many lost workers. */
+/* Limits on a span's failures and on its lost workers; beyond them it is not tried again. */
 enum { FLEET_FAILURES_MAX = 3, FLEET_LOSSES_MAX = 20 };
 
 enum fleet_state {

@@ -38,7 +38,7 @@ void confinement_close(struct confinement *confinement);
 /* "sandboxed", "sandboxed without WHAT", "no sandbox": for people. Good until the next call. */
 const char *confinement_description(const struct confinement *confinement);
 
-/* What one worker's sandbox permits. */
+/* The permissions of one worker's sandbox. */
 struct confinement_terms {
     const char *const *programs; /* that it may read and execute, too; ends with NULL */
     bool traced;                 /* it keeps the descriptor WORKER_TRACE_FD */

@@ -11,8 +11,8 @@
 #include "supervisor/process/launcher.h"
 
 /*
- * What a count depends on, except what is pinned: the executed files, each by its SHA-256. Counts
- * with the same fingerprint can be compared; a difference is then the program's own doing.
+ * The files that a count depends on, except what is pinned, each by its SHA-256. Counts with the
+ * same fingerprint can be compared; a difference is then the program's own doing.
  */
 
 #define FINGERPRINT_HEX_SIZE 65 /* 32 bytes in hexadecimal, and '\0' */

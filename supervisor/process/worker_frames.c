@@ -295,7 +295,7 @@ static void poll_up(struct worker_frames *frames)
         (void)uv_poll_start(&frames->up, UV_READABLE, up_readable);
 }
 
-/* Watching again takes three system calls. No worker can miss anything until the loop comes back:
+/* Watching again takes three system calls. No worker can miss anything until the loop returns:
  * none is awaited, so the prepare callbacks that follow read nothing that would change that. */
 static bool loop_returns_at_once(const uv_loop_t *loop)
 {

@@ -22,7 +22,7 @@ struct worker_frames_listener {
     void *context;
     /* A frame, borrowed for the call, and when its last byte had come. */
     void (*frame)(void *context, struct iovec frame, struct stamp come);
-    /* What came is not a frame; only the end follows. */
+    /* The worker sent something that is not a frame; only the end follows. */
     void (*bad_frame)(void *context, const struct error *error);
     /* The pipe up is read to its end: the last call. */
     void (*ended)(struct worker_frames *frames);

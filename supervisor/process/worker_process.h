@@ -31,9 +31,9 @@ struct worker_process;
 #define WORKER_TRACE_FD 8
 
 /*
- * What a worker prints, as lines. A worker that floods is read on, so that it does not block, but
- * its lines are dropped: above the rate until it slows down, above the total for good. A line says
- * how much was dropped.
+ * Limits on the lines that a worker prints. Beyond them it is still read, so that it does not
+ * block, but lines are dropped: above the rate until it slows down, above the total until it ends.
+ * A line says how much was dropped.
  */
 enum {
     WORKER_STDERR_LINE = 1024,     /* bytes; a longer line comes in pieces */

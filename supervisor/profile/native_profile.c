@@ -365,7 +365,7 @@ static size_t find_native_function(struct native_code *code, const char *path, u
     if (file == NULL)
         return SIZE_MAX;
     if (file->symbols != NULL)
-        (void)elf_symbols_find(file->symbols, offset, &found); /* unchanged if there is none */
+        (void)elf_symbols_find(file->symbols, offset, &found); /* stays [unknown] if not found */
     *within = found.within;
     number = pair_table_find(&file->functions, found.address, 0);
     if (number == NULL)

@@ -14,7 +14,7 @@
  */
 struct native_session;
 
-/* What counts by function, and its unit. */
+/* The counter of functions, and its unit. */
 enum native_unit {
     NATIVE_INSTRUCTIONS, /* QEMU's counter */
     NATIVE_BLOCK_COST,   /* the meter compiled into the worker */

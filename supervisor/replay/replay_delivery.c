@@ -178,7 +178,7 @@ static int stop(struct replay_vat *vat, const struct source_event *event,
     }
     if (event->disorder != 0)
         return error_set(error, ERROR_INPUT,
-                         "%s:%" PRIu64 ": out of order: each syscall has one answer behind it, "
+                         "%s:%" PRIu64 ": out of order: each syscall is followed by one answer, "
                          "and a delivery one result at its end",
                          vat->context->source->name, event->disorder);
     /* The kernel was killed, perhaps: no further answers are recorded. */

@@ -620,7 +620,7 @@ static int start_stream(struct run_lines *lines, struct error *error)
     return 0;
 }
 
-static int open_results(struct run_lines *lines, struct kernel *kernel, struct error *error)
+static int open_line_results(struct run_lines *lines, struct kernel *kernel, struct error *error)
 {
     lines->results = (struct line_results){
         .input = input_name(lines),
@@ -641,7 +641,7 @@ int run_lines_open(struct run_lines *lines, struct error *error)
     lines->turn_open = true;
     if (open_input(lines, error) != 0 ||
         input_place_open(&lines->place, lines->store, error) != 0 ||
-        open_results(lines, kernel, error) != 0 || print_old_results(lines, error) != 0)
+        open_line_results(lines, kernel, error) != 0 || print_old_results(lines, error) != 0)
         return -1;
     lines->upcoming.input = lines->input;
     lines->upcoming.kernel = kernel;

@@ -144,7 +144,7 @@ static void stream_thread_append(struct stream_thread *thread, struct stream_mes
     stream_thread_unlock(thread);
 }
 
-/* With the lock: unlinks the first message, which the caller frees; NULL if there is none. */
+/* With the lock: unlinks the first message, which the caller frees; or NULL. */
 static struct stream_message *stream_thread_unlink(struct stream_thread *thread)
 {
     struct stream_message *first = thread->first;

@@ -10,7 +10,7 @@
 
 #include "base/io.h"
 
-enum { TICK_NANOSECONDS = 100000000, PATIENCE_TICKS = 5, SIGNALS = 3 };
+enum { TICK_NANOSECONDS = 100000000, TIMEOUT_TICKS = 5, SIGNALS = 3 };
 
 static const int stop_numbers[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -21,7 +21,7 @@ static volatile sig_atomic_t ticks;
 
 static int tick_number(void)
 {
-    return SIGRTMIN + 1; /* direct_read.c has SIGRTMIN */
+    return SIGRTMIN + 1; /* worker_frames.c has SIGRTMIN */
 }
 
 static void on_stop(int number)
@@ -46,7 +46,7 @@ static void on_stop(int number)
 static void on_tick(int number)
 {
     (void)number;
-    if (ticks < PATIENCE_TICKS && ++ticks == PATIENCE_TICKS)
+    if (ticks < TIMEOUT_TICKS && ++ticks == TIMEOUT_TICKS)
         io_abandon_waits();
 }
 

@@ -94,7 +94,7 @@ static struct sync_thread *start_sync_thread(struct commit_sync *sync)
     return NULL;
 }
 
-static void stop_thread(struct sync_thread *thread)
+static void stop_sync_thread(struct sync_thread *thread)
 {
     thread->stopping = true;
     uv_sem_post(&thread->wanted);
@@ -216,7 +216,7 @@ void commit_sync_close(struct commit_sync *sync)
 {
     settle_syncs(sync);
     if (sync->thread != NULL)
-        stop_thread(sync->thread);
+        stop_sync_thread(sync->thread);
     sync->thread = NULL;
     sync->alone = true;
 }

@@ -8,7 +8,7 @@
 #include "supervisor/schedule/log/delivery_report.h"
 #include "supervisor/vats/warehouse.h"
 
-/* What the scheduler decides by rules alone. Pure. */
+/* The scheduler's rules. Pure. */
 
 /* ---- snapshots ---- */
 

@@ -189,7 +189,7 @@ static int wait_for_stop(struct trace_thread *thread)
     return 0;
 }
 
-static int stop_thread(struct trace_threads *threads, pid_t id, struct error *error)
+static int stop_traced_thread(struct trace_threads *threads, pid_t id, struct error *error)
 {
     struct trace_thread *const list =
         array_reserve(threads->list, &threads->capacity, threads->count + 1, sizeof *list);
@@ -226,7 +226,7 @@ static int stop_listed(struct trace_threads *threads, bool *more, struct error *
         if (id <= 0 || is_known_thread(threads, id))
             continue;
         *more = true;
-        result = stop_thread(threads, id, error);
+        result = stop_traced_thread(threads, id, error);
     }
     closedir(directory);
     return result;
@@ -237,7 +237,7 @@ int trace_threads_stop(struct trace_threads *threads, pid_t process, struct erro
     bool more = true;
 
     *threads = (struct trace_threads){.process = process};
-    if (stop_thread(threads, process, error) != 0)
+    if (stop_traced_thread(threads, process, error) != 0)
         return -1;
     while (more) {
         more = false;

@@ -326,5 +326,5 @@ work() {
     assert_status 0
     fleet collect --from fleet
     assert_status 4
-    [[ $stderr == *'the transcript: '*'it is missing'* ]] || fail "$stderr"
+    [[ $stderr == *'the transcript: '*'is missing'* ]] || fail "$stderr"
 }
