@@ -127,7 +127,7 @@ int io_read_open(int fd, const char *path, size_t limit, struct buf *content, st
     }
 }
 
-static const char *kind_of(mode_t mode)
+static const char *file_kind_name(mode_t mode)
 {
     return S_ISDIR(mode)    ? "folder"
            : S_ISFIFO(mode) ? "FIFO"
@@ -138,7 +138,7 @@ static const char *kind_of(mode_t mode)
 
 static int refuse_kind(const char *path, mode_t mode, struct error *error)
 {
-    return error_set(error, ERROR_INPUT, "%s: is a %s, not a file", path, kind_of(mode));
+    return error_set(error, ERROR_INPUT, "%s: is a %s, not a file", path, file_kind_name(mode));
 }
 
 int io_check_file(const char *path, struct error *error)

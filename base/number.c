@@ -34,7 +34,7 @@ int number_option(const char *option, const char *text, uint64_t min, uint64_t m
                      max, text);
 }
 
-static bool read_bytes(const char *text, int64_t *bytes)
+static bool parse_byte_count(const char *text, int64_t *bytes)
 {
     static const char units[] = "KMG";
     const char *unit = NULL;
@@ -53,7 +53,7 @@ static bool read_bytes(const char *text, int64_t *bytes)
 
 int number_option_bytes(const char *option, const char *text, int64_t *bytes, struct error *error)
 {
-    if (read_bytes(text, bytes))
+    if (parse_byte_count(text, bytes))
         return 0;
     return error_set(error, ERROR_USAGE, "%s needs bytes, such as 500000 or 64M, not '%s'", option,
                      text);

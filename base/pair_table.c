@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define FIRST_ROOM 1024 /* a power of two, as all that follow */
+#define FIRST_CAPACITY 1024 /* a power of two, as all that follow */
 
 /* The finalizer of MurmurHash3 (Appleby, public domain), over both numbers. */
 static uint64_t hash(uint64_t a, uint64_t b)
@@ -19,19 +19,19 @@ static uint64_t hash(uint64_t a, uint64_t b)
 /* Where the pair is, or would be: there is always an empty slot. */
 static size_t pair_table_place_of(const struct pair_table *pairs, uint64_t a, uint64_t b)
 {
-    size_t at = hash(a, b) & (pairs->room - 1);
+    size_t at = hash(a, b) & (pairs->capacity - 1);
 
     while (pairs->is_used[at] && (pairs->slots[at].a != a || pairs->slots[at].b != b))
-        at = (at + 1) & (pairs->room - 1);
+        at = (at + 1) & (pairs->capacity - 1);
     return at;
 }
 
-static bool make(struct pair_table *table, size_t room)
+static bool pair_table_make(struct pair_table *table, size_t capacity)
 {
     *table = (struct pair_table){
-        .slots = calloc(room, sizeof *table->slots),
-        .is_used = calloc(room, sizeof *table->is_used),
-        .room = room,
+        .slots = calloc(capacity, sizeof *table->slots),
+        .is_used = calloc(capacity, sizeof *table->is_used),
+        .capacity = capacity,
     };
     if (table->slots != NULL && table->is_used != NULL)
         return true;
@@ -43,9 +43,9 @@ static bool grow_table(struct pair_table *pairs)
 {
     struct pair_table old = *pairs, larger;
 
-    if (!make(&larger, old.room > 0 ? 2 * old.room : FIRST_ROOM))
+    if (!pair_table_make(&larger, old.capacity > 0 ? 2 * old.capacity : FIRST_CAPACITY))
         return false;
-    for (size_t from = 0; from < old.room; from++) {
+    for (size_t from = 0; from < old.capacity; from++) {
         size_t to;
 
         if (!old.is_used[from])
@@ -65,7 +65,7 @@ struct pair *pair_table_find(struct pair_table *pairs, uint64_t a, uint64_t b)
     size_t at;
 
     /* Never more than three quarters full. */
-    if (4 * pairs->count >= 3 * pairs->room && !grow_table(pairs))
+    if (4 * pairs->count >= 3 * pairs->capacity && !grow_table(pairs))
         return NULL;
     at = pair_table_place_of(pairs, a, b);
     if (!pairs->is_used[at]) {
@@ -88,7 +88,7 @@ uint64_t pair_table_value(const struct pair_table *pairs, uint64_t a, uint64_t b
 
 struct pair *pair_table_next(const struct pair_table *pairs, size_t *at)
 {
-    while (*at < pairs->room) {
+    while (*at < pairs->capacity) {
         size_t here = (*at)++;
 
         if (pairs->is_used[here])

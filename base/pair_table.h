@@ -14,7 +14,7 @@ struct pair {
 struct pair_table {
     struct pair *slots; /* owned; those with `is_used` clear are empty */
     uint8_t *is_used;   /* owned */
-    size_t room, count;
+    size_t capacity, count;
 };
 
 /*

@@ -118,8 +118,8 @@ static bool is_shallow(struct scan_span value)
 }
 
 /* The members of an object. *seen has bit i for fields[i]. */
-static int read_members(struct scan_span object, struct meter *meter, const struct field *fields,
-                        unsigned *seen, struct error *error)
+static int meter_read_members(struct scan_span object, struct meter *meter,
+                              const struct field *fields, unsigned *seen, struct error *error)
 {
     struct scan_cursor cursor;
     struct scan_span name, value;
@@ -149,8 +149,8 @@ static int read_members(struct scan_span object, struct meter *meter, const stru
 }
 
 /* 0 if the fields from `first` to before `end` were seen. */
-static int require(const struct field *fields, int first, int end, unsigned seen,
-                   struct error *error)
+static int meter_require(const struct field *fields, int first, int end, unsigned seen,
+                         struct error *error)
 {
     for (int i = first; i < end; i++)
         if ((seen & 1U << i) == 0)
@@ -244,8 +244,8 @@ static bool read_cpu(struct scan_span value, struct meter *meter, size_t offset)
 
     (void)offset;
     meter->cpu_known = true;
-    return read_members(value, meter, fields, &seen, &error) == 0 &&
-           require(fields, 0, 5, seen, &error) == 0;
+    return meter_read_members(value, meter, fields, &seen, &error) == 0 &&
+           meter_require(fields, 0, 5, seen, &error) == 0;
 }
 
 /* Its readers check its content. */
@@ -306,12 +306,12 @@ static const struct field record_fields[] = {
     {0},
 };
 
-static int read_record(struct scan_span text, struct meter *meter, struct error *error)
+static int meter_read_record(struct scan_span text, struct meter *meter, struct error *error)
 {
     unsigned seen;
 
-    if (read_members(text, meter, record_fields, &seen, error) != 0 ||
-        require(record_fields, 0, REQUIRED_END, seen, error) != 0)
+    if (meter_read_members(text, meter, record_fields, &seen, error) != 0 ||
+        meter_require(record_fields, 0, REQUIRED_END, seen, error) != 0)
         return -1;
     meter->cost_known = (seen & 1U << COST) != 0;
     meter->gas_known = (seen & 1U << GAS) != 0;
@@ -319,7 +319,7 @@ static int read_record(struct scan_span text, struct meter *meter, struct error 
     meter->counted = (seen & 1U << COUNTED) != 0;
     if (!meter->counted)
         return 0;
-    return require(record_fields, COUNTED, COUNTED_END, seen, error);
+    return meter_require(record_fields, COUNTED, COUNTED_END, seen, error);
 }
 
 /* Blanks are all that scanning accepts between what it checks. */
@@ -350,7 +350,7 @@ int meter_decode(struct meter *meter, const char *json, size_t length, struct er
         return error_memory(error, "a meter record");
     memcpy(padded, json, length);
     memset(padded + length, 0, SCAN_PADDING);
-    result = read_record((struct scan_span){padded, length}, meter, error);
+    result = meter_read_record((struct scan_span){padded, length}, meter, error);
     move_to(&meter->profile, padded, json);
     move_to(&meter->gas_profile, padded, json);
     free(padded);

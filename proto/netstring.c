@@ -171,8 +171,8 @@ static size_t put_header(char digits[DIGITS_MAX + 1], size_t length)
     return (size_t)(digits + DIGITS_MAX + 1 - at);
 }
 
-static void put_pieces(struct netstring_frame *frame, size_t header, const struct iovec *parts,
-                       int count)
+static void netstring_put_pieces(struct netstring_frame *frame, size_t header,
+                                 const struct iovec *parts, int count)
 {
     frame->pieces[0] = (struct iovec){.iov_base = frame->packed, .iov_len = header};
     for (int i = 0; i < count; i++)
@@ -181,8 +181,8 @@ static void put_pieces(struct netstring_frame *frame, size_t header, const struc
     frame->count = count + 2;
 }
 
-static void put_packed(struct netstring_frame *frame, size_t header, const struct iovec *parts,
-                       int count)
+static void netstring_put_packed(struct netstring_frame *frame, size_t header,
+                                 const struct iovec *parts, int count)
 {
     char *at = frame->packed + header;
 
@@ -205,9 +205,9 @@ void netstring_encode(struct netstring_frame *frame, const struct iovec *parts, 
     memcpy(frame->packed, digits + sizeof digits - header, header);
     frame->size = header + length + 1;
     if (frame->size <= sizeof frame->packed)
-        put_packed(frame, header, parts, count);
+        netstring_put_packed(frame, header, parts, count);
     else
-        put_pieces(frame, header, parts, count);
+        netstring_put_pieces(frame, header, parts, count);
 }
 
 size_t netstring_size(size_t payload)

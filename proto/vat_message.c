@@ -28,7 +28,7 @@ static const struct {
 };
 
 /* Passes over the word at *at. */
-static bool skip_word(const char **at, const char *end, const char *word)
+static bool vat_skip_word(const char **at, const char *end, const char *word)
 {
     const size_t length = strlen(word);
 
@@ -43,13 +43,13 @@ static bool take_plain_text(const char **at, const char *end, struct vat_text *t
 {
     const char *bytes;
 
-    if (!skip_word(at, end, ",\""))
+    if (!vat_skip_word(at, end, ",\""))
         return false;
     for (bytes = *at; *at < end && **at != '"'; (*at)++)
         if (**at < ' ' || **at > '~' || **at == '\\')
             return false;
     *text = (struct vat_text){bytes, (size_t)(*at - bytes)};
-    return skip_word(at, end, "\"");
+    return vat_skip_word(at, end, "\"");
 }
 
 static bool take_shape(struct vat_syscall *syscall, size_t shape, const char *at, const char *end)
@@ -57,13 +57,13 @@ static bool take_shape(struct vat_syscall *syscall, size_t shape, const char *at
     const char *bytes = at;
     struct vat_syscall taken = plain_shapes[shape].syscall;
 
-    if (!skip_word(&at, end, plain_shapes[shape].opening) ||
+    if (!vat_skip_word(&at, end, plain_shapes[shape].opening) ||
         !take_plain_text(&at, end, &taken.key) ||
         (plain_shapes[shape].has_value && !take_plain_text(&at, end, &taken.value)) ||
-        !skip_word(&at, end, "]"))
+        !vat_skip_word(&at, end, "]"))
         return false;
     taken.text = (struct vat_text){bytes, (size_t)(at - bytes)};
-    if (!skip_word(&at, end, "]") || at != end)
+    if (!vat_skip_word(&at, end, "]") || at != end)
         return false;
     *syscall = taken;
     return true;
@@ -73,7 +73,7 @@ static bool read_plain_syscall(struct vat_syscall *syscall, const char *json, si
 {
     const char *at = json, *end = json + length;
 
-    if (!skip_word(&at, end, before_syscall))
+    if (!vat_skip_word(&at, end, before_syscall))
         return false;
     for (size_t shape = 0; shape < sizeof plain_shapes / sizeof *plain_shapes; shape++)
         if (take_shape(syscall, shape, at, end))
@@ -115,7 +115,7 @@ bool vat_message_is_capdata(const json_t *value)
     return true;
 }
 
-static bool take_text(const json_t *array, size_t index, struct vat_text *text)
+static bool request_take_text(const json_t *array, size_t index, struct vat_text *text)
 {
     const json_t *string = json_array_get(array, index);
 
@@ -159,14 +159,14 @@ static json_t *load_array(const char *json, size_t length, const char *what, str
     return message;
 }
 
-static bool take_key(struct vat_syscall *syscall)
+static bool request_take_key(struct vat_syscall *syscall)
 {
-    return take_text(syscall->object, 1, &syscall->key);
+    return request_take_text(syscall->object, 1, &syscall->key);
 }
 
 static bool take_key_and_value(struct vat_syscall *syscall)
 {
-    return take_key(syscall) && take_text(syscall->object, 2, &syscall->value);
+    return request_take_key(syscall) && request_take_text(syscall->object, 2, &syscall->value);
 }
 
 static bool take_resolutions(struct vat_syscall *syscall)
@@ -189,7 +189,7 @@ static bool take_resolutions(struct vat_syscall *syscall)
 
 static bool take_target(struct vat_syscall *syscall)
 {
-    return take_text(syscall->object, 1, &syscall->target);
+    return request_take_text(syscall->object, 1, &syscall->target);
 }
 
 static bool take_capdata(struct vat_syscall *syscall, const json_t *value)
@@ -215,13 +215,13 @@ static bool take_send(struct vat_syscall *syscall)
     return result == NULL || json_is_null(result);
 }
 
-static bool take_call(struct vat_syscall *syscall)
+static bool request_take_call(struct vat_syscall *syscall)
 {
-    return take_target(syscall) && take_text(syscall->object, 2, &syscall->method) &&
+    return take_target(syscall) && request_take_text(syscall->object, 2, &syscall->method) &&
            take_capdata(syscall, json_array_get(syscall->object, 3));
 }
 
-static bool take_exit(struct vat_syscall *syscall)
+static bool request_take_exit(struct vat_syscall *syscall)
 {
     const json_t *is_failure = json_array_get(syscall->object, 1);
 
@@ -250,15 +250,15 @@ static const struct {
     size_t elements; /* of the array, with the name */
     bool (*take)(struct vat_syscall *syscall);
 } syscall_shapes[] = {
-    [VAT_SYSCALL_STORE_GET] = {"vatstoreGet", 2, take_key},
+    [VAT_SYSCALL_STORE_GET] = {"vatstoreGet", 2, request_take_key},
     [VAT_SYSCALL_STORE_SET] = {"vatstoreSet", 3, take_key_and_value},
-    [VAT_SYSCALL_STORE_DELETE] = {"vatstoreDelete", 2, take_key},
-    [VAT_SYSCALL_STORE_NEXT_KEY] = {"vatstoreGetNextKey", 2, take_key},
+    [VAT_SYSCALL_STORE_DELETE] = {"vatstoreDelete", 2, request_take_key},
+    [VAT_SYSCALL_STORE_NEXT_KEY] = {"vatstoreGetNextKey", 2, request_take_key},
     [VAT_SYSCALL_RESOLVE] = {"resolve", 2, take_resolutions},
     [VAT_SYSCALL_SEND] = {"send", 3, take_send},
     [VAT_SYSCALL_SUBSCRIBE] = {"subscribe", 2, take_target},
-    [VAT_SYSCALL_CALL_NOW] = {"callNow", 4, take_call},
-    [VAT_SYSCALL_EXIT] = {"exit", 3, take_exit},
+    [VAT_SYSCALL_CALL_NOW] = {"callNow", 4, request_take_call},
+    [VAT_SYSCALL_EXIT] = {"exit", 3, request_take_exit},
     [VAT_SYSCALL_DROP_IMPORTS] = {"dropImports", 2, take_references},
     [VAT_SYSCALL_RETIRE_IMPORTS] = {"retireImports", 2, take_references},
     [VAT_SYSCALL_RETIRE_EXPORTS] = {"retireExports", 2, take_references},
@@ -289,7 +289,8 @@ static int parse_syscall(struct vat_syscall *syscall, const json_t *message, str
 
 static int parse_console(struct vat_console *console, const json_t *message, struct error *error)
 {
-    if (!take_text(message, 1, &console->source) || !take_text(message, 2, &console->level))
+    if (!request_take_text(message, 1, &console->source) ||
+        !request_take_text(message, 2, &console->level))
         return error_set(error, ERROR_INPUT,
                          "console: not [\"sourcedConsole\", SOURCE, LEVEL, ...]");
     console->arguments = json_array();
@@ -394,12 +395,12 @@ static int take_reply(struct vat_reply *reply, struct error *error)
         return 0;
     }
     reply->kind = VAT_REPLY_ERROR;
-    if (is_word(reply->message, "error") && take_text(reply->message, 1, &reply->text)) {
-        (void)take_text(reply->message, 2, &reply->stack); /* only gaspipe's own runtime sends
-                                                              one */
+    if (is_word(reply->message, "error") && request_take_text(reply->message, 1, &reply->text)) {
+        (void)request_take_text(reply->message, 2, &reply->stack); /* only gaspipe's own runtime
+                                                              sends one */
         return 0;
     }
-    if (is_word(reply->message, "err") && take_text(reply->message, 2, &reply->text))
+    if (is_word(reply->message, "err") && request_take_text(reply->message, 2, &reply->text))
         return 0;
     return error_set(error, ERROR_INPUT,
                      "worker's result is none of [\"dispatchReady\"], "

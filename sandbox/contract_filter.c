@@ -46,16 +46,10 @@ static const struct sock_filter program[] = {
 #include <contract_filter.inc> /* compiled from sandbox/filters/contract_rules.c */
 };
 
-/* snprintf() is not safe in a handler. */
-static char *put_text(char *to, const char *text)
-{
-    return stpcpy(to, text);
-}
-
-static char *put_number(char *to, unsigned number)
+static char *append_syscall_number(char *to, unsigned number)
 {
     if (number >= 10)
-        to = put_number(to, number / 10);
+        to = append_syscall_number(to, number / 10);
     *to = (char)('0' + number % 10);
     return to + 1;
 }
@@ -63,9 +57,9 @@ static char *put_number(char *to, unsigned number)
 static void name_call(unsigned number)
 {
     const char *name = syscall_name(number);
-    char line[128], *end = put_text(line, CONTRACT_FILTER_REFUSES);
+    char line[128], *end = stpcpy(line, CONTRACT_FILTER_REFUSES);
 
-    end = name != NULL ? put_text(end, name) : put_number(end, number);
+    end = name != NULL ? stpcpy(end, name) : append_syscall_number(end, number);
     *end++ = '\n';
     if (write(STDERR_FILENO, line, (size_t)(end - line)) < 0)
         errno = 0; /* the signal says the rest */

@@ -112,7 +112,7 @@ static bool current_cgroup_find(char directory[PATH_MAX])
 static const char processes_max[] = "32";
 
 /* PATH/NAME. False: too long. */
-static bool join(char path[PATH_MAX], const char *directory, const char *name)
+static bool cgroup_path_join(char path[PATH_MAX], const char *directory, const char *name)
 {
     const int length = snprintf(path, PATH_MAX, "%s/%s", directory, name);
 
@@ -120,14 +120,14 @@ static bool join(char path[PATH_MAX], const char *directory, const char *name)
 }
 
 /* Writes a file of the group. False with errno. */
-static bool set(const char *group, const char *name, const char *text)
+static bool cgroup_write_file(const char *group, const char *name, const char *text)
 {
     char path[PATH_MAX];
     ssize_t written;
     int fd, problem;
 
     errno = ENAMETOOLONG;
-    fd = join(path, group, name) ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+    fd = cgroup_path_join(path, group, name) ? open(path, O_WRONLY | O_CLOEXEC) : -1;
     if (fd < 0)
         return false;
     written = write(fd, text, strlen(text));
@@ -138,10 +138,10 @@ static bool set(const char *group, const char *name, const char *text)
 }
 
 /* Reads a file of the group, up to `size`. */
-static bool get(const char *group, const char *name, char *text, size_t size)
+static bool cgroup_read_file(const char *group, const char *name, char *text, size_t size)
 {
     char path[PATH_MAX];
-    const int fd = join(path, group, name) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    const int fd = cgroup_path_join(path, group, name) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     ssize_t length;
 
     if (fd < 0)
@@ -166,7 +166,7 @@ static void remove_groups(const char *directory)
     /* cppcheck-suppress readdirCalled ; no other thread reads this directory */
     while ((entry = readdir(entries)) != NULL)
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
-            join(path, directory, entry->d_name))
+            cgroup_path_join(path, directory, entry->d_name))
             (void)rmdir(path); /* EBUSY: it lives */
     (void)closedir(entries);
     (void)rmdir(directory);
@@ -196,7 +196,8 @@ static void remove_left(const char *own)
     /* cppcheck-suppress readdirCalled ; no other thread reads this directory */
     while ((entry = readdir(entries)) != NULL) {
         if (strncmp(entry->d_name, DIRECTORY_PREFIX, sizeof DIRECTORY_PREFIX - 1) != 0 ||
-            !join(directory, own, entry->d_name) || (lock = lock_directory(directory)) < 0)
+            !cgroup_path_join(directory, own, entry->d_name) ||
+            (lock = lock_directory(directory)) < 0)
             continue;
         remove_groups(directory);
         (void)close(lock);
@@ -211,7 +212,7 @@ static bool is_alone(const char *group)
     char members[64], alone[32];
 
     snprintf(alone, sizeof alone, "%d\n", (int)getpid());
-    return get(group, MEMBERS, members, sizeof members) && strcmp(members, alone) == 0;
+    return cgroup_read_file(group, MEMBERS, members, sizeof members) && strcmp(members, alone) == 0;
 }
 
 /* The hierarchy's root, which alone has no type, must not be changed. */
@@ -219,16 +220,16 @@ static bool is_root(const char *own)
 {
     char type[32];
 
-    return !get(own, "cgroup.type", type, sizeof type);
+    return !cgroup_read_file(own, "cgroup.type", type, sizeof type);
 }
 
 static bool move_below(struct control_groups *groups)
 {
     char place[PATH_MAX];
 
-    if (!join(place, groups->directory, OWN_PLACE) || mkdir(place, 0755) != 0)
+    if (!cgroup_path_join(place, groups->directory, OWN_PLACE) || mkdir(place, 0755) != 0)
         return false;
-    groups->moved = set(place, MEMBERS, "0");
+    groups->moved = cgroup_write_file(place, MEMBERS, "0");
     return groups->moved;
 }
 
@@ -236,8 +237,8 @@ static bool move_below(struct control_groups *groups)
 static bool pass_on(const struct control_groups *groups, const char *own, const char *controller)
 {
     if (!is_root(own))
-        (void)set(own, CONTROLLERS, controller); /* fails if the write failed: */
-    return set(groups->directory, CONTROLLERS, controller);
+        (void)cgroup_write_file(own, CONTROLLERS, controller); /* fails if the write failed: */
+    return cgroup_write_file(groups->directory, CONTROLLERS, controller);
 }
 
 static void pass_on_controllers(struct control_groups *groups, const char *own)
@@ -254,7 +255,7 @@ static bool make_directory(struct control_groups *groups, const char *own)
     char name[32];
 
     snprintf(name, sizeof name, DIRECTORY_PREFIX "%d", (int)getpid());
-    if (!join(groups->directory, own, name))
+    if (!cgroup_path_join(groups->directory, own, name))
         return false;
     for (int tries = 0; tries < 10; tries++) {
         if (mkdir(groups->directory, 0755) != 0 && errno != EEXIST)
@@ -288,12 +289,13 @@ static void move_back(struct control_groups *groups)
 
     memcpy(own, groups->directory, sizeof own);
     *strrchr(own, '/') = '\0';
-    (void)set(groups->directory, CONTROLLERS, "-memory");
-    (void)set(groups->directory, CONTROLLERS, "-pids");
-    (void)set(own, CONTROLLERS, "-memory");
-    (void)set(own, CONTROLLERS, "-pids");
+    (void)cgroup_write_file(groups->directory, CONTROLLERS, "-memory");
+    (void)cgroup_write_file(groups->directory, CONTROLLERS, "-pids");
+    (void)cgroup_write_file(own, CONTROLLERS, "-memory");
+    (void)cgroup_write_file(own, CONTROLLERS, "-pids");
     /* If this fails, the next process that opens control groups removes the directory. */
-    if (set(own, MEMBERS, "0") && join(place, groups->directory, OWN_PLACE))
+    if (cgroup_write_file(own, MEMBERS, "0") &&
+        cgroup_path_join(place, groups->directory, OWN_PLACE))
         (void)rmdir(place);
 }
 
@@ -310,14 +312,14 @@ void control_groups_close(struct control_groups *groups)
 
 /* ---- a worker's ---- */
 
-static int limit(const struct control_groups *groups, const char *path, uint64_t memory,
-                 struct error *error)
+static int cgroup_limit(const struct control_groups *groups, const char *path, uint64_t memory,
+                        struct error *error)
 {
     char bytes[32];
 
     snprintf(bytes, sizeof bytes, "%" PRIu64, memory);
-    if ((memory > 0 && groups->limit_memory && !set(path, "memory.max", bytes)) ||
-        (groups->limit_processes && !set(path, "pids.max", processes_max)))
+    if ((memory > 0 && groups->limit_memory && !cgroup_write_file(path, "memory.max", bytes)) ||
+        (groups->limit_processes && !cgroup_write_file(path, "pids.max", processes_max)))
         return error_system(error, errno, "cannot limit the control group of a worker");
     return 0;
 }
@@ -333,11 +335,11 @@ int control_group_make(const struct control_groups *groups, uint64_t memory, cha
         return 0;
     snprintf(name, sizeof name, "worker-%u", atomic_fetch_add(&made, 1) + 1);
     errno = ENAMETOOLONG;
-    if (!join(path, groups->directory, name) || mkdir(path, 0755) != 0) {
+    if (!cgroup_path_join(path, groups->directory, name) || mkdir(path, 0755) != 0) {
         path[0] = '\0';
         return error_system(error, errno, "cannot make a control group for a worker");
     }
-    if (limit(groups, path, memory, error) == 0)
+    if (cgroup_limit(groups, path, memory, error) == 0)
         return 0;
     control_group_end(path);
     path[0] = '\0';
@@ -349,13 +351,13 @@ void control_group_end(const char *path)
     if (path[0] == '\0')
         return;
     /* Killed processes may take a moment to exit; then the directory is removed with all others. */
-    (void)set(path, "cgroup.kill", "1");
+    (void)cgroup_write_file(path, "cgroup.kill", "1");
     (void)rmdir(path);
 }
 
 int control_group_enter(const char *path, struct error *error)
 {
-    return is_alone(path) || set(path, MEMBERS, "0")
+    return is_alone(path) || cgroup_write_file(path, MEMBERS, "0")
                ? 0
                : error_system(error, errno, "cannot enter the control group %s", path);
 }

@@ -138,8 +138,8 @@ static void make_absolute(const char **path)
 }
 
 /* Parses the command line; *arguments is PROGRAM with its arguments. */
-static enum option_result take_command_line(struct request *request, int argc, char **argv,
-                                            char ***arguments, struct error *error)
+static enum option_result parse_sandbox_arguments(struct request *request, int argc, char **argv,
+                                                  char ***arguments, struct error *error)
 {
     enum option_result result = option_parse(&table, argc, argv, request, arguments, error);
 
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
     enum option_result result;
 
     log_name("gaspipe-sandbox");
-    result = take_command_line(&request, argc, argv, &arguments, &error);
+    result = parse_sandbox_arguments(&request, argc, argv, &arguments, &error);
     if (result != OPTION_TAKEN)
         return option_end(&table, result, &error) == 0 ? EXIT_SUCCESS
                : error.kind == ERROR_USAGE             ? EXIT_USAGE

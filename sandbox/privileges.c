@@ -309,7 +309,7 @@ static int mount_at(int root, const char *source, bool is_directory, struct erro
 }
 
 /* Leaves out absent paths, and paths inside one that is already mounted. */
-static int add_path(int root, const char *path, struct error *error)
+static int landlock_add_path(int root, const char *path, struct error *error)
 {
     struct stat source, present;
 
@@ -325,23 +325,23 @@ static int add_place(int root, const char *path, struct error *error)
     struct stat status;
 
     if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode))
-        return add_path(root, path, error);
+        return landlock_add_path(root, path, error);
     if (realpath(path, target) == NULL)
         return 0;
-    if (add_path(root, target, error) != 0 || make_parents(root, path + 1, error) != 0)
+    if (landlock_add_path(root, target, error) != 0 || make_parents(root, path + 1, error) != 0)
         return -1;
     if (symlinkat(target, root, path + 1) != 0)
         return error_system(error, errno, "cannot make %s in the worker's root", path);
     return 0;
 }
 
-static int add_all(int root, const char *const *programs, struct error *error)
+static int landlock_add_all(int root, const char *const *programs, struct error *error)
 {
     for (const struct sandbox_place *place = sandbox_places; place->path != NULL; place++)
         if (add_place(root, place->path, error) != 0)
             return -1;
     for (; *programs != NULL; programs++)
-        if (add_path(root, *programs, error) != 0)
+        if (landlock_add_path(root, *programs, error) != 0)
             return -1;
     return 0;
 }
@@ -362,7 +362,7 @@ static int make_root(struct error *error)
 }
 
 /* Both are ".", so the old root is below the new one for a moment (pivot_root(2)). */
-static int change_root(int root, struct error *error)
+static int pivot_to_root(int root, struct error *error)
 {
     struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID};
 
@@ -389,7 +389,7 @@ int sandbox_enter_root(const char *const *programs, struct error *error)
         return -1;
     if (move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0)
         result = error_system(error, errno, "cannot mount the worker's root");
-    else if (add_all(root, programs, error) != 0 || change_root(root, error) != 0)
+    else if (landlock_add_all(root, programs, error) != 0 || pivot_to_root(root, error) != 0)
         result = -1;
     close(root);
     return result;

@@ -23,7 +23,7 @@ static size_t least(size_t a, size_t b)
  * Restricted Damerau-Levenshtein distance. rows[i % 3][j] is that of the first i letters of `from`
  * and the first j of `to`. Neither is longer than LENGTH_MAX.
  */
-static size_t distance(const char *from, const char *to)
+static size_t edit_distance(const char *from, const char *to)
 {
     const size_t from_length = strlen(from), to_length = strlen(to);
     size_t rows[3][LENGTH_MAX + 1];
@@ -51,7 +51,7 @@ void similar_try(struct similar *similar, const char *name)
 
     if (length == 0 || length > LENGTH_MAX || strlen(name) > LENGTH_MAX)
         return;
-    found = strncmp(name, similar->word, length) == 0 ? 1 : distance(similar->word, name);
+    found = strncmp(name, similar->word, length) == 0 ? 1 : edit_distance(similar->word, name);
     if (found > limit || (similar->best[0] != '\0' && found >= similar->distance))
         return;
     memcpy(similar->best, name, strlen(name) + 1);
@@ -239,8 +239,8 @@ static int take_choice(int *choice, const struct option_row *row, const char *op
 }
 
 /* `option` is the name with "--", `value` NULL for a flag. */
-static int take_value(const struct option_row *row, const char *option, char *value, void *options,
-                      struct error *error)
+static int store_option_value(const struct option_row *row, const char *option, char *value,
+                              void *options, struct error *error)
 {
     void *place = (char *)options + row->place;
 
@@ -271,8 +271,8 @@ static int take_value(const struct option_row *row, const char *option, char *va
     return 0;
 }
 
-static int take_row(const struct option_table *table, const struct option_row *row, char *value,
-                    void *options, struct error *error)
+static int parse_row_value(const struct option_table *table, const struct option_row *row,
+                           char *value, void *options, struct error *error)
 {
     char option[64];
 
@@ -280,7 +280,7 @@ static int take_row(const struct option_table *table, const struct option_row *r
     if (row->commands != 0 && table->command_bit != 0 && (row->commands & table->command_bit) == 0)
         return error_set(error, ERROR_USAGE, "%s does not go with %s", option,
                          table->command_title);
-    if (take_value(row, option, value, options, error) != 0)
+    if (store_option_value(row, option, value, options, error) != 0)
         return -1;
     if (row->given != 0)
         *(bool *)((char *)options + row->given) = true;
@@ -342,8 +342,8 @@ static int complain_unknown(const struct known *known, const char *argument, str
 }
 
 /* For getopt_long()'s ':' and '?'. */
-static int complain(const struct known *known, int complaint, const char *argument,
-                    struct error *error)
+static int report_option_problem(const struct known *known, int complaint, const char *argument,
+                                 struct error *error)
 {
     if (complaint == ':')
         return error_set(error, ERROR_USAGE, "%s needs a value", argument);
@@ -354,8 +354,8 @@ static int complain(const struct known *known, int complaint, const char *argume
 }
 
 /* *shown: HELP or VERSION when one was given, or 0. */
-static int take_all(const struct option_table *table, struct known *known, int argc, char **argv,
-                    void *options, int *shown, struct error *error)
+static int parse_all_options(const struct option_table *table, struct known *known, int argc,
+                             char **argv, void *options, int *shown, struct error *error)
 {
     int option;
 
@@ -364,20 +364,21 @@ static int take_all(const struct option_table *table, struct known *known, int a
     while ((option = getopt_long(argc, argv, buf_string(&known->letters), known->names, NULL)) !=
            -1) {
         if (option == ':' || option == '?')
-            return complain(known, option, argv[optind - 1], error);
+            return report_option_problem(known, option, argv[optind - 1], error);
         if (option == 'h' || option == HELP || option == VERSION) {
             *shown = option == VERSION ? VERSION : HELP;
             continue;
         }
-        if (take_row(table,
-                     option >= ROWS ? &table->rows[option - ROWS] : find_letter(table, option),
-                     optarg, options, error) != 0)
+        if (parse_row_value(
+                table, option >= ROWS ? &table->rows[option - ROWS] : find_letter(table, option),
+                optarg, options, error) != 0)
             return -1;
     }
     return 0;
 }
 
-static enum option_result show(const struct option_table *table, int shown, struct error *error)
+static enum option_result print_help_or_version(const struct option_table *table, int shown,
+                                                struct error *error)
 {
     int result = shown == HELP ? option_help(table) : 0;
 
@@ -398,13 +399,13 @@ enum option_result option_parse(const struct option_table *table, int argc, char
     int result = make_known(&known, table, error);
 
     if (result == 0)
-        result = take_all(table, &known, argc, argv, options, &shown, error);
+        result = parse_all_options(table, &known, argc, argv, options, &shown, error);
     free(known.names);
     buf_free(&known.letters);
     if (result != 0)
         return OPTION_FAILED;
     *operands = argv + optind;
-    return shown != 0 ? show(table, shown, error) : OPTION_TAKEN;
+    return shown != 0 ? print_help_or_version(table, shown, error) : OPTION_TAKEN;
 }
 
 int option_end(const struct option_table *table, enum option_result result,

@@ -49,7 +49,7 @@ static size_t summary_length(const struct option_row *row)
     return length;
 }
 
-static bool is_last(const struct option_command *command)
+static bool is_last_command(const struct option_command *command)
 {
     return command->name == NULL && command->table == NULL;
 }
@@ -74,7 +74,7 @@ static size_t print_command_words(const struct option_command *commands, const c
 {
     size_t count = 0;
 
-    for (const struct option_command *command = commands; !is_last(command); command++) {
+    for (const struct option_command *command = commands; !is_last_command(command); command++) {
         const char *name = command->name;
 
         if (name == NULL || (first == NULL && repeats_first_word(commands, command)) ||
@@ -153,7 +153,7 @@ static void bash_print_names(const char *program, const struct option_command *c
     printf("_%s_commands() { echo '", program);
     print_command_words(commands, NULL);
     printf("'; }\n\n_%s_subcommands()\n{\n    case $1 in\n", program);
-    for (const struct option_command *command = commands; !is_last(command); command++) {
+    for (const struct option_command *command = commands; !is_last_command(command); command++) {
         if (command->table != NULL)
             continue;
         printf("    '%s') echo '", command->name);
@@ -169,7 +169,7 @@ static void bash_print_options(const char *program, const struct option_command 
     bool nameless = false;
 
     printf("# COMMAND: its options\n_%s_options()\n{\n    case $1 in\n", program);
-    for (const struct option_command *command = commands; !is_last(command); command++) {
+    for (const struct option_command *command = commands; !is_last_command(command); command++) {
         if (command->table == NULL)
             continue;
         nameless |= command->name == NULL;
@@ -208,7 +208,7 @@ static void bash_print_values(const char *program, const struct option_command *
     printf("# COMMAND OPTION: the kind of its value, nothing if it has none\n"
            "_%s_value()\n{\n    case \"$1 $2\" in\n",
            program);
-    for (const struct option_command *command = commands; !is_last(command); command++) {
+    for (const struct option_command *command = commands; !is_last_command(command); command++) {
         for (size_t i = 0; command->table != NULL && i < command->table->row_count; i++) {
             const struct option_row *row = &command->table->rows[i];
 
@@ -229,7 +229,7 @@ static void bash_print_values(const char *program, const struct option_command *
 static void bash_print_operands(const char *program, const struct option_command *commands)
 {
     printf("_%s_operand()\n{\n    case $1 in\n", program);
-    for (const struct option_command *command = commands; !is_last(command); command++) {
+    for (const struct option_command *command = commands; !is_last_command(command); command++) {
         if (command->table == NULL)
             printf("    '%s '*) echo none ;;\n", command->name);
         else if (command->table->ends_at_operand)
@@ -242,7 +242,7 @@ static void bash_print(const char *program, const struct option_command *command
 {
     bool takes_files = false;
 
-    for (const struct option_command *command = commands; !is_last(command); command++)
+    for (const struct option_command *command = commands; !is_last_command(command); command++)
         takes_files |= command->name == NULL;
     printf("# Completion for %s " GASPIPE_VERSION ", printed by `%s --completion bash`\n\n",
            program, program);
@@ -346,7 +346,7 @@ static void zsh_print_choice(const struct option_command *commands)
 {
     bool nameless = false;
 
-    for (const struct option_command *command = commands; !is_last(command); command++)
+    for (const struct option_command *command = commands; !is_last_command(command); command++)
         nameless |= command->name == NULL;
     printf("    if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n        compadd -- ");
     print_command_words(commands, NULL);
@@ -358,7 +358,7 @@ static void zsh_print_choice(const struct option_command *commands)
     print_command_words(commands, NULL);
     printf(" \" == *\" $words[2] \"* ]] && command=$words[2] && shift words && (( CURRENT-- ))\n"
            "    case $command in\n");
-    for (const struct option_command *command = commands; !is_last(command); command++) {
+    for (const struct option_command *command = commands; !is_last_command(command); command++) {
         if (command->table != NULL)
             continue;
         printf("    ('%s')\n        if (( CURRENT == 2 )); then\n            compadd -- ",
@@ -379,7 +379,7 @@ static void zsh_print(const char *program, const struct option_command *commands
            program, program, program, program);
     zsh_print_choice(commands);
     printf("    case $command in\n");
-    for (const struct option_command *command = commands; !is_last(command); command++)
+    for (const struct option_command *command = commands; !is_last_command(command); command++)
         if (command->table != NULL)
             zsh_print_command(command);
     printf("    esac\n}\n\n"
@@ -468,7 +468,7 @@ static void fish_print_functions(const char *program, const struct option_comman
     print_command_words(commands, NULL);
     printf("\n        set command $words[1]\n"
            "    end\n");
-    for (const struct option_command *command = commands; !is_last(command); command++)
+    for (const struct option_command *command = commands; !is_last_command(command); command++)
         if (command->table == NULL)
             printf("    if test \"$command\" = %s\n"
                    "        set command (string join ' ' $words[1..2])\n"
@@ -484,7 +484,7 @@ static void fish_print(const char *program, const struct option_command *command
            program, program);
     fish_print_functions(program, commands);
     fish_print_names(program, commands, NULL);
-    for (const struct option_command *command = commands; !is_last(command); command++) {
+    for (const struct option_command *command = commands; !is_last_command(command); command++) {
         if (command->table == NULL)
             fish_print_names(program, commands, command->name);
         else

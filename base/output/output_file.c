@@ -16,7 +16,7 @@
 
 /* ---- what may be written ------------------------------------------------ */
 
-static bool is_same_file(const struct stat *one, const struct stat *other)
+static bool is_same_regular_file(const struct stat *one, const struct stat *other)
 {
     return S_ISREG(one->st_mode) && one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
@@ -33,7 +33,7 @@ int output_file_check(const char *path, const char *what, const char *input, str
     struct stat output_status, input_status;
 
     if (stat(path, &output_status) != 0 || stat(input, &input_status) != 0 ||
-        !is_same_file(&output_status, &input_status))
+        !is_same_regular_file(&output_status, &input_status))
         return 0;
     return refuse_input(input, what, error);
 }
@@ -43,7 +43,7 @@ int output_file_check_descriptor(int fd, const char *what, const char *input, st
     struct stat output_status, input_status;
 
     if (fstat(fd, &output_status) != 0 || stat(input, &input_status) != 0 ||
-        !is_same_file(&output_status, &input_status))
+        !is_same_regular_file(&output_status, &input_status))
         return 0;
     return refuse_input(input, what, error);
 }
@@ -82,7 +82,7 @@ int output_file_check_apart(const char *path, const char *what, const char *othe
     struct stat status, other_status;
     bool there = stat(path, &status) == 0, other_there = stat(other_path, &other_status) == 0;
 
-    if (there && other_there ? !is_same_file(&status, &other_status)
+    if (there && other_there ? !is_same_regular_file(&status, &other_status)
                              : there || other_there || !become_one(path, other_path))
         return 0;
     return error_set(error, ERROR_USAGE,
@@ -244,7 +244,7 @@ int output_file_write_bytes(struct output_file *file, const char *bytes, size_t 
 }
 
 /* Makes signals ignore the file. */
-static void forget(struct output_file *file)
+static void forget_unfinished(struct output_file *file)
 {
     sigset_t before;
 
@@ -265,7 +265,7 @@ int output_file_finish(struct output_file *file, struct error *error)
         return cannot_write(file, error);
     if (file->unfinished != NULL && rename(file->unfinished, file->path) != 0)
         return cannot_write(file, error);
-    forget(file);
+    forget_unfinished(file);
     return 0;
 }
 
@@ -276,7 +276,7 @@ void output_file_discard(struct output_file *file)
     file->fd = -1;
     if (file->unfinished != NULL)
         (void)unlink(file->unfinished);
-    forget(file);
+    forget_unfinished(file);
     free(file->path);
     file->path = NULL;
 }

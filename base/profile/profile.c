@@ -34,7 +34,7 @@ static char *reserve_text(struct profile_texts *texts, size_t size)
     return block->bytes + block->used - size;
 }
 
-static char *copy_text(struct profile_texts *texts, const char *text)
+static char *profile_copy_text(struct profile_texts *texts, const char *text)
 {
     const size_t size = strlen(text) + 1;
     char *const copy = reserve_text(texts, size);
@@ -44,12 +44,12 @@ static char *copy_text(struct profile_texts *texts, const char *text)
 
 const char *profile_texts_copy(struct profile_texts *texts, const char *text)
 {
-    return copy_text(texts, text);
+    return profile_copy_text(texts, text);
 }
 
 const char *profile_texts_copy_name(struct profile_texts *texts, const char *name)
 {
-    char *const copy = copy_text(texts, name);
+    char *const copy = profile_copy_text(texts, name);
 
     for (char *c = copy; c != NULL && *c != '\0'; c++) {
         const unsigned char byte = (unsigned char)*c;

@@ -25,7 +25,7 @@ static const struct unit_members {
 
 /* ---- members ---- */
 
-static void put_string(struct buf *out, const char *text)
+static void profile_json_put_string(struct buf *out, const char *text)
 {
     if (text == NULL)
         buf_append_string(out, "null");
@@ -33,14 +33,14 @@ static void put_string(struct buf *out, const char *text)
         json_text_string(out, text, strlen(text));
 }
 
-static void put_text(struct buf *out, const char *name, const char *text)
+static void profile_json_put_text(struct buf *out, const char *name, const char *text)
 {
     buf_printf(out, ",\"%s\":", name);
-    put_string(out, text);
+    profile_json_put_string(out, text);
 }
 
 /* NULL: null. */
-static void put_number(struct buf *out, const char *name, const int64_t *number)
+static void profile_json_put_number(struct buf *out, const char *name, const int64_t *number)
 {
     if (number != NULL)
         buf_printf(out, ",\"%s\":%" PRId64, name, *number);
@@ -67,16 +67,16 @@ static void put_costs(struct buf *out, const struct profile *profile,
 
         if (cost == NULL && unit > PROFILE_INSTRUCTIONS)
             continue;
-        put_number(out, members[unit].self, cost);
+        profile_json_put_number(out, members[unit].self, cost);
         if (total != NULL)
-            put_number(out, members[unit].total, cost_in(profile, total, unit));
+            profile_json_put_number(out, members[unit].total, cost_in(profile, total, unit));
     }
 }
 
 static void put_source(struct buf *out, const char *file, int64_t line)
 {
-    put_text(out, "file", file);
-    put_number(out, "line", file != NULL ? &line : NULL);
+    profile_json_put_text(out, "file", file);
+    profile_json_put_number(out, "line", file != NULL ? &line : NULL);
 }
 
 /* ---- lines of a delivery ---- */
@@ -86,11 +86,11 @@ static void put_delivery(struct buf *out, const struct profile_delivery *deliver
 {
     const bool has_crank = delivery->crank_num != PROFILE_NO_CRANK;
 
-    put_text(out, "vatID", delivery->vat_id);
-    put_text(out, "vat", delivery->vat);
-    put_text(out, "method", delivery->method);
-    put_number(out, "crankNum", has_crank ? &delivery->crank_num : NULL);
-    put_number(out, "deliveryNum", &delivery->delivery_num);
+    profile_json_put_text(out, "vatID", delivery->vat_id);
+    profile_json_put_text(out, "vat", delivery->vat);
+    profile_json_put_text(out, "method", delivery->method);
+    profile_json_put_number(out, "crankNum", has_crank ? &delivery->crank_num : NULL);
+    profile_json_put_number(out, "deliveryNum", &delivery->delivery_num);
 }
 
 static void put_head(struct buf *out, const char *kind, const struct buf *delivery)
@@ -102,17 +102,17 @@ static void put_head(struct buf *out, const char *kind, const struct buf *delive
 static void put_delivery_function(struct buf *out, const struct profile *profile,
                                   const struct profile_function *function)
 {
-    put_text(out, "function", function->name);
+    profile_json_put_text(out, "function", function->name);
     if (function->module != NULL)
-        put_text(out, "module", function->module);
+        profile_json_put_text(out, "module", function->module);
     if (function->build_id != NULL)
-        put_text(out, "buildId", function->build_id);
+        profile_json_put_text(out, "buildId", function->build_id);
     put_source(out, function->file, function->line);
     if (function->inlined != NULL) {
         buf_append_string(out, ",\"inlined\":");
         json_text_lines(out, function->inlined);
     }
-    put_number(out, "calls", &function->calls);
+    profile_json_put_number(out, "calls", &function->calls);
     put_costs(out, profile, &function->self, &function->total);
     buf_append_string(out, "}\n");
 }
@@ -121,12 +121,12 @@ static void put_delivery_line(struct buf *out, const struct profile *profile,
                               const struct profile_line *line)
 {
     if (line->function != PROFILE_NO_FUNCTION) {
-        put_text(out, "function", profile->functions[line->function].name);
-        put_text(out, "module", profile->functions[line->function].module);
+        profile_json_put_text(out, "function", profile->functions[line->function].name);
+        profile_json_put_text(out, "module", profile->functions[line->function].module);
     }
     put_source(out, line->file, line->line);
     if (line->inlined != NULL)
-        put_text(out, "inlinedFunction", line->inlined);
+        profile_json_put_text(out, "inlinedFunction", line->inlined);
     put_costs(out, profile, &line->self, NULL);
     buf_append_string(out, "}\n");
 }
@@ -137,9 +137,9 @@ static void put_tree_function(struct buf *out, const struct profile_function *fu
     const bool script = function->module == NULL && function->file != NULL;
 
     buf_append_byte(out, '[');
-    put_string(out, function->name);
+    profile_json_put_string(out, function->name);
     buf_append_byte(out, ',');
-    put_string(out, script ? function->file : function->module);
+    profile_json_put_string(out, script ? function->file : function->module);
     if (script)
         buf_printf(out, ",%" PRId64 "]", function->line);
     else
@@ -181,7 +181,7 @@ static void put_spans(struct buf *out, const struct profile *profile)
 }
 
 /* nodes[0] stands for no caller, and is none. */
-static void put_tree(struct buf *out, const struct profile *profile)
+static void profile_json_put_tree(struct buf *out, const struct profile *profile)
 {
     buf_append_string(out, ",\"functions\":[");
     for (size_t i = 0; i < profile->function_count; i++) {
@@ -219,7 +219,7 @@ int profile_put_lines(struct buf *out, const struct profile *profile,
         put_delivery_line(out, profile, lines[i]);
     }
     put_head(out, "tree", &head);
-    put_tree(out, profile);
+    profile_json_put_tree(out, profile);
     free(functions);
     free(lines);
     buf_free(&head);
@@ -244,27 +244,27 @@ static int64_t put_objects(struct buf *out, const struct profile *profile,
              next++)
             self += profile->functions[functions[next]].self.of[0];
         buf_append_string(out, "{\"kind\":\"object\",\"object\":");
-        put_string(out, module);
+        profile_json_put_string(out, module);
         buf_printf(out, ",\"self\":%" PRId64 "}\n", self);
         all += self;
     }
     return all;
 }
 
-static void put_function(struct buf *out, const struct profile_function *function)
+static void profile_json_put_function(struct buf *out, const struct profile_function *function)
 {
     buf_append_string(out, "{\"kind\":\"function\",\"object\":");
-    put_string(out, function->module);
-    put_text(out, "function", function->name);
-    put_number(out, "self", &function->self.of[0]);
-    put_number(out, "total", &function->total.of[0]);
+    profile_json_put_string(out, function->module);
+    profile_json_put_text(out, "function", function->name);
+    profile_json_put_number(out, "self", &function->self.of[0]);
+    profile_json_put_number(out, "total", &function->total.of[0]);
     if (function->file != NULL)
         put_source(out, function->file, function->line);
     buf_append_string(out, "}\n");
 }
 
-static void put_stack(struct buf *out, const struct profile *profile, uint32_t node,
-                      uint32_t *chain)
+static void profile_json_put_stack(struct buf *out, const struct profile *profile, uint32_t node,
+                                   uint32_t *chain)
 {
     const size_t depth = profile_chain(profile, node, chain);
     struct buf frame = {0};
@@ -281,20 +281,20 @@ static void put_stack(struct buf *out, const struct profile *profile, uint32_t n
         json_text_string(out, frame.data, frame.length);
     }
     buf_append_byte(out, ']');
-    put_number(out, "self", &profile->nodes[node].self.of[0]);
+    profile_json_put_number(out, "self", &profile->nodes[node].self.of[0]);
     buf_append_string(out, "}\n");
     out->failed |= frame.failed;
     buf_free(&frame);
 }
 
-static void put_line(struct buf *out, const struct profile *profile,
-                     const struct profile_line *line)
+static void profile_json_put_line(struct buf *out, const struct profile *profile,
+                                  const struct profile_line *line)
 {
     buf_append_string(out, "{\"kind\":\"line\",\"file\":");
-    put_string(out, line->file);
-    put_number(out, "line", &line->line);
-    put_text(out, "function", profile->functions[line->function].name);
-    put_number(out, "self", &line->self.of[0]);
+    profile_json_put_string(out, line->file);
+    profile_json_put_number(out, "line", &line->line);
+    profile_json_put_text(out, "function", profile->functions[line->function].name);
+    profile_json_put_number(out, "self", &line->self.of[0]);
     buf_append_string(out, "}\n");
 }
 
@@ -307,18 +307,18 @@ static int compare_by_cost(const void *a, const void *b, void *context)
     return one != other ? (one < other) - (one > other) : (x > y) - (x < y);
 }
 
-static void put_all(struct buf *out, struct profile *profile, uint32_t *functions,
-                    const uint32_t *nodes, size_t node_count, uint32_t *chain)
+static void profile_json_put_all(struct buf *out, struct profile *profile, uint32_t *functions,
+                                 const uint32_t *nodes, size_t node_count, uint32_t *chain)
 {
     const int64_t all = put_objects(out, profile, functions);
 
     qsort_r(functions, profile->function_count, sizeof *functions, compare_by_cost, profile);
     for (size_t i = 0; i < profile->function_count; i++)
-        put_function(out, &profile->functions[functions[i]]);
+        profile_json_put_function(out, &profile->functions[functions[i]]);
     for (size_t i = 0; i < node_count; i++)
-        put_stack(out, profile, nodes[i], chain);
+        profile_json_put_stack(out, profile, nodes[i], chain);
     for (size_t i = 0; i < profile->line_count; i++)
-        put_line(out, profile, &profile->lines[i]);
+        profile_json_put_line(out, profile, &profile->lines[i]);
     buf_printf(out, "{\"kind\":\"summary\",\"%s\":%" PRId64 ",\"stacks\":%zu}\n",
                profile_unit_names[profile->units[0]], all, node_count);
 }
@@ -332,7 +332,7 @@ int profile_put_json(struct buf *out, const struct profile *profile, struct erro
     const bool memory = functions != NULL && nodes != NULL && chain != NULL;
 
     if (memory)
-        put_all(out, (struct profile *)profile, functions, nodes, count, chain);
+        profile_json_put_all(out, (struct profile *)profile, functions, nodes, count, chain);
     free(functions);
     free(nodes);
     free(chain);

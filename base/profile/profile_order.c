@@ -4,7 +4,7 @@
 
 #include "base/profile/profile_write.h"
 
-static int compare_texts(const char *one, const char *other)
+static int order_texts(const char *one, const char *other)
 {
     return strcmp(one != NULL ? one : "", other != NULL ? other : "");
 }
@@ -13,7 +13,7 @@ static int compare_functions(const void *a, const void *b, void *context)
 {
     const struct profile *const profile = context;
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    int order = compare_texts(profile->functions[x].module, profile->functions[y].module);
+    int order = order_texts(profile->functions[x].module, profile->functions[y].module);
 
     if (order == 0)
         order = strcmp(profile->functions[x].name, profile->functions[y].name);
@@ -33,7 +33,7 @@ uint32_t *profile_order_functions(const struct profile *profile)
 }
 
 /* `ranks`: by index of a function, its place in their order. */
-static int compare_lines(const void *a, const void *b, void *ranks)
+static int order_lines(const void *a, const void *b, void *ranks)
 {
     const struct profile_line *const x = *(const struct profile_line *const *)a;
     const struct profile_line *const y = *(const struct profile_line *const *)b;
@@ -42,11 +42,11 @@ static int compare_lines(const void *a, const void *b, void *ranks)
 
     if (x->function != y->function)
         return rank[x->function] < rank[y->function] ? -1 : 1;
-    order = compare_texts(x->file, y->file);
+    order = order_texts(x->file, y->file);
     if (order == 0)
         order = (x->line > y->line) - (x->line < y->line);
     if (order == 0)
-        order = compare_texts(x->inlined, y->inlined);
+        order = order_texts(x->inlined, y->inlined);
     return order != 0 ? order : (x > y) - (x < y);
 }
 
@@ -62,7 +62,7 @@ const struct profile_line **profile_order_lines(const struct profile *profile,
     for (size_t i = 0; memory && i < profile->line_count; i++)
         order[i] = &profile->lines[i];
     if (memory)
-        qsort_r(order, profile->line_count, sizeof *order, compare_lines, ranks);
+        qsort_r(order, profile->line_count, sizeof *order, order_lines, ranks);
     else
         free(order);
     free(ranks);

@@ -6,7 +6,7 @@
 #include "base/profile/profile_write.h"
 
 /* In a stack, `;` is between frames, and the end of the line is its end. */
-static void put_text(struct buf *out, const char *text)
+static void folded_put_text(struct buf *out, const char *text)
 {
     for (; *text != '\0'; text++)
         buf_append_byte(out, *text == ';' || (unsigned char)*text < ' ' ? '_' : *text);
@@ -14,36 +14,36 @@ static void put_text(struct buf *out, const char *text)
 
 /* ---- folded stacks ---- */
 
-static void put_frame(struct buf *out, const struct profile_function *function,
-                      enum profile_frame frame)
+static void folded_put_frame(struct buf *out, const struct profile_function *function,
+                             enum profile_frame frame)
 {
     if (frame == PROFILE_FRAME_MODULE || frame == PROFILE_FRAME_METER) {
-        put_text(out, function->module);
+        folded_put_text(out, function->module);
         buf_append_byte(out, frame == PROFILE_FRAME_MODULE ? '`' : '!');
     }
-    put_text(out, function->name);
+    folded_put_text(out, function->name);
     if (frame != PROFILE_FRAME_SOURCE || function->file == NULL)
         return;
     buf_append_string(out, " (");
-    put_text(out, function->file);
+    folded_put_text(out, function->file);
     buf_printf(out, ":%" PRId64 ")", function->line);
 }
 
-static void put_stack(struct buf *out, const struct profile *profile,
-                      const struct profile_delivery *delivery, enum profile_frame frame,
-                      const uint32_t *chain, size_t depth)
+static void folded_put_stack(struct buf *out, const struct profile *profile,
+                             const struct profile_delivery *delivery, enum profile_frame frame,
+                             const uint32_t *chain, size_t depth)
 {
     const char *between = "";
 
     if (delivery != NULL) {
-        put_text(out, delivery->vat);
+        folded_put_text(out, delivery->vat);
         buf_append_byte(out, ';');
-        put_text(out, delivery->method);
+        folded_put_text(out, delivery->method);
         between = ";";
     }
     for (size_t i = profile->has_root ? 1 : 0; i < depth; i++) {
         buf_append_string(out, between);
-        put_frame(out, &profile->functions[profile->nodes[chain[i]].function], frame);
+        folded_put_frame(out, &profile->functions[profile->nodes[chain[i]].function], frame);
         between = ";";
     }
     buf_printf(out, " %" PRId64 "\n", profile->nodes[chain[depth - 1]].self.of[0]);
@@ -59,7 +59,8 @@ int profile_put_folded(struct buf *out, const struct profile *profile,
     const bool memory = nodes != NULL && chain != NULL;
 
     for (size_t i = 0; memory && i < count; i++)
-        put_stack(out, profile, delivery, frame, chain, profile_chain(profile, nodes[i], chain));
+        folded_put_stack(out, profile, delivery, frame, chain,
+                         profile_chain(profile, nodes[i], chain));
     free(nodes);
     free(chain);
     return memory && !buf_failed(out) ? 0 : error_memory(error, "a profile");
@@ -131,7 +132,7 @@ static struct edge *find_edges(const struct profile *profile, size_t *count)
 static void put_name(struct buf *out, const char *key, const char *name)
 {
     buf_printf(out, "%s=", key);
-    put_text(out, name != NULL ? name : "???");
+    folded_put_text(out, name != NULL ? name : "???");
     buf_append_byte(out, '\n');
 }
 
@@ -154,7 +155,7 @@ static void put_self(struct buf *out, const struct profile *profile, size_t func
         put_name(out, "fi", of->file);
 }
 
-static void put_call(struct buf *out, const struct profile *profile, const struct edge *edge)
+static void folded_put_call(struct buf *out, const struct profile *profile, const struct edge *edge)
 {
     const struct profile_function *const callee = &profile->functions[edge->callee];
 
@@ -183,7 +184,7 @@ int profile_put_callgrind(struct buf *out, const struct profile *profile, const 
     for (size_t i = 0; i < profile->function_count; i++) {
         put_self(out, profile, i, &line);
         for (; next < count && edges[next].caller == i; next++)
-            put_call(out, profile, &edges[next]);
+            folded_put_call(out, profile, &edges[next]);
     }
     free(edges);
     return buf_failed(out) ? error_memory(error, "a profile") : 0;

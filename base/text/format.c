@@ -15,7 +15,7 @@ struct formatted {
     size_t missing;
 };
 
-static void put_bytes(struct formatted *text, const char *bytes, size_t length)
+static void format_put_bytes(struct formatted *text, const char *bytes, size_t length)
 {
     const size_t room = (size_t)(text->end - text->at);
 
@@ -45,7 +45,7 @@ static const char *put_literal(struct formatted *text, const char *format)
     return format;
 }
 
-static void put_number(struct formatted *text, uint64_t number, bool negative)
+static void format_put_number(struct formatted *text, uint64_t number, bool negative)
 {
     char digits[DIGITS_MAX + 1], *first = digits + sizeof digits;
 
@@ -55,20 +55,20 @@ static void put_number(struct formatted *text, uint64_t number, bool negative)
     } while (number > 0);
     if (negative)
         *--first = '-';
-    put_bytes(text, first, (size_t)(digits + sizeof digits - first));
+    format_put_bytes(text, first, (size_t)(digits + sizeof digits - first));
 }
 
 static void put_signed(struct formatted *text, int64_t number)
 {
-    put_number(text, number < 0 ? -(uint64_t)number : (uint64_t)number, number < 0);
+    format_put_number(text, number < 0 ? -(uint64_t)number : (uint64_t)number, number < 0);
 }
 
 /* As %s and, with a limit, %.*s, which does not look behind it. */
-static void put_string(struct formatted *text, const char *string, int limit)
+static void format_put_string(struct formatted *text, const char *string, int limit)
 {
     if (limit == 0)
         return; /* such a string may be NULL */
-    put_bytes(text, string, limit < 0 ? strlen(string) : strnlen(string, (size_t)limit));
+    format_put_bytes(text, string, limit < 0 ? strlen(string) : strnlen(string, (size_t)limit));
 }
 
 /* The conversion behind its '%'; its end. NULL: it is another one. */
@@ -85,20 +85,20 @@ static const char *put_conversion(struct formatted *text, const char *format, va
         limit = va_arg(*arguments, int);
         /* fall through */
     case 's':
-        put_string(text, va_arg(*arguments, const char *), limit);
+        format_put_string(text, va_arg(*arguments, const char *), limit);
         return format + 1;
     case 'c':
         character = (char)va_arg(*arguments, int);
-        put_bytes(text, &character, 1);
+        format_put_bytes(text, &character, 1);
         return format + 1;
     case 'd':
         put_signed(text, va_arg(*arguments, int));
         return format + 1;
     case 'u':
-        put_number(text, va_arg(*arguments, unsigned), false);
+        format_put_number(text, va_arg(*arguments, unsigned), false);
         return format + 1;
     case '%':
-        put_bytes(text, format, 1);
+        format_put_bytes(text, format, 1);
         return format + 1;
     default:
         return NULL;
@@ -115,14 +115,14 @@ static const char *put_long(struct formatted *text, const char *format, va_list 
     if (*format == 'd')
         put_signed(text, va_arg(*arguments, int64_t));
     else if (*format == 'u')
-        put_number(text, va_arg(*arguments, uint64_t), false);
+        format_put_number(text, va_arg(*arguments, uint64_t), false);
     else
         return NULL;
     return format + 1;
 }
 
 /* Whether all of it could be written here. */
-static bool put_all(struct formatted *text, const char *format, va_list *arguments)
+static bool format_put_all(struct formatted *text, const char *format, va_list *arguments)
 {
     for (;;) {
         format = put_literal(text, format);
@@ -143,7 +143,7 @@ int format_arguments(char *at, size_t size, const char *format, va_list argument
     bool done;
 
     va_copy(copy, arguments);
-    done = put_all(&text, format, &copy);
+    done = format_put_all(&text, format, &copy);
     va_end(copy);
     length = (size_t)(text.at - at) + text.missing;
     if (!done || length > INT32_MAX)

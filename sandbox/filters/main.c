@@ -14,7 +14,7 @@
 
 #include "sandbox/filters/rules.h"
 
-static int give_up(const char *what, int result)
+static int exit_with_problem(const char *what, int result)
 {
     fprintf(stderr, "compile-filters: %s: %s\n", what, strerror(-result));
     return EXIT_FAILURE;
@@ -47,7 +47,7 @@ static int compile(scmp_filter_ctx filter, int kind, FILE *program)
     int result = kinds[kind].rules(filter);
 
     if (result != 0)
-        return give_up("the rules", result);
+        return exit_with_problem("the rules", result);
     /* Otherwise such a call would end only one of QEMU's threads, and the others would wait. */
     result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     /* A binary tree by the calls' numbers. */
@@ -56,7 +56,7 @@ static int compile(scmp_filter_ctx filter, int kind, FILE *program)
     if (result == 0)
         result = seccomp_export_bpf(filter, fileno(program));
     if (result != 0)
-        return give_up("the program", result);
+        return exit_with_problem("the program", result);
     return print_program(program);
 }
 

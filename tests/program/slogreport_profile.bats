@@ -88,7 +88,7 @@ profile() {
     run --separate-stderr "$BUILD/slogreport" profile --flame before.folded before.folded
     assert_bad_input 2 'before.folded'
     run --separate-stderr "$BUILD/slogreport" profile /dev/null
-    assert_bad_input 3 'no delivery'
+    assert_bad_input 3 'no deliveries'
     run --separate-stderr "$BUILD/slogreport" profile nowhere
     assert_bad_input 3 nowhere
     printf '%s\n' '{"kind":"function","self":"many"}' > bad
