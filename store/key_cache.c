@@ -13,19 +13,19 @@ enum {
     SPARES_MAX = 256,
     SPARE_SIZE_MAX = 1024,
     KEPT_BYTES_MAX = 48 * 1024 * 1024,
-    SHORT_KEY = 56, /* entries of keys up to this have room for any of them */
+    SHORT_KEY = 56, /* bytes; entries of keys up to this length are interchangeable */
 };
 
-/* What an entry was before it changed, or before the table was brought to it. */
+/* What undoes a change of an entry, or its writing. */
 struct key_cache_step {
     struct key_cache_entry *entry;
-    bool wrote; /* only `stored` is of the step */
+    bool wrote; /* it undoes a writing: only `stored` counts */
     bool known, present, stored;
     uint64_t checksum;
     struct buf value;
 };
 
-/* Nothing is kept that the table has. */
+/* Then nothing is kept that the table has. */
 static bool is_full(const struct key_cache *cache)
 {
     return cache->bytes > (cache->kept_max > 0 ? cache->kept_max : KEPT_BYTES_MAX);
@@ -227,7 +227,7 @@ static void drop_value(struct key_cache *cache, struct buf *value)
     buf_free(value);
 }
 
-/* Memory for another value; none where there is none to spare. */
+/* An empty value, with memory if some is spare. */
 static struct buf take_spare(struct key_cache *cache)
 {
     if (cache->spare_values == NULL)
@@ -293,17 +293,17 @@ static struct key_cache_step *add_step(struct key_cache *cache, struct key_cache
     return steps;
 }
 
-/* What the entry was at the last savepoint is in a step. */
+/* Returns true if a step has what the entry was at the last savepoint. */
 static bool has_step(const struct key_cache *cache, const struct key_cache_entry *entry)
 {
-    const size_t index = entry->step - 1; /* not there: larger than all */
+    const size_t index = entry->step - 1; /* SIZE_MAX: no step */
 
     return index < cache->step_count && index >= cache->savepoints[cache->savepoint_count - 1] &&
            cache->steps[index].entry == entry && !cache->steps[index].wrote;
 }
 
-/* The value moves into the step: what comes next is another one. */
-static int note_change(struct key_cache *cache, struct key_cache_entry *entry)
+/* Moves the value into a step; the caller sets another one. */
+static int keep_step(struct key_cache *cache, struct key_cache_entry *entry)
 {
     struct key_cache_step *step;
 
@@ -327,7 +327,7 @@ int key_cache_change(struct key_cache *cache, struct key_cache_entry *entry,
 {
     if (!entry->known)
         entry->stored = was;
-    if (note_change(cache, entry) != 0)
+    if (keep_step(cache, entry) != 0)
         return -1;
     add_unwritten(cache, entry);
     return know(cache, entry, value, checksum);
@@ -337,7 +337,7 @@ int key_cache_pass(struct key_cache *cache, struct key_cache_entry *entry, bool 
 {
     if (!entry->known)
         entry->stored = was;
-    if (note_change(cache, entry) != 0)
+    if (keep_step(cache, entry) != 0)
         return -1;
     cache->bytes -= entry->value.capacity;
     buf_free(&entry->value);
@@ -361,7 +361,7 @@ static int forget_row(struct key_cache *cache, struct key_cache_entry *entry)
 {
     if (!entry->known)
         return 0;
-    if (note_change(cache, entry) != 0)
+    if (keep_step(cache, entry) != 0)
         return -1;
     buf_clear(&entry->value);
     entry->known = entry->present = entry->stored = false;
@@ -396,7 +396,7 @@ static void forget_new(struct key_cache *cache, struct key_cache_entry *entry)
         forget_name(cache, entry);
 }
 
-/* The table has no row for it any more, or is hardly asked for the one it has. */
+/* Forgets the entry: the table has no row for it, or one that is rarely read. */
 static void forget_value(struct key_cache *cache, struct key_cache_entry *entry)
 {
     if (entry->known && entry->present)
@@ -407,7 +407,7 @@ static void forget_value(struct key_cache *cache, struct key_cache_entry *entry)
     remove_entry(cache, entry);
 }
 
-/* The table has the value, and undoing the last savepoint brings another one back. */
+/* Frees the value, which the table has; a step has the one at the last savepoint. */
 static void leave_value(struct key_cache *cache, struct key_cache_entry *entry)
 {
     forget_new(cache, entry);
@@ -482,7 +482,7 @@ void key_cache_undo(struct key_cache *cache)
         cache->lost = false;
 }
 
-/* No savepoint is left that could have it written again. Another step may have the entry, too. */
+/* Lists the entries to forget, once each: several steps may have the same entry. */
 static void note_leaving(struct key_cache_entry *entry, struct key_cache_entry **leaving)
 {
     if (!entry->once || entry->unwritten || entry->leaving)

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 
-/* A change: the key's value is another one, or there is none any more. */
+/* A changed or deleted key. */
 struct overlay_entry {
     struct buf key;
     struct buf value;
@@ -45,7 +45,7 @@ static int overlay_compare(const struct buf *a, struct iovec b)
     return (a->length > b.iov_len) - (a->length < b.iov_len);
 }
 
-/* The place of the key, or of the first one behind it. */
+/* The index of the key, or of the first key after it. */
 static size_t overlay_place_of(const struct overlay *overlay, struct iovec key)
 {
     size_t low = 0, high = overlay->count;
@@ -71,7 +71,7 @@ static struct overlay_entry *find_overlay_entry(const struct overlay *overlay, s
     return &overlay->entries[place];
 }
 
-static struct overlay_entry *provide(struct overlay *overlay, struct iovec key)
+static struct overlay_entry *provide_entry(struct overlay *overlay, struct iovec key)
 {
     const size_t place = overlay_place_of(overlay, key);
     struct overlay_entry *entry = find_overlay_entry(overlay, key), *entries;
@@ -106,7 +106,7 @@ int overlay_get(const struct overlay *overlay, struct iovec key, struct buf *val
     return 0;
 }
 
-/* The first key behind `key` that the store has and that was not deleted here. */
+/* The first key after `key` that the store has and that was not deleted here. */
 static int next_stored(const struct overlay *overlay, struct iovec key, struct buf *next,
                        bool *found, struct error *error)
 {
@@ -129,7 +129,7 @@ static int next_stored(const struct overlay *overlay, struct iovec key, struct b
     return result;
 }
 
-/* The first key behind `key` that was set here; NULL: none. */
+/* The first key after `key` that was set here, or NULL. */
 static const struct overlay_entry *next_set(const struct overlay *overlay, struct iovec key)
 {
     size_t place = overlay_place_of(overlay, key);
@@ -164,7 +164,7 @@ int overlay_next_key(const struct overlay *overlay, struct iovec key, struct buf
 
 int overlay_set(struct overlay *overlay, struct iovec key, struct iovec value, struct error *error)
 {
-    struct overlay_entry *entry = provide(overlay, key);
+    struct overlay_entry *entry = provide_entry(overlay, key);
 
     if (entry == NULL)
         return overlay_no_memory(error);
@@ -176,7 +176,7 @@ int overlay_set(struct overlay *overlay, struct iovec key, struct iovec value, s
 
 int overlay_delete(struct overlay *overlay, struct iovec key, struct error *error)
 {
-    struct overlay_entry *entry = provide(overlay, key);
+    struct overlay_entry *entry = provide_entry(overlay, key);
 
     if (entry == NULL)
         return overlay_no_memory(error);

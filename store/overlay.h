@@ -12,8 +12,8 @@
 #include "store/store.h"
 
 /*
- * A vat's own store with changes that are not in it: reads find what was changed here
- * first, and else what the store holds, which stays as it is. For a few thousand changes.
+ * Changes to a vatstore that are kept in memory: reads find a changed key here, and others in the
+ * store, which is not written. For a few thousand changes.
  */
 struct overlay {
     struct store *store; /* borrowed */
@@ -22,11 +22,11 @@ struct overlay {
     size_t count, capacity;
 };
 
-/* Without changes; all zeros may be freed, too. */
+/* overlay_free() also takes all zeros. */
 void overlay_init(struct overlay *overlay, struct store *store, int64_t vat);
 void overlay_free(struct overlay *overlay);
 
-/* As the functions of these names in store/store.h. */
+/* As store_vat_get() and so on in store/store.h. */
 int overlay_get(const struct overlay *overlay, struct iovec key, struct buf *value, bool *found,
                 struct error *error);
 int overlay_next_key(const struct overlay *overlay, struct iovec key, struct buf *next, bool *found,

@@ -22,10 +22,10 @@
 
 enum { CHUNK = 256 * 1024 };
 
-/* Of each vat: the last one, and one to use where that cannot be restored. */
+/* For each vat: the last one, and the one before, in case the last one cannot be restored. */
 enum { SNAPSHOTS_KEPT = 2 };
 
-/* One direction or the other, and the hash of what is not compressed. */
+/* Compresses or decompresses, and hashes the uncompressed bytes. */
 struct passage {
     char *chunk;
     EVP_MD_CTX *hash;
@@ -157,7 +157,7 @@ int snapshot_bytes_unpack(struct iovec compressed, const char *hash, int fd, str
     return result;
 }
 
-/* The checksum covers the sizes; the hash, which is borrowed, stands for the bytes. */
+/* Its checksum covers the sizes and the hash, which is borrowed; the hash covers the bytes. */
 static struct row snapshot_content_row(const struct store_snapshot *snapshot)
 {
     return (struct row){.table = ROW_CONTENT,
@@ -165,7 +165,7 @@ static struct row snapshot_content_row(const struct store_snapshot *snapshot)
                         .key = {(void *)(uintptr_t)snapshot->hash, strlen(snapshot->hash)}};
 }
 
-/* Keeps a content that is packed already; once. */
+/* Stores the compressed bytes, unless the store has them already. */
 static int snapshot_content_put(struct store *store, const struct store_snapshot *snapshot,
                                 struct iovec compressed, struct error *error)
 {
@@ -177,8 +177,8 @@ static int snapshot_content_put(struct store *store, const struct store_snapshot
     return change.was ? 0 : rows_put_with(store, &row, compressed, &change, error);
 }
 
-/* Contents that are not referred to. SQLite cannot free one with a damaged page: it stays, or its
- * vat could not be ended, upgraded or released, and no other one saved. */
+/* Deletes contents that no row refers to. SQLite cannot free one with a damaged page: it stays,
+ * because otherwise no vat could be terminated, upgraded or saved again. */
 static int sweep_contents(struct store *store, struct error *error)
 {
     uint64_t sum;
@@ -204,10 +204,8 @@ static int snapshot_sweep(struct store *store, int64_t vat, int kept, struct err
     return sweep_contents(store, error);
 }
 
-/*
- * Notes which content is a vat's snapshot (ROW_SNAPSHOT) or the one of a name (ROW_NAMED), and
- * deletes older snapshots of the vat, and contents that nothing refers to.
- */
+/* Writes the row of a vat's snapshot (ROW_SNAPSHOT) or a named one (ROW_NAMED), and deletes the
+ * vat's older snapshots and contents that no row refers to. */
 static int snapshot_record_put(struct store *store, const struct row *row, struct error *error)
 {
     struct row_change change;
@@ -224,27 +222,26 @@ static struct iovec snapshots_text_of(const char *text)
     return (struct iovec){(void *)(uintptr_t)text, strlen(text)};
 }
 
-/* Keeps the content, which nobody refers to yet. */
-static int put_content(struct store *store, int fd, struct store_snapshot *snapshot,
-                       struct error *error)
+static int put_packed(struct store *store, struct row *row, const struct store_snapshot *snapshot,
+                      struct iovec compressed, struct error *error)
 {
-    struct buf compressed = {0};
-    int result = snapshot_bytes_pack(fd, &compressed, snapshot, error);
-
-    if (result == 0)
-        result = snapshot_content_put(store, snapshot,
-                                      (struct iovec){compressed.data, compressed.length}, error);
-    buf_free(&compressed);
-    return result;
+    row->value = snapshots_text_of(snapshot->hash);
+    if (snapshot_content_put(store, snapshot, compressed, error) != 0)
+        return -1;
+    return snapshot_record_put(store, row, error);
 }
 
 static int put_snapshot(struct store *store, struct row *row, int fd,
                         struct store_snapshot *snapshot, struct error *error)
 {
-    if (put_content(store, fd, snapshot, error) != 0)
-        return -1;
-    row->value = snapshots_text_of(snapshot->hash);
-    return snapshot_record_put(store, row, error);
+    struct buf compressed = {0};
+    int result = snapshot_bytes_pack(fd, &compressed, snapshot, error);
+
+    if (result == 0)
+        result = put_packed(store, row, snapshot,
+                            (struct iovec){compressed.data, compressed.length}, error);
+    buf_free(&compressed);
+    return result;
 }
 
 int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
@@ -267,15 +264,6 @@ int store_snapshot_put_named(struct store *store, const char *name, int fd,
     if (transaction_enter(store, &own, error) != 0)
         return -1;
     return transaction_leave(store, own, put_snapshot(store, &row, fd, snapshot, error), error);
-}
-
-static int put_packed(struct store *store, struct row *row, const struct store_snapshot *snapshot,
-                      struct iovec compressed, struct error *error)
-{
-    row->value = snapshots_text_of(snapshot->hash);
-    if (snapshot_content_put(store, snapshot, compressed, error) != 0)
-        return -1;
-    return snapshot_record_put(store, row, error);
 }
 
 int store_snapshot_put_packed(struct store *store, const char *name,
@@ -336,7 +324,7 @@ static int find_sizes(struct store *store, struct store_snapshot *snapshot, stru
     return result;
 }
 
-/* Of the row that was found of the vat's snapshot. */
+/* Takes position and hash from the row that STATEMENT_SNAPSHOT_GET found. */
 static int take_record(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
                        struct store_snapshot *snapshot, struct error *error)
 {
@@ -452,28 +440,16 @@ int store_snapshot_read(struct store *store, const char *hash, int fd, struct er
     return result;
 }
 
-/* ---- the thread that compresses and hashes ---- */
+/* ---- snapshots that a thread compresses and hashes ---- */
 
 /* Held by the thread that packs: several would take the CPUs from the cranks meanwhile. */
 static pthread_mutex_t packing_turn = PTHREAD_MUTEX_INITIALIZER;
 
-/* The thread owns all members until its end (pthread_join()), except `over`. */
-struct packing {
-    pthread_t thread;          /* the store's opener's: who joins it */
-    const struct store *store; /* outlives the thread, which reads only `processors` */
-    int fd;                    /* -1: everything was read */
-    struct buf compressed;
-    struct store_snapshot snapshot;
-    int result;
-    struct error error;
-    atomic_bool over; /* set by the thread as its last act; tells only that a join will not wait */
-};
-
 /* Starts on a different CPU than the cranks; Linux may move the thread later. */
-static void leave_processor(const struct store *store)
+static void leave_cpu(const struct store *store)
 {
     const int here = sched_getcpu();
-    cpu_set_t others = store->processors;
+    cpu_set_t others = store->cpus;
 
     if (here >= 0)
         CPU_CLR((size_t)here, &others);
@@ -484,257 +460,184 @@ static void leave_processor(const struct store *store)
 
 static void *run_packing(void *argument)
 {
-    struct packing *packing = argument;
+    struct background_snapshot *background = argument;
 
-    leave_processor(packing->store);
+    leave_cpu(background->store);
     (void)pthread_mutex_lock(&packing_turn); /* cannot fail: this thread has not locked it */
-    packing->result =
-        snapshot_bytes_pack(packing->fd, &packing->compressed, &packing->snapshot, &packing->error);
+    background->result = snapshot_bytes_pack(background->fd, &background->compressed,
+                                             &background->snapshot, &background->error);
     (void)pthread_mutex_unlock(&packing_turn);
     /* Here, since that may free as much memory as the snapshot has bytes. */
-    close(packing->fd);
-    packing->fd = -1;
-    atomic_store(&packing->over, true);
+    close(background->fd);
+    atomic_store(&background->packed, true);
     return NULL;
 }
 
 /* Signals are for the thread that has the event loop. */
-static int start_thread(struct packing *packing)
+static int start_packing(struct background_snapshot *background)
 {
     sigset_t all, before;
     int result;
 
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail with these arguments */
-    result = pthread_create(&packing->thread, NULL, run_packing, packing);
+    result = pthread_create(&background->thread, NULL, run_packing, background);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return result;
 }
 
-static void free_packing(struct packing *packing)
+static void forget(struct store *store, struct background_snapshot *background)
 {
-    buf_free(&packing->compressed);
-    if (packing->fd >= 0)
-        close(packing->fd);
-    free(packing);
-}
+    struct background_snapshot **link = &store->background;
 
-/*
- * Packs what is read from `fd` up to its end. `fd` is owned. NULL with ERROR_SYSTEM; then `fd` is
- * closed, too.
- */
-static struct packing *packing_start(int fd, const struct store *store, struct error *error)
-{
-    struct packing *packing = calloc(1, sizeof *packing);
-    int result;
-
-    if (packing == NULL) {
-        close(fd);
-        error_memory(error, "a snapshot");
-        return NULL;
-    }
-    packing->fd = fd;
-    packing->store = store;
-    result = start_thread(packing);
-    if (result == 0)
-        return packing;
-    free_packing(packing);
-    error_system(error, result, "cannot start a thread for a snapshot");
-    return NULL;
-}
-
-/* Waits for the end, and frees `packing`. Appends the compressed bytes and fills *snapshot. */
-static int packing_end(struct packing *packing, struct buf *compressed,
-                       struct store_snapshot *snapshot, struct error *error)
-{
-    int result;
-
-    (void)pthread_join(packing->thread, NULL); /* cannot fail: it is joined once */
-    result = packing->result;
-    if (result != 0)
-        *error = packing->error;
-    else if (buf_append(compressed, packing->compressed.data, packing->compressed.length) != 0)
-        result = error_memory(error, "a snapshot");
-    *snapshot = packing->snapshot;
-    free_packing(packing);
-    return result;
-}
-
-/* ---- the snapshots in the store ---- */
-
-static void unlink_late(struct store *store, const struct late_snapshot *late)
-{
-    struct late_snapshot **link = &store->late;
-
-    while (*link != late)
+    while (*link != background)
         link = &(*link)->next;
-    *link = late->next;
+    *link = background->next;
+    buf_free(&background->compressed);
+    free(background);
 }
 
-static void forget(struct store *store, struct late_snapshot *late)
+bool store_snapshot_is_pending(const struct store *store)
 {
-    unlink_late(store, late);
-    buf_free(&late->compressed);
-    free(late);
-}
-
-bool store_snapshot_is_late(const struct store *store)
-{
-    for (const struct late_snapshot *late = store->late; late != NULL; late = late->next)
-        if (late->state == LATE_PACKING && !atomic_load(&late->packing->over))
+    for (const struct background_snapshot *at = store->background; at != NULL; at = at->next)
+        if (at->state == BACKGROUND_PACKING && !atomic_load(&at->packed))
             return true;
     return false;
 }
 
-/* Waits for its end, and tells it. Forgets it when it fails. */
-static int end_packing(struct store *store, struct late_snapshot *late, struct error *error)
+/* Waits for the thread, and reports the snapshot. Forgets it if it could not be packed. */
+static int end_packing(struct store *store, struct background_snapshot *background,
+                       struct error *error)
 {
-    if (packing_end(late->packing, &late->compressed, &late->snapshot, error) != 0) {
-        forget(store, late);
+    (void)pthread_join(background->thread, NULL); /* cannot fail: it is joined once */
+    if (background->result != 0) {
+        *error = background->error;
+        forget(store, background);
         return -1;
     }
-    late->packing = NULL;
-    late->state = LATE_PACKED;
-    if (late->listener.kept == NULL)
+    background->state = BACKGROUND_PACKED;
+    if (background->listener.kept == NULL)
         return 0;
-    return late->listener.kept(late->listener.context, &late->snapshot, error);
+    return background->listener.kept(background->listener.context, &background->snapshot, error);
 }
 
-static int late_snapshot_put(struct store *store, const struct late_snapshot *late,
-                             struct error *error)
+/* May forget it. */
+static int settle_one(struct store *store, struct background_snapshot *background,
+                      struct error *error)
 {
-    const struct row row = {
-        .table = ROW_SNAPSHOT,
-        .numbers = {late->vat, late->incarnation, late->position},
-        .value = {(void *)(uintptr_t)late->snapshot.hash, strlen(late->snapshot.hash)},
-    };
+    struct row row = {.table = ROW_SNAPSHOT,
+                      .numbers = {background->vat, background->incarnation, background->position}};
 
-    if (snapshot_content_put(store, &late->snapshot,
-                             (struct iovec){late->compressed.data, late->compressed.length},
-                             error) != 0)
+    if (background->state == BACKGROUND_PACKING && end_packing(store, background, error) != 0)
         return -1;
-    return snapshot_record_put(store, &row, error);
-}
-
-/* It may be forgotten by that. */
-static int settle_one(struct store *store, struct late_snapshot *late, struct error *error)
-{
-    if (late->state == LATE_PACKING && end_packing(store, late, error) != 0)
-        return -1;
-    if (late->state != LATE_PACKED)
+    if (background->state != BACKGROUND_PACKED)
         return 0;
-    if (late_snapshot_put(store, late, error) != 0)
+    if (put_packed(store, &row, &background->snapshot,
+                   (struct iovec){background->compressed.data, background->compressed.length},
+                   error) != 0)
         return -1;
-    late->state = LATE_PUT;
-    late->savepoints = store->cache.savepoint_count;
-    if (late->savepoints == 0)
-        forget(store, late);
+    background->state = BACKGROUND_PUT;
+    background->savepoints = store->cache.savepoint_count;
+    if (background->savepoints == 0)
+        forget(store, background);
     return 0;
 }
 
 int store_snapshot_settle(struct store *store, struct error *error)
 {
-    struct late_snapshot *next;
-
-    for (struct late_snapshot *late = store->late; late != NULL; late = next) {
-        next = late->next;
-        if (settle_one(store, late, error) != 0)
+    for (struct background_snapshot *next, *at = store->background; at != NULL; at = next) {
+        next = at->next;
+        if (settle_one(store, at, error) != 0)
             return -1;
     }
     return 0;
 }
 
-static void undo_late(struct store *store)
+static void undo_puts(struct store *store)
 {
-    for (struct late_snapshot *late = store->late; late != NULL; late = late->next)
-        if (late->state == LATE_PUT && late->savepoints > store->cache.savepoint_count)
-            late->state = LATE_PACKED;
+    for (struct background_snapshot *at = store->background; at != NULL; at = at->next)
+        if (at->state == BACKGROUND_PUT && at->savepoints > store->cache.savepoint_count)
+            at->state = BACKGROUND_PACKED;
 }
 
-static void release_late(struct store *store)
+static void release_puts(struct store *store)
 {
-    struct late_snapshot *next;
-
-    for (struct late_snapshot *late = store->late; late != NULL; late = next) {
-        next = late->next;
-        if (late->state != LATE_PUT || late->savepoints <= store->cache.savepoint_count)
+    for (struct background_snapshot *next, *at = store->background; at != NULL; at = next) {
+        next = at->next;
+        if (at->state != BACKGROUND_PUT || at->savepoints <= store->cache.savepoint_count)
             continue;
-        late->savepoints = store->cache.savepoint_count;
-        if (late->savepoints == 0)
-            forget(store, late);
+        at->savepoints = store->cache.savepoint_count;
+        if (at->savepoints == 0)
+            forget(store, at);
     }
 }
 
-static void drop_late(struct store *store)
+static void drop_background(struct store *store)
 {
     struct error ignored; /* nothing of it is kept */
 
-    while (store->late != NULL)
-        if (store->late->state != LATE_PACKING || end_packing(store, store->late, &ignored) == 0)
-            forget(store, store->late);
-}
-
-/* Behind those that are late already. */
-static void add_late(struct store *store, struct late_snapshot *late)
-{
-    struct late_snapshot **link = &store->late;
-
-    while (*link != NULL)
-        link = &(*link)->next;
-    *link = late;
+    while (store->background != NULL)
+        if (store->background->state != BACKGROUND_PACKING ||
+            end_packing(store, store->background, &ignored) == 0)
+            forget(store, store->background);
 }
 
 static bool are_too_many(const struct store *store)
 {
     int count = 0;
 
-    for (const struct late_snapshot *late = store->late; late != NULL; late = late->next)
+    for (const struct background_snapshot *at = store->background; at != NULL; at = at->next)
         count++;
-    return count >= STORE_LATE_MAX;
+    return count >= STORE_BACKGROUND_MAX;
 }
 
-/* NULL with the error; `fd` is owned in both cases. */
-static struct late_snapshot *late_snapshot_new(const struct store *store, int fd,
-                                               struct error *error)
+/* Starts the thread and appends it to the list. -1: neither; `fd` is the caller's still. */
+static int add_background(struct store *store, const struct background_snapshot *values,
+                          struct error *error)
 {
-    struct late_snapshot *late = calloc(1, sizeof *late);
+    struct background_snapshot *background = malloc(sizeof *background);
+    struct background_snapshot **link = &store->background;
+    int result;
 
-    if (late == NULL) {
-        close(fd);
-        error_memory(error, "a snapshot");
-        return NULL;
+    if (background == NULL)
+        return error_memory(error, "a snapshot");
+    *background = *values;
+    result = start_packing(background);
+    if (result != 0) {
+        free(background);
+        return error_system(error, result, "cannot start a thread for a snapshot");
     }
-    late->packing = packing_start(fd, store, error);
-    if (late->packing != NULL)
-        return late;
-    free(late);
-    return NULL;
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = background;
+    return 0;
 }
 
-int store_snapshot_put_late(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
-                            int fd, const struct store_late_listener *listener, struct error *error)
+int store_snapshot_put_in_background(struct store *store, int64_t vat, int64_t incarnation,
+                                     int64_t position, int fd,
+                                     const struct store_background_listener *listener,
+                                     struct error *error)
 {
     static const struct transaction_watch watch = {
         .commits = store_snapshot_settle,
-        .undone = undo_late,
-        .released = release_late,
-        .dropped = drop_late,
+        .undone = undo_puts,
+        .released = release_puts,
+        .dropped = drop_background,
     };
-    struct late_snapshot *late;
+    const struct background_snapshot values = {
+        .store = store,
+        .vat = vat,
+        .incarnation = incarnation,
+        .position = position,
+        .fd = fd,
+        .listener = *listener,
+    };
 
-    if (are_too_many(store) && store_snapshot_settle(store, error) != 0) {
+    if ((are_too_many(store) && store_snapshot_settle(store, error) != 0) ||
+        add_background(store, &values, error) != 0) {
         close(fd);
         return -1;
     }
-    late = late_snapshot_new(store, fd, error);
-    if (late == NULL)
-        return -1;
-    late->state = LATE_PACKING;
-    late->vat = vat;
-    late->incarnation = incarnation;
-    late->position = position;
-    late->listener = *listener;
-    add_late(store, late);
     store->watch = &watch;
     return 0;
 }

@@ -192,7 +192,6 @@ int statements_check_commit(struct store *store, struct error *error)
 
 /* ---- the transaction ---- */
 
-/* What a transaction itself is made of. */
 static bool is_control(enum statement which)
 {
     return which <= STATEMENT_RELEASE;
@@ -200,12 +199,12 @@ static bool is_control(enum statement which)
 
 int statements_begin(struct store *store, struct error *error)
 {
-    if (store->told)
+    if (store->sqlite_begun)
         return 0;
     if (statement_run(store, store->reads_only ? STATEMENT_BEGIN_READER : STATEMENT_BEGIN, error) !=
         0)
         return -1;
-    store->told = true;
+    store->sqlite_begun = true;
     return 0;
 }
 
@@ -216,12 +215,12 @@ int statements_enter(struct store *store, struct error *error)
     return store->begun ? statements_begin(store, error) : 0;
 }
 
-static int tell_savepoints(struct store *store, struct error *error)
+static int set_sqlite_savepoints(struct store *store, struct error *error)
 {
-    while (store->savepoints_told < store->cache.savepoint_count) {
+    while (store->sqlite_savepoints < store->cache.savepoint_count) {
         if (statement_run(store, STATEMENT_SAVEPOINT, error) != 0)
             return -1;
-        store->savepoints_told++;
+        store->sqlite_savepoints++;
     }
     return 0;
 }
@@ -233,7 +232,8 @@ static int get_ready(struct store *store, enum statement which, struct error *er
         return 0;
     if (statements_enter(store, error) != 0)
         return -1;
-    return sqlite3_stmt_readonly(store->statements[which]) ? 0 : tell_savepoints(store, error);
+    return sqlite3_stmt_readonly(store->statements[which]) ? 0
+                                                           : set_sqlite_savepoints(store, error);
 }
 
 /* ---- statements ---- */
@@ -246,16 +246,24 @@ int statements_execute(struct store *store, const char *text, struct error *erro
     return 0;
 }
 
+int statements_prepare_one(struct store *store, const char *text, sqlite3_stmt **statement,
+                           struct error *error)
+{
+    if (statements_enter(store, error) != 0)
+        return -1;
+    if (sqlite3_prepare_v2(store->database, text, -1, statement, NULL) != SQLITE_OK)
+        return store_error(store, error);
+    return 0;
+}
+
 int statements_query(struct store *store, const char *text, int64_t *numbers, int count,
                      struct error *error)
 {
     sqlite3_stmt *statement;
     int result = 0;
 
-    if (statements_enter(store, error) != 0)
+    if (statements_prepare_one(store, text, &statement, error) != 0)
         return -1;
-    if (sqlite3_prepare_v2(store->database, text, -1, &statement, NULL) != SQLITE_OK)
-        return store_error(store, error);
     if (sqlite3_step(statement) != SQLITE_ROW)
         result = store_error(store, error);
     for (int i = 0; result == 0 && i < count; i++)

@@ -2,6 +2,7 @@
 #ifndef GASPIPE_STORE_STATEMENTS_H
 #define GASPIPE_STORE_STATEMENTS_H
 
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -24,7 +25,7 @@ int store_error_set(const struct store *store, struct error *error, enum error_k
 struct store;
 
 /*
- * The SQL statements of the store, prepared once. One is used so:
+ * The SQL statements of the store, prepared once. To use one:
  *
  *     statement_bind_integer(store, STATEMENT_X, 1, vat);
  *     statement_bind_blob(store, STATEMENT_X, 2, key);
@@ -34,9 +35,8 @@ struct store;
  *         *number = statement_integer(store, STATEMENT_X, 0);
  *     statement_done(store, STATEMENT_X);
  *
- * A value that cannot be bound (memory) fails the next step. What is bound is
- * borrowed until statement_done(), after which the same statement can be used
- * again; also after a step that failed.
+ * If a value cannot be bound (out of memory), the next step fails. Bound values are borrowed until
+ * statement_done(), which makes the statement ready for its next use, also after a failed step.
  */
 enum statement {
     STATEMENT_BEGIN,
@@ -95,10 +95,10 @@ int statements_prepare(struct store *store, struct error *error);
 void statements_finalize(struct store *store);
 
 /*
- * Whose SQLite's database is: the thread's that uses the store, or that of one that writes a commit
- * for it. Without locks only one of them may call SQLite. The owner lends; the other one takes and
- * returns, around all that it does with the database. The functions below wait until it is back, in
- * the owner's thread; what else needs it calls statements_wait().
+ * The thread that uses the store owns SQLite's database, unless it has lent it to a thread that
+ * writes a commit. The hazard: without SQLite's locks, only one of them may call SQLite. So the
+ * owner lends; the other thread takes and returns, around all its calls. The functions below wait
+ * in the owner's thread until the database is returned; other users of it call statements_wait().
  */
 void statements_lend(struct store *store);
 void statements_take(const struct store *store);
@@ -109,18 +109,23 @@ void statements_wait(struct store *store);
 int statements_check_commit(struct store *store, struct error *error);
 
 /*
- * Begins the transaction for SQLite, too, if the store has one: what only ever changes the kernel's
- * keys in memory is no work for SQLite. The functions below do so themselves.
+ * Begins SQLite's transaction, unless it has begun. The first statement does so, because many
+ * transactions only change keys in the cache. The functions below call this themselves.
  */
 int statements_begin(struct store *store, struct error *error);
 
-/* Before anything else uses the database: checks the commit, and begins as above. */
+/* Checks the last commit, and begins as above if the store's transaction has begun; before any
+ * other use of the database. */
 int statements_enter(struct store *store, struct error *error);
+
+/* For SQL that is rarely needed: begins as above; the caller steps and finalizes the statement. */
+int statements_prepare_one(struct store *store, const char *text, sqlite3_stmt **statement,
+                           struct error *error);
 
 /* Executes SQL that gives no rows. */
 int statements_execute(struct store *store, const char *text, struct error *error);
 
-/* Executes SQL that gives one row of `count` integers: for rare ones, which are not prepared. */
+/* Executes SQL that gives one row of `count` integers. */
 int statements_query(struct store *store, const char *text, int64_t *numbers, int count,
                      struct error *error);
 
@@ -129,10 +134,10 @@ void statement_bind_integer(struct store *store, enum statement which, int index
 void statement_bind_blob(struct store *store, enum statement which, int index, struct iovec bytes);
 void statement_bind_text(struct store *store, enum statement which, int index, struct iovec text);
 
-/* Runs it up to its next row; *row: there is one. */
+/* Steps to the next row; *row: there is one. */
 int statement_step(struct store *store, enum statement which, bool *row, struct error *error);
 
-/* Of the row; columns count from 0. The bytes are SQLite's, good until the next step. */
+/* A column of the row, from 0. The bytes are SQLite's, and valid until the next step. */
 int64_t statement_integer(struct store *store, enum statement which, int column);
 struct iovec statement_bytes(struct store *store, enum statement which, int column);
 

@@ -11,13 +11,13 @@
 #include "store/integrity/check.h"
 #include "store/store_internal.h"
 
-static struct store *new_of_folder(const char *folder, struct error *error)
+static struct store *new_in_directory(const char *directory, struct error *error)
 {
     struct buf path = {0};
     struct store *store = NULL;
 
-    if (folder != NULL)
-        buf_printf(&path, "%s/gaspipe.sqlite", folder);
+    if (directory != NULL)
+        buf_printf(&path, "%s/gaspipe.sqlite", directory);
     else
         buf_append_string(&path, ":memory:");
     if (buf_string(&path) != NULL)
@@ -28,40 +28,40 @@ static struct store *new_of_folder(const char *folder, struct error *error)
     return store;
 }
 
-/* One process at a time: the lock is on the folder, since SQLite's come and go. */
-static int lock_folder(struct store *store, const char *folder, struct error *error)
+/* One process at a time. SQLite's own locks last only as long as its transactions. */
+static int lock_directory(struct store *store, const char *directory, struct error *error)
 {
-    if (folder == NULL)
+    if (directory == NULL)
         return 0;
-    store->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (store->folder_fd < 0)
-        return error_system(error, errno, "%s: cannot open the store's folder", folder);
-    if (flock(store->folder_fd, LOCK_EX | LOCK_NB) == 0)
+    store->directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (store->directory_fd < 0)
+        return error_system(error, errno, "%s: cannot open the store's directory", directory);
+    if (flock(store->directory_fd, LOCK_EX | LOCK_NB) == 0)
         return 0;
     if (errno == EWOULDBLOCK)
         return store_error_set(store, error, ERROR_SYSTEM,
                                "the store is in use by another process");
-    return error_system(error, errno, "%s: cannot lock the store's folder", folder);
+    return error_system(error, errno, "%s: cannot lock the store's directory", directory);
 }
 
-static int make_folder(const char *folder, struct error *error)
+static int make_directory(const char *directory, struct error *error)
 {
-    if (folder != NULL && mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return error_system(error, errno, "%s: cannot make the store's folder", folder);
+    if (directory != NULL && mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return error_system(error, errno, "%s: cannot make the store's directory", directory);
     return 0;
 }
 
-struct store *store_open(const char *folder, struct error *error)
+struct store *store_open(const char *directory, struct error *error)
 {
-    struct store *store = new_of_folder(folder, error);
+    struct store *store = new_in_directory(directory, error);
     enum schema_state state;
 
     if (store == NULL)
         return NULL;
-    if (make_folder(folder, error) == 0 && lock_folder(store, folder, error) == 0 &&
+    if (make_directory(directory, error) == 0 && lock_directory(store, directory, error) == 0 &&
         database_open(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &state, error) == 0 &&
         database_set_up(store, state, error) == 0 &&
-        (folder == NULL || inspect_store(store, error) == 0))
+        (directory == NULL || inspect_store(store, error) == 0))
         return store;
     store_close(store);
     return NULL;
@@ -78,7 +78,7 @@ static int look_for_file(struct store *store, struct error *error)
     return error_system(error, errno, "%s: cannot look for the store", store->path);
 }
 
-/* The first run on it dropped all that it had done, so there is not even a kernel in it. */
+/* A first run that was rolled back leaves tables without rows. */
 static int refuse_without_keys(struct store *store, struct error *error)
 {
     int64_t any;
@@ -89,7 +89,7 @@ static int refuse_without_keys(struct store *store, struct error *error)
                     : store_error_set(store, error, ERROR_INPUT, "a store that holds nothing yet");
 }
 
-static int open_reader(struct store *store, const char *folder, struct error *error)
+static int open_reader(struct store *store, const char *directory, struct error *error)
 {
     enum schema_state state;
 
@@ -100,17 +100,17 @@ static int open_reader(struct store *store, const char *folder, struct error *er
         return store_error_set(store, error, ERROR_INPUT, "a store that holds nothing yet");
     if (refuse_without_keys(store, error) != 0 || statements_prepare(store, error) != 0)
         return -1;
-    return inspect_reader(store, folder, error);
+    return inspect_reader(store, directory, error);
 }
 
-struct store *store_open_reader(const char *folder, struct error *error)
+struct store *store_open_reader(const char *directory, struct error *error)
 {
-    struct store *store = new_of_folder(folder, error);
+    struct store *store = new_in_directory(directory, error);
 
     if (store == NULL)
         return NULL;
     store->reads_only = true;
-    if (open_reader(store, folder, error) == 0)
+    if (open_reader(store, directory, error) == 0)
         return store;
     store_close(store);
     return NULL;

@@ -2,9 +2,11 @@
 #ifndef GASPIPE_STORE_STORE_INTERNAL_H
 #define GASPIPE_STORE_STORE_INTERNAL_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 #include "base/buf.h"
 #include "store/integrity/cached_rows.h"
@@ -15,36 +17,39 @@
 #include "store/store.h"
 
 /*
- * What a store is made of: for store.c, keys.c, vatstores.c, and the SQL beneath them in
- * statements.c and store_error.c. The others of this room use statements.h.
+ * A snapshot of store_snapshot_put_in_background(). While the state is BACKGROUND_PACKING its
+ * thread owns the members below `packed`, until pthread_join(). The store's thread owns the others.
  */
-
-/* A snapshot of store_snapshot_put_late(). The store's thread has it; `packing` says what its own
- * thread has meanwhile (store/snapshots.c). */
-struct late_snapshot {
-    struct late_snapshot *next;
-    enum late_state {
-        LATE_PACKING,
-        LATE_PACKED, /* and to be put into the tables */
-        LATE_PUT,    /* by a savepoint, undoing which takes it out again */
+struct background_snapshot {
+    struct background_snapshot *next;
+    enum {
+        BACKGROUND_PACKING,
+        BACKGROUND_PACKED, /* and not in the tables yet */
+        BACKGROUND_PUT,    /* into the tables, by a savepoint that may be undone */
     } state;
-    struct packing *packing;
+    pthread_t thread;
+    const struct store *store;
     int64_t vat, incarnation, position;
-    struct store_late_listener listener;
+    struct store_background_listener listener;
+    size_t savepoints; /* how many were open when it was put */
+
+    atomic_bool packed; /* set as the thread's last act: joining it will not wait */
+    int fd;
     struct buf compressed;
     struct store_snapshot snapshot;
-    size_t savepoints; /* that were open when it was put */
+    int result;
+    struct error error;
 };
 
-/* Who is told of what becomes of the transaction. */
+/* Called at each event of the transaction. */
 struct transaction_watch {
-    int (*commits)(struct store *store, struct error *error); /* before */
-    void (*undone)(struct store *store);                      /* the last savepoint */
-    void (*released)(struct store *store);
-    void (*dropped)(struct store *store); /* all of it will be, or the store is closed */
+    int (*commits)(struct store *store, struct error *error); /* before the commit */
+    void (*undone)(struct store *store);                      /* after the last savepoint was */
+    void (*released)(struct store *store);                    /* the same */
+    void (*dropped)(struct store *store); /* before a rollback, and before the store is closed */
 };
 
-/* What a commit has to write. */
+/* Rows that the next commit writes. */
 struct commit_writes {
     struct key_writes keys;
     struct sum_writes sums;
@@ -52,25 +57,28 @@ struct commit_writes {
 };
 
 /*
- * One thread at a time uses a store, and owns all members. Two exceptions need no lock, because
- * store_open() sets what they read, and it stays until store_close(), which comes after both:
- * store_sync() reads `log_fd` in a thread of supervisor/schedule/commit_sync.c, and threads that
- * compress snapshots read `processors`.
+ * One thread, the owner, uses a store and owns all members, with these exceptions:
+ *
+ * - Another thread runs store_commit_write(). From store_transaction_hand_over() until it posts
+ *   `returned`, it owns the database, the statements, `commit`, `mark`, `commit_error` and what
+ *   statements_begin() sets; the owner waits for `returned` before it uses them.
+ * - store_sync() may run in another thread, and reads `log_fd`; threads that compress snapshots
+ * read `cpus`. Neither changes between store_open() and store_close(), which comes after both.
  */
 struct store {
     sqlite3 *database;
-    bool begun;             /* a transaction is, for the caller; */
-    bool told;              /* SQLite knows of it, since a statement came, */
-    size_t savepoints_told; /* and of so many savepoints, since one came that changes something */
+    bool begun;               /* the caller's transaction has */
+    bool sqlite_begun;        /* SQLite's has: see statements_begin() */
+    size_t sqlite_savepoints; /* how many SQLite has set: before the first change after each */
     struct commit_writes commit;
     bool lent;                 /* the owner has not waited for `returned` since statements_lend() */
     sem_t returned;            /* posted by the thread that wrote a commit */
     struct error commit_error; /* why that thread could not write the last commit; or of no kind */
     sqlite3_stmt *statements[STATEMENTS];
-    int bind_result; /* SQLITE_OK, or why a value could not be bound since the last step */
-    char *path;      /* for words */
-    int folder_fd;   /* holds the lock; -1: none */
-    int log_fd;      /* of the write-ahead log, to sync it; -1: SQLite syncs each commit */
+    int bind_result;  /* SQLITE_OK, or why a value could not be bound since the last step */
+    char *path;       /* of the database, for messages */
+    int directory_fd; /* holds the lock; -1: none */
+    int log_fd;       /* of the write-ahead log, to sync it; -1: SQLite syncs each commit */
     bool reads_only;
     struct key_cache cache;
     struct running_sums sums;
@@ -78,19 +86,19 @@ struct store {
 
     void (*changed)(void *context, const struct store_changed *change);
     void *changed_context;
-    struct buf scope;       /* of the change that is told */
-    struct buf place;       /* the last of a row in the cache (store/integrity/cached_rows.h) */
+    struct buf scope;       /* the key of the change that is reported */
+    struct buf place;       /* the last place that cached_row_place() made */
     size_t unwritten_bytes; /* of values that changed since they were written */
-    size_t large_value;     /* bytes, beyond which a value is not cached; 0: the usual bound */
+    size_t large_value;     /* longer values are not cached; bytes; 0: the usual bound */
 
-    cpu_set_t processors;                  /* for threads: of the thread that opened the store */
-    struct late_snapshot *late;            /* in the order in which they came; owned */
-    const struct transaction_watch *watch; /* NULL: nobody is told */
+    cpu_set_t cpus; /* on which the thread that opened the store could run */
+    struct background_snapshot *background; /* in their order; owned */
+    const struct transaction_watch *watch;  /* NULL: none */
 };
 
 /*
- * A change outside of a transaction is a transaction of its own: *own, which transaction_leave()
- * ends with `result`, and returns what came of it.
+ * Around a change: begins a transaction if none is open (*own). transaction_leave() then commits
+ * it, or rolls it back if `result` is not 0; it returns the outcome.
  */
 int transaction_enter(struct store *store, bool *own, struct error *error);
 int transaction_leave(struct store *store, bool own, int result, struct error *error);

@@ -79,13 +79,13 @@ int store_transaction_begin(struct store *store, struct error *error)
     return 0;
 }
 
-/* Whoever prints what was committed relies on the file's being the one that has it. */
+/* Fails if the file was replaced: the caller would report a commit that is nowhere. */
 static int commit_marked(struct store *store, struct error *error)
 {
     if (commit_mark_announce(&store->mark, store->commit.total, error) != 0 ||
         statement_run(store, STATEMENT_COMMIT, error) != 0)
         return -1;
-    store->told = false;
+    store->sqlite_begun = false;
     if (commit_mark_confirm(&store->mark, error) != 0)
         return -1;
     return commit_mark_still_there(&store->mark, store->path, error);
@@ -95,7 +95,7 @@ static int write_commit(struct store *store, struct error *error)
 {
     const struct commit_writes *commit = &store->commit;
 
-    if (!store->told && commit->keys.count == 0 && commit->sums.count == 0)
+    if (!store->sqlite_begun && commit->keys.count == 0 && commit->sums.count == 0)
         return 0; /* nothing has changed */
     if (statements_begin(store, error) != 0 ||
         key_writes_perform(&commit->keys, store, error) != 0 ||
@@ -104,7 +104,7 @@ static int write_commit(struct store *store, struct error *error)
     return commit_marked(store, error);
 }
 
-/* Gathers what the commit has to write. */
+/* Takes the changed rows from the cache. */
 static int close_transaction(struct store *store, struct error *error)
 {
     struct commit_writes *commit = &store->commit;
@@ -121,7 +121,7 @@ static int close_transaction(struct store *store, struct error *error)
     return running_sums_gather(&store->sums, &commit->sums, error);
 }
 
-/* After it: what the cache holds is on its way to the tables, and can be read from there. */
+/* The tables have all that the cache holds now, so it may be emptied. */
 static void forget_transaction(struct store *store)
 {
     store->begun = false;
@@ -175,7 +175,7 @@ int store_sync(const struct store *store, struct error *error)
 
 void store_place_thread(const struct store *store)
 {
-    (void)sched_setaffinity(0, sizeof store->processors, &store->processors);
+    (void)sched_setaffinity(0, sizeof store->cpus, &store->cpus);
 }
 
 int store_transaction_commit(struct store *store, struct error *error)
@@ -196,8 +196,8 @@ void store_transaction_rollback(struct store *store)
     /* A failed rollback leaves nothing committed either. */
     if (sqlite3_get_autocommit(store->database) == 0)
         (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
-    store->begun = store->told = false;
-    store->savepoints_told = store->unwritten_bytes = 0;
+    store->begun = store->sqlite_begun = false;
+    store->sqlite_savepoints = store->unwritten_bytes = 0;
     key_cache_clear(&store->cache);
     running_sums_clear(&store->sums);
     store->sums.total = store->mark.last;
@@ -212,23 +212,23 @@ int store_savepoint_set(struct store *store, struct error *error)
     return running_sums_savepoint(&store->sums, error);
 }
 
-/* *told: the last savepoint is one that SQLite knows, and forgets now. */
-static int find_savepoint(struct store *store, bool *told, struct error *error)
+/* *in_sqlite: SQLite has set the last savepoint, too, and the caller ends it there. */
+static int find_savepoint(struct store *store, bool *in_sqlite, struct error *error)
 {
     if (store->cache.savepoint_count == 0)
         return store_error_set(store, error, ERROR_SYSTEM, "no crank is begun");
-    *told = store->savepoints_told == store->cache.savepoint_count;
-    store->savepoints_told -= *told;
+    *in_sqlite = store->sqlite_savepoints == store->cache.savepoint_count;
+    store->sqlite_savepoints -= *in_sqlite;
     return 0;
 }
 
 int store_savepoint_undo(struct store *store, struct error *error)
 {
-    bool told;
+    bool in_sqlite;
 
-    if (find_savepoint(store, &told, error) != 0 ||
-        (told && (statement_run(store, STATEMENT_UNDO, error) != 0 ||
-                  statement_run(store, STATEMENT_RELEASE, error) != 0)))
+    if (find_savepoint(store, &in_sqlite, error) != 0 ||
+        (in_sqlite && (statement_run(store, STATEMENT_UNDO, error) != 0 ||
+                       statement_run(store, STATEMENT_RELEASE, error) != 0)))
         return -1;
     key_cache_undo(&store->cache);
     running_sums_undo(&store->sums);
@@ -239,10 +239,10 @@ int store_savepoint_undo(struct store *store, struct error *error)
 
 int store_savepoint_release(struct store *store, struct error *error)
 {
-    bool told;
+    bool in_sqlite;
 
-    if (find_savepoint(store, &told, error) != 0 ||
-        (told && statement_run(store, STATEMENT_RELEASE, error) != 0))
+    if (find_savepoint(store, &in_sqlite, error) != 0 ||
+        (in_sqlite && statement_run(store, STATEMENT_RELEASE, error) != 0))
         return -1;
     key_cache_release(&store->cache);
     running_sums_release(&store->sums);

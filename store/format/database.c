@@ -16,15 +16,14 @@
 #include "store/statements.h"
 #include "store/store_internal.h"
 
-/* "gasp" in the file's header (PRAGMA application_id) tells our files from others. */
+/* "gasp", in the file's header (PRAGMA application_id). */
 #define APPLICATION_ID 0x67617370
 
 /*
- * Values, and the keys of vats, are blobs: compared byte by byte, and free to
- * hold '\0'. A snapshot's content stands in a table of its own, so that looking
- * for a name or a vat does not read over it; with row numbers, so that looking for one content does
- * not read others, which may be damaged. What vats fill has row numbers too: without them, looking
- * for one row reads the large ones next to it whole. Checksums are those of integrity/row.h.
+ * Values, and the keys of vats, are blobs: SQLite compares them byte by byte, and they may contain
+ * '\0'. Snapshots' contents have a table of their own, so that SQLite does not read them when it
+ * looks for a name or a vat. Tables with large rows have row numbers: without them, SQLite would
+ * read the neighbours of a row whole, some of which may be damaged. Checksums: integrity/rows.h.
  */
 static const char schema[] =
     "CREATE TABLE key (name TEXT PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER NOT NULL)"
@@ -117,15 +116,15 @@ struct store *database_new(const char *path, struct error *error)
         error_memory(error, "the store");
         return NULL;
     }
-    store->folder_fd = store->log_fd = -1;
+    store->directory_fd = store->log_fd = -1;
     (void)sem_init(&store->returned, 0, 0); /* cannot fail with these arguments */
-    /* All, where it is not told. */
-    if (sched_getaffinity(0, sizeof store->processors, &store->processors) != 0)
-        memset(&store->processors, 0xff, sizeof store->processors);
+    /* All CPUs if Linux does not say. */
+    if (sched_getaffinity(0, sizeof store->cpus, &store->cpus) != 0)
+        memset(&store->cpus, 0xff, sizeof store->cpus);
     return store;
 }
 
-/* Called the `count`th time for one lock. 0: it is waited for no longer. */
+/* SQLite calls it before try number `count` to take a lock. 0: give up. */
 static int wait_for_lock(void *context, int count)
 {
     const struct timespec step = {.tv_nsec = BUSY_STEP_MS * 1000000L};
@@ -137,8 +136,8 @@ static int wait_for_lock(void *context, int count)
     return 1;
 }
 
-/* The lock, the log and the mark are beside the path: through a symbolic link they would be beside
- * another file than SQLite's. And nothing but a file is waited for. */
+/* Refuses symbolic links, through which the lock, the log and the mark would not be next to
+ * SQLite's file, and pipes and devices, whose opening might wait. */
 static int check_files(const struct store *store, struct error *error)
 {
     static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
@@ -155,16 +154,15 @@ static int check_files(const struct store *store, struct error *error)
     return result;
 }
 
-static int open_file(struct store *store, int flags, struct error *error)
+static int open_database_file(struct store *store, int flags, struct error *error)
 {
     int code;
 
     if (check_files(store, error) != 0)
         return -1;
 
-    /* One thread uses SQLite: what the others do with a store is in their functions' contracts.
-     * With locks, a commit's sync in another thread would cost each statement more. Refused once
-     * SQLite is in use, and then as it was. */
+    /* One thread uses SQLite (struct store), so each statement need not take SQLite's locks. Fails
+     * once SQLite is in use; then the first call's setting holds. */
     (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
     if (page_vfs_register(error) != 0)
         return -1;
@@ -180,7 +178,7 @@ static int open_file(struct store *store, int flags, struct error *error)
 
 int database_open(struct store *store, int flags, enum schema_state *state, struct error *error)
 {
-    return open_file(store, flags, error) == 0 ? schema_check(store, state, error) : -1;
+    return open_database_file(store, flags, error) == 0 ? schema_check(store, state, error) : -1;
 }
 
 static int create_tables(struct store *store, struct error *error)
@@ -191,28 +189,29 @@ static int create_tables(struct store *store, struct error *error)
     return statements_execute(store, "COMMIT", error);
 }
 
-int database_sync_folder(const struct store *store, struct error *error)
+int database_sync_directory(const struct store *store, struct error *error)
 {
     const char *slash = strrchr(store->path, '/');
-    char *folder =
+    char *directory =
         slash == NULL ? strdup(".") : strndup(store->path, (size_t)(slash - store->path) + 1);
-    const int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    const int fd = directory != NULL ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     int result = -1;
 
-    free(folder);
+    free(directory);
     if (fd >= 0)
         result = fsync(fd);
     if (result != 0)
-        error_system(error, errno, "%s: cannot sync its folder", store->path);
+        error_system(error, errno, "%s: cannot sync its directory", store->path);
     if (fd >= 0)
-        (void)close(fd); /* of a folder that was only read */
+        (void)close(fd); /* of a directory that was only read */
     return result;
 }
 
 /*
- * From here on SQLite syncs its log before a checkpoint only, and store_sync() after a commit. The
- * log's name has to be durable, too; SQLite removes it when the last connection is closed, never
- * before. A store without a log (in memory, or where SQLite cannot have one) leaves all to SQLite.
+ * Opens the write-ahead log for store_sync(), and makes its name durable; SQLite removes the file
+ * only when the last connection is closed. Then SQLite itself need not sync the log but before a
+ * checkpoint. A store without a log (in memory, or where SQLite cannot have one) leaves all syncs
+ * to SQLite.
  */
 static int open_log(struct store *store, struct error *error)
 {
@@ -228,7 +227,7 @@ static int open_log(struct store *store, struct error *error)
     if (store->log_fd < 0)
         return errno == ENOENT ? 0
                                : error_system(error, errno, "%s-wal: cannot open it", store->path);
-    if (database_sync_folder(store, error) != 0)
+    if (database_sync_directory(store, error) != 0)
         return -1;
     return statements_execute(store, "PRAGMA synchronous=NORMAL", error);
 }
@@ -265,14 +264,14 @@ void database_free(struct store *store)
 {
     if (store == NULL)
         return;
-    for (struct late_snapshot *late = store->late; late != NULL; late = late->next)
-        late->listener.kept = NULL; /* who was to be told may be gone */
+    for (struct background_snapshot *at = store->background; at != NULL; at = at->next)
+        at->listener.kept = NULL; /* its context may be freed */
     if (store->watch != NULL)
         store->watch->dropped(store);
     database_close(store);
     commit_mark_close(&store->mark, store->path);
-    if (store->folder_fd >= 0)
-        (void)close(store->folder_fd);
+    if (store->directory_fd >= 0)
+        (void)close(store->directory_fd);
     key_cache_clear(&store->cache);
     running_sums_clear(&store->sums);
     key_writes_free(&store->commit.keys);

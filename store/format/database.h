@@ -8,12 +8,8 @@
 
 struct store;
 
-/* The tables of the store's file, and its format's version. */
-
-enum {
-    /* No version is made of another by flipping one bit. */
-    SCHEMA_VERSION = 6,
-};
+/* Flipping one bit of a version must not make another one. */
+enum { SCHEMA_VERSION = 6 };
 
 enum schema_state {
     SCHEMA_EMPTY, /* the file holds nothing yet */
@@ -29,12 +25,7 @@ int schema_compare(struct store *store, bool *same, struct error *error);
 /* Creates the tables. */
 int schema_create(struct store *store, struct error *error);
 
-struct store;
-
-/*
- * The store's file, opened and closed; for store.c.
- * Functions return 0 or a store, or -1 or NULL with the error filled.
- */
+/* The rest is for store.c. Functions return 0 or a store, or -1 or NULL with the error filled. */
 
 /* A store without a database, for the file `path`, which is copied. */
 struct store *database_new(const char *path, struct error *error);
@@ -45,8 +36,8 @@ int database_open(struct store *store, int flags, enum schema_state *state, stru
 /* For writing: creates the tables in an empty one, and prepares the statements. */
 int database_set_up(struct store *store, enum schema_state state, struct error *error);
 
-/* Makes the names of files in its folder durable. */
-int database_sync_folder(const struct store *store, struct error *error);
+/* Makes the names of files in its directory durable. */
+int database_sync_directory(const struct store *store, struct error *error);
 
 /* Closes the database; the store can be opened again. */
 void database_close(struct store *store);

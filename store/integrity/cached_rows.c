@@ -9,14 +9,14 @@
 #include "store/statements.h"
 #include "store/store_internal.h"
 
-/* What has changed is written when it has come to this, so that memory does not grow with what a
- * transaction changes, but for savepoints. */
+/* Beyond this, changes are written before the commit, so that a large transaction does not need as
+ * much memory. */
 enum { UNWRITTEN_BYTES_MAX = 8 * 1024 * 1024 };
 
-/* A longer value of a vat's store or a transcript goes to its table at once, without copies. */
+/* A longer value of a vatstore or a transcript is written at once, without a copy here. */
 enum { LARGE_VALUE = 256 * 1024 };
 
-/* A longer value that is read is not kept in mind. */
+/* A longer value that is read is not cached. */
 enum { LEARNT_VALUE = 1024 * 1024 };
 
 static int no_memory(struct error *error)
@@ -75,7 +75,7 @@ int cached_row_get(struct store *store, const struct cached_row *wanted, struct 
         return 0;
     if (rows_get(store, &row, value, found, error) != 0)
         return -1;
-    /* What another process writes would make a reader's cache wrong. */
+    /* A reader does not see when another process changes the row. */
     if (store->reads_only || value->length - before > LEARNT_VALUE)
         return 0;
     row.value =
@@ -88,8 +88,8 @@ int cached_row_get(struct store *store, const struct cached_row *wanted, struct 
 
 /* ---- changing ---- */
 
-/* Whether the table is known to hold just this value; NULL: none. */
-static bool is_so(const struct key_cache_entry *entry, const struct iovec *value)
+/* Returns true if the row is known to have this value; NULL: to be missing. */
+static bool is_unchanged(const struct key_cache_entry *entry, const struct iovec *value)
 {
     if (!entry->known || entry->present != (value != NULL))
         return false;
@@ -98,7 +98,7 @@ static bool is_so(const struct key_cache_entry *entry, const struct iovec *value
                               memcmp(entry->value.data, value->iov_base, value->iov_len) == 0));
 }
 
-/* What is known of the row, or stands in the table. */
+/* The row as the cache or the table has it. */
 static int look(struct store *store, const struct cached_row *wanted,
                 const struct key_cache_entry *entry, struct row_change *change, struct error *error)
 {
@@ -119,7 +119,7 @@ static int write_when_much(struct store *store, const struct iovec *value, struc
     return key_writes_finish(store, error);
 }
 
-/* Of the kernel's keys the cache knows names that are new: those are not left to the table. */
+/* The kernel's keys are always cached, because the cache also knows which names are new. */
 static bool is_large(const struct store *store, const struct cached_row *wanted,
                      const struct iovec *value)
 {
@@ -150,7 +150,7 @@ int cached_row_change(struct store *store, const struct cached_row *wanted, bool
         return no_memory(error);
     if (look(store, wanted, entry, change, error) != 0)
         return -1;
-    if (is_so(entry, value))
+    if (is_unchanged(entry, value))
         return 0;
     if (is_large(store, wanted, value))
         return write_at_once(store, wanted, entry, change, error);
@@ -202,8 +202,8 @@ static int add_write(struct key_writes *writes, const struct key_cache_entry *en
                : buf_append(&writes->bytes, entry->value.data, entry->value.length);
 }
 
-/* What is not known was undone: the table never had anything else, or has it again. What is kept
- * once never changes, and the table takes it once. */
+/* An unknown value was undone, so the table is right without it. A row that is kept once never
+ * changes, so it is written once. */
 static bool has_to_be_written(const struct key_cache_entry *entry)
 {
     if (!entry->known)

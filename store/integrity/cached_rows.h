@@ -13,62 +13,56 @@
 struct store;
 
 /*
- * Rows that go through the cache (store/key_cache.h): the kernel's keys, vats' stores, and
- * transcripts. Their tables get what changes with the commit, or from key_writes_finish().
+ * Rows that go through the cache (store/key_cache.h): the kernel's keys, vatstores and transcripts.
+ * Changes reach their tables with the commit, or through key_writes_finish().
  *
- * A place names a row in the cache (row_write_place()). Functions that
- * return a number return 0, or -1 with ERROR_SYSTEM.
+ * A place is a row's key in the cache (row_write_place()). Functions that return a number return 0,
+ * or -1 with ERROR_SYSTEM.
  */
 
-/* Of a row that a vat's store or a transcript has. Good until the next call. */
+/* The row's place, valid until the next call. */
 int cached_row_place(struct store *store, const struct row *row, struct iovec *place,
                      struct error *error);
 
 struct cached_row {
     struct iovec place;
     const struct row *row;
-    const char *name; /* of a kernel's key that may be noted as new; NULL: of none */
+    const char *name; /* the kernel's key, which may be noted as new; NULL: another row */
     bool is_new;      /* the table certainly has no such row */
-    bool once;        /* nobody asks for it soon */
+    bool once;        /* it is not read again soon */
 };
 
-/* Appends the value of the row, and keeps it in mind. */
+/* Appends the value of the row, and caches it. */
 int cached_row_get(struct store *store, const struct cached_row *wanted, struct buf *value,
                    bool *found, struct error *error);
 
-/* Gives the row its value, or has it go; *change: its checksums before and now. */
+/* Sets the row, or deletes it; *change: its checksums before and after. */
 int cached_row_change(struct store *store, const struct cached_row *wanted, bool present,
                       struct row_change *change, struct error *error);
 
-/* Before the table loses all rows of the row's vat, it gets those that it does not have, and here
- * nothing is known of them any more. */
+/* Before all rows of the row's vat are deleted from its table: writes those that are only cached,
+ * and forgets them here. */
 int cached_rows_lose(struct store *store, const struct row *row, struct error *error);
 
-struct store;
-
 /*
- * What the tables of the kernel's keys, of vats' stores and of transcripts do not have yet: taken
- * out of the cache (store/key_cache.h), so that it can be written while the cache changes. All
- * zeros: nothing.
- *
- * Functions that take a store return 0, or -1 with ERROR_SYSTEM: then the transaction has to be
- * rolled back.
+ * Rows that were taken out of the cache and are to be written to their tables; the cache may change
+ * meanwhile. All zeros: none. Functions that take a store return 0, or -1 with ERROR_SYSTEM; then
+ * the transaction has to be rolled back.
  */
 struct key_writes {
     struct key_write *writes;
     size_t count, capacity;
-    struct buf bytes; /* keys and values, one behind the other */
+    struct buf bytes; /* keys and values, without gaps */
 };
 
-/* Takes what the cache has; to the cache it is written. Replaces what was gathered before. */
+/* Takes the unwritten rows of the cache, which counts them as written. Replaces those gathered
+ * before. */
 int key_writes_gather(struct key_writes *writes, struct store *store, struct error *error);
 
-/* Writes what was gathered. */
+/* Writes them. */
 int key_writes_perform(const struct key_writes *writes, struct store *store, struct error *error);
 
-/*
- * Both: brings the tables to what the cache has, before anybody reads them but by a key's name.
- */
+/* Both: before any statement reads a table other than by a row's key. */
 int key_writes_finish(struct store *store, struct error *error);
 
 void key_writes_free(struct key_writes *writes);

@@ -19,15 +19,7 @@
 #include "store/statements.h"
 #include "store/store_internal.h"
 
-static void keep_line(void *context, const char *line)
-{
-    struct error *first = context;
-
-    if (first->kind == ERROR_NONE)
-        error_set(first, ERROR_SYSTEM, "%s", line);
-}
-
-/* What the rows of each vat come to, in the order of the vats. */
+/* The number and the sum of each vat's rows, in the order of the vats. */
 struct found_sums {
     struct vat_sum *sums;
     size_t count, capacity;
@@ -75,7 +67,7 @@ static void report(struct store_check *check, const struct error *error)
 
 /* ---- the rows ---- */
 
-static struct vat_sum *provide(struct found_sums *found, int64_t vat)
+static struct vat_sum *provide_found_sum(struct found_sums *found, int64_t vat)
 {
     struct vat_sum *sums;
     size_t place = 0, end = found->count;
@@ -102,38 +94,48 @@ static struct vat_sum *provide(struct found_sums *found, int64_t vat)
 
 enum { PROGRESS_ROWS = 16384 };
 
-static int take_row(struct store *store, struct store_check *check, struct found_sums *found,
-                    sqlite3_stmt *statement, size_t table, struct error *error)
+struct row_check_run {
+    struct store *store;
+    struct store_check *check;
+    struct found_sums found;
+};
+
+static int take_row(void *context, const struct row *row, uint64_t checksum, struct error *error)
 {
+    struct row_check_run *run = context;
+    struct store_check *check = run->check;
     struct vat_sum *sum;
     struct error problem;
-    struct row row;
 
-    read_row(statement, table, &row);
-    if (row_check(store, &row, (uint64_t)sqlite3_column_int64(statement, 0), &problem) != 0)
+    if (row_check(run->store, row, checksum, &problem) != 0)
         report(check, &problem);
-    sum = provide(found, row_vat(&row));
+    sum = provide_found_sum(&run->found, row_vat(row));
     if (sum == NULL)
         return error_memory(error, "the running hashes of the store");
     sum->rows++;
-    sum->sum += row_checksum(&row);
+    sum->sum += row_checksum(row);
     if (++check->rows % PROGRESS_ROWS == 0 && check->progress != NULL)
         check->progress(check->context, check->rows);
     return 0;
 }
 
-static int read_table(struct store *store, struct store_check *check, struct found_sums *found,
-                      size_t table, struct error *error)
+/* Calls take() with each row of a table and the checksum that is kept with it. */
+static int read_table(struct store *store, size_t table,
+                      int (*take)(void *context, const struct row *row, uint64_t checksum,
+                                  struct error *error),
+                      void *context, struct error *error)
 {
     sqlite3_stmt *statement;
+    struct row row;
     int result = 0, code = SQLITE_DONE;
 
-    if (statements_enter(store, error) != 0 || key_writes_finish(store, error) != 0)
+    if (key_writes_finish(store, error) != 0 ||
+        statements_prepare_one(store, tables[table].query, &statement, error) != 0)
         return -1;
-    if (sqlite3_prepare_v2(store->database, tables[table].query, -1, &statement, NULL) != SQLITE_OK)
-        return store_error(store, error);
-    while (result == 0 && (code = sqlite3_step(statement)) == SQLITE_ROW)
-        result = take_row(store, check, found, statement, table, error);
+    while (result == 0 && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        read_row(statement, table, &row);
+        result = take(context, &row, (uint64_t)sqlite3_column_int64(statement, 0), error);
+    }
     if (result == 0 && code != SQLITE_DONE)
         result = store_error(store, error);
     sqlite3_finalize(statement);
@@ -170,20 +172,17 @@ static int compare_sum(struct store *store, struct store_check *check, const str
     return 0;
 }
 
-/* Also those of vats that have no row any more. */
+/* A vat that lost all its rows is in the table of sums only. */
 static int compare_sums(struct store *store, struct store_check *check, struct found_sums *found,
                         struct error *error)
 {
     sqlite3_stmt *statement;
     int result = 0;
 
-    if (statements_enter(store, error) != 0)
+    if (statements_prepare_one(store, "SELECT vat FROM running_sum", &statement, error) != 0)
         return -1;
-    if (sqlite3_prepare_v2(store->database, "SELECT vat FROM running_sum", -1, &statement, NULL) !=
-        SQLITE_OK)
-        return store_error(store, error);
     while (result == 0 && sqlite3_step(statement) == SQLITE_ROW)
-        if (provide(found, sqlite3_column_int64(statement, 0)) == NULL)
+        if (provide_found_sum(found, sqlite3_column_int64(statement, 0)) == NULL)
             result = error_memory(error, "the running hashes of the store");
     if (sqlite3_finalize(statement) != SQLITE_OK && result == 0)
         result = store_error(store, error);
@@ -194,14 +193,14 @@ static int compare_sums(struct store *store, struct store_check *check, struct f
 
 int store_check_rows(struct store *store, struct store_check *check, struct error *error)
 {
-    struct found_sums found = {0};
+    struct row_check_run run = {.store = store, .check = check};
     int result = 0;
 
     for (size_t table = 0; result == 0 && table < sizeof tables / sizeof *tables; table++)
-        result = read_table(store, check, &found, table, error);
+        result = read_table(store, table, take_row, &run, error);
     if (result == 0)
-        result = compare_sums(store, check, &found, error);
-    free(found.sums);
+        result = compare_sums(store, check, &run.found, error);
+    free(run.found.sums);
     return result;
 }
 
@@ -230,11 +229,8 @@ static int check_structure(struct store *store, struct store_check *check, struc
 {
     sqlite3_stmt *statement;
 
-    if (statements_enter(store, error) != 0)
+    if (statements_prepare_one(store, "PRAGMA integrity_check", &statement, error) != 0)
         return -1;
-    if (sqlite3_prepare_v2(store->database, "PRAGMA integrity_check", -1, &statement, NULL) !=
-        SQLITE_OK)
-        return store_error(store, error);
     while (sqlite3_step(statement) == SQLITE_ROW) {
         const char *words = (const char *)sqlite3_column_text(statement, 0);
 
@@ -249,19 +245,32 @@ int store_check_file(struct store *store, struct store_check *check, struct erro
     return check_tables(store, check, error) == 0 ? check_structure(store, check, error) : -1;
 }
 
-/* Both say more than a page's number. */
-static int require_whole(struct store *store, struct error *error)
+static void keep_first(void *context, const char *line)
+{
+    struct error *first = context;
+
+    if (first->kind == ERROR_NONE)
+        error_set(first, ERROR_SYSTEM, "%s", line);
+}
+
+/* -1 with the first problem, or why the store cannot be read. */
+static int require_whole(struct store *store, bool file_too, struct error *error)
 {
     struct error first = {0};
-    struct store_check check = {.context = &first, .damaged = keep_line};
-    const int read = store_check_rows(store, &check, error);
+    struct store_check check = {.context = &first, .damaged = keep_first};
+    int result = store_check_rows(store, &check, error);
 
-    if (read == 0 && check.problems == 0 && store_check_file(store, &check, error) != 0)
-        return -1;
+    if (result == 0 && file_too && check.problems == 0)
+        result = store_check_file(store, &check, error);
     if (check.problems == 0)
-        return read;
+        return result;
     *error = first;
     return -1;
+}
+
+int store_require_whole(struct store *store, struct error *error)
+{
+    return require_whole(store, false, error);
 }
 
 static int repair(struct store *store, int64_t damaged, struct error *error)
@@ -284,7 +293,8 @@ static int inspect_pages(struct store *store, bool *checkable, struct error *err
     if (damaged == 0)
         return 0;
     *checkable = !store->reads_only;
-    if (require_whole(store, error) != 0)
+    /* Its message says more than the page's number. */
+    if (require_whole(store, true, error) != 0)
         return -1;
     return store->reads_only ? 0 : repair(store, damaged, error);
 }
@@ -311,24 +321,24 @@ int inspect_store(struct store *store, struct error *error)
     return commit_mark_open(&store->mark, store->path, error);
 }
 
-/* A store that is being written changes under one who compares it with its mark. */
-static bool is_in_use(const char *folder)
+/* While a run writes the store, comparing it with its mark would fail at random. */
+static bool is_in_use(const char *directory)
 {
-    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool in_use;
 
     if (fd < 0)
         return false;
     in_use = flock(fd, LOCK_SH | LOCK_NB) != 0;
-    (void)close(fd); /* of a folder that was only read */
+    (void)close(fd); /* of a directory that was only read */
     return in_use;
 }
 
-int inspect_reader(struct store *store, const char *folder, struct error *error)
+int inspect_reader(struct store *store, const char *directory, struct error *error)
 {
-    if (is_in_use(folder)) {
+    if (is_in_use(directory)) {
         page_vfs_check(store->database);
-        /* The run that has it has checked all pages, or mended them. */
+        /* The run has checked all pages, and repaired those that it could. */
         if (page_vfs_is_suspect(store->database))
             return store_error_set(store, error, ERROR_SYSTEM,
                                    "the store is damaged: page %" PRId64
@@ -339,46 +349,42 @@ int inspect_reader(struct store *store, const char *folder, struct error *error)
     if (inspect(store, error) == 0)
         return 0;
     /* A run may have begun in between. */
-    return is_in_use(folder) ? 0 : -1;
+    return is_in_use(directory) ? 0 : -1;
 }
 
 /* ---- the state ---- */
 
-static int sum_table(struct store *store, size_t table, bool (*counts)(struct iovec key),
-                     uint64_t *sum, struct error *error)
-{
-    sqlite3_stmt *statement;
-    struct row row;
-    int result = 0, code;
+struct state_sum {
+    bool (*counts)(struct iovec key);
+    uint64_t sum;
+};
 
-    if (statements_enter(store, error) != 0 || key_writes_finish(store, error) != 0)
-        return -1;
-    if (sqlite3_prepare_v2(store->database, tables[table].query, -1, &statement, NULL) != SQLITE_OK)
-        return store_error(store, error);
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        read_row(statement, table, &row);
-        if (row.table != ROW_KEY || counts(row.key))
-            *sum += row_checksum(&row);
-    }
-    if (code != SQLITE_DONE)
-        result = store_error(store, error);
-    sqlite3_finalize(statement);
-    return result;
+static int add_to_state(void *context, const struct row *row, uint64_t checksum,
+                        struct error *error)
+{
+    struct state_sum *state = context;
+
+    (void)checksum, (void)error;
+    if (row->table != ROW_KEY || state->counts(row->key))
+        state->sum += row_checksum(row);
+    return 0;
 }
 
 int store_sum_state(struct store *store, bool (*counts)(struct iovec key), uint64_t *sum,
                     struct error *error)
 {
-    *sum = 0;
+    struct state_sum state = {.counts = counts};
+
     for (size_t table = 0; table < sizeof tables / sizeof *tables; table++) {
         if ((tables[table].table == ROW_KEY || tables[table].table == ROW_VATSTORE) &&
-            sum_table(store, table, counts, sum, error) != 0)
+            read_table(store, table, add_to_state, &state, error) != 0)
             return -1;
     }
+    *sum = state.sum;
     return 0;
 }
 
-/* An edit that brought its own checksums along still is not what the cranks did. */
+/* Detects edits that changed the checksums, too. */
 int store_require_state(struct store *store, bool (*counts)(struct iovec key), uint64_t sum,
                         struct error *error)
 {
@@ -393,27 +399,6 @@ int store_require_state(struct store *store, bool (*counts)(struct iovec key), u
                                           "checksums");
 }
 
-static void keep_first(void *context, const char *line)
-{
-    struct error *first = context;
-
-    if (first->kind == ERROR_NONE)
-        error_set(first, ERROR_SYSTEM, "%s", line);
-}
-
-int store_require_whole(struct store *store, struct error *error)
-{
-    struct error first = {0};
-    struct store_check check = {.context = &first, .damaged = keep_first};
-
-    if (store_check_rows(store, &check, error) != 0)
-        return -1;
-    if (check.problems == 0)
-        return 0;
-    *error = first;
-    return -1;
-}
-
 /* ---- snapshots ---- */
 
 static void check_snapshot(struct store *store, struct store_check *check, const char *hash, int fd)
@@ -425,18 +410,16 @@ static void check_snapshot(struct store *store, struct store_check *check, const
         report(check, &problem);
 }
 
-/* Those that something refers to: others are dropped with the next snapshot. */
+/* Only those that a row refers to: the next snapshot deletes the others. */
 static int check_snapshots(struct store *store, struct store_check *check, int fd,
                            struct error *error)
 {
     sqlite3_stmt *statement;
 
-    if (statements_enter(store, error) != 0)
+    if (statements_prepare_one(store,
+                               "SELECT hash FROM snapshot UNION SELECT hash FROM snapshot_name",
+                               &statement, error) != 0)
         return -1;
-    if (sqlite3_prepare_v2(store->database,
-                           "SELECT hash FROM snapshot UNION SELECT hash FROM snapshot_name", -1,
-                           &statement, NULL) != SQLITE_OK)
-        return store_error(store, error);
     while (sqlite3_step(statement) == SQLITE_ROW) {
         const char *hash = (const char *)sqlite3_column_text(statement, 0);
 

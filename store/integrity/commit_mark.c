@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* As it stands in the file: read and written on one machine, between two starts of it. */
+/* The file, in the machine's own layout: it holds until the machine restarts. */
 struct mark_record {
     char magic[8];
     char boot[COMMIT_MARK_BOOT_SIZE]; /* /proc/sys/kernel/random/boot_id */
@@ -24,7 +24,7 @@ struct mark_record {
 
 static const char magic[8] = "gaspmark";
 
-static uint64_t checksum_of(const struct mark_record *record)
+static uint64_t mark_checksum(const struct mark_record *record)
 {
     return XXH3_64bits(record, offsetof(struct mark_record, checksum));
 }
@@ -32,16 +32,16 @@ static uint64_t checksum_of(const struct mark_record *record)
 static int mark_path(char path[PATH_MAX], const char *store, struct error *error)
 {
     const char *slash = strrchr(store, '/');
-    const int folder = slash != NULL ? (int)(slash - store) + 1 : 0;
-    const int length = snprintf(path, PATH_MAX, "%.*sgaspipe.mark", folder, store);
+    const int directory = slash != NULL ? (int)(slash - store) + 1 : 0;
+    const int length = snprintf(path, PATH_MAX, "%.*sgaspipe.mark", directory, store);
 
     if (length < 0 || length >= PATH_MAX)
         return error_system(error, ENAMETOOLONG, "%s", store);
     return 0;
 }
 
-/* Nothing where the host does not say: then marks hold for ever, which is right until it is
- * started again after a power failure. */
+/* Zeros if Linux does not say. Then a mark also holds after a restart, which is wrong only after a
+ * power failure. */
 static void read_boot(char boot[COMMIT_MARK_BOOT_SIZE])
 {
     const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -56,7 +56,7 @@ static void read_boot(char boot[COMMIT_MARK_BOOT_SIZE])
 
 /* ---- reading ---- */
 
-/* *found: there is a mark of this start of the machine. One that is empty was not written. */
+/* *found: there is a mark of this boot. An empty file is none: nothing was written yet. */
 static int read_record(const char *path, struct mark_record *record, bool *found,
                        struct error *error)
 {
@@ -75,9 +75,9 @@ static int read_record(const char *path, struct mark_record *record, bool *found
     if (length == 0 || (length == sizeof *record && memcmp(record, &nothing, sizeof nothing) == 0))
         return 0;
     if (length != sizeof *record || memcmp(record->magic, magic, sizeof magic) != 0 ||
-        record->checksum != checksum_of(record))
+        record->checksum != mark_checksum(record))
         return error_set(error, ERROR_SYSTEM,
-                         "%s: the mark of the last commit is damaged: if the store beside it is "
+                         "%s: the mark of the last commit is damaged: if the store next to it is "
                          "what it should be, remove the mark",
                          path);
     read_boot(boot);
@@ -110,7 +110,7 @@ int commit_mark_check(const char *path, uint64_t total, bool *untouched, struct 
         return 0;
     return error_set(error, ERROR_SYSTEM,
                      "%s: the store is damaged: its last commits are missing: its write-ahead log "
-                     "was damaged or taken away, or it is an older copy. To go on from here all "
+                     "was damaged or taken away, or it is an older copy. To continue from here all "
                      "the same, remove %s",
                      path, mark);
 }
@@ -130,7 +130,7 @@ static int write_record(const struct commit_mark *mark, const struct stat *close
         record.seconds = closed->st_mtim.tv_sec;
         record.nanoseconds = closed->st_mtim.tv_nsec;
     }
-    record.checksum = checksum_of(&record);
+    record.checksum = mark_checksum(&record);
     if (pwrite(mark->fd, &record, sizeof record, 0) == sizeof record)
         return 0;
     return error_system(error, errno, "cannot write the mark of the last commit");
@@ -192,9 +192,9 @@ void commit_mark_close(struct commit_mark *mark, const char *path)
 
     if (mark->fd == 0)
         return;
-    /* Not written: then the next one to open the store reads all its pages. */
+    /* If that fails, the next store_open() reads all pages. */
     if (commit_mark_still_there(mark, path, &ignored) == 0 && stat(path, &status) == 0)
         (void)write_record(mark, &status, &ignored);
-    (void)close(mark->fd); /* what it says is not needed on the disk */
+    (void)close(mark->fd); /* it need not reach the disk */
     mark->fd = 0;
 }

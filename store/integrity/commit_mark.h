@@ -9,39 +9,40 @@
 #include "base/error.h"
 
 /*
- * What was committed last, in a file beside the store's: the sum of all running hashes. SQLite
- * takes a damaged write-ahead log for one that was cut off by a power failure, and silently goes
- * back to what stands before the damage; then the store's sum is not that of the mark.
+ * A file next to the store's with the sum of all running hashes as of the last commit.
  *
- * The mark is not synced, which would cost as much as the commit: it holds until the machine is
- * started again. It also tells whether the store's file is the one that was closed last, or was
- * changed or copied since and all its pages are to be read once. Functions return 0, or -1 with
- * ERROR_SYSTEM.
+ * The hazard: SQLite takes a damaged write-ahead log for one that a power failure cut off, and
+ * silently returns to the commit before the damage. Then the store's sum differs from the mark's.
+ *
+ *      commit_mark_announce()    writes last, next
+ *      SQLite's COMMIT           the store has `last` before it and `next` after it
+ *      commit_mark_confirm()     last = next
+ *
+ * The mark is not synced, which would cost as much as the commit, so it holds until the machine
+ * restarts. It also records size and time of the store's file when it was closed: a file that was
+ * changed or copied since has all its pages read once. Functions return 0, or -1 with ERROR_SYSTEM.
  */
 enum { COMMIT_MARK_BOOT_SIZE = 36 };
 
 struct commit_mark {
-    int fd;              /* 0: none is kept, of a store in memory or one that is only read */
+    int fd;              /* 0: no mark, for a store in memory or one that is only read */
     uint64_t last, next; /* totals; one of them is committed; set before commit_mark_open() */
-    dev_t device;        /* the store's file when it was opened; */
+    dev_t device;        /* of the store's file when it was opened, like the inode */
     ino_t inode;
-    char boot[COMMIT_MARK_BOOT_SIZE]; /* which start of the machine this is */
+    char boot[COMMIT_MARK_BOOT_SIZE]; /* Linux's identifier of this boot */
 };
 
 /* Makes the file when it is missing. `path` is the store's file. */
 int commit_mark_open(struct commit_mark *mark, const char *path, struct error *error);
 
-/*
- * -1 if the file's mark says that something else was committed than what comes to `total`.
- * *untouched: the store's file is as it was left.
- */
+/* -1 if neither total of the mark is `total`. *untouched: the store's file is as it was closed. */
 int commit_mark_check(const char *path, uint64_t total, bool *untouched, struct error *error);
 
-/* Around a commit: what it will come to, and that it is durable. */
+/* Before a commit, with the total after it; and after the commit. */
 int commit_mark_announce(struct commit_mark *mark, uint64_t total, struct error *error);
 int commit_mark_confirm(struct commit_mark *mark, struct error *error);
 
-/* -1 if another file or none stands at the path of the store, which is in use. */
+/* -1 if the path no longer leads to the file that commit_mark_open() found. */
 int commit_mark_still_there(const struct commit_mark *mark, const char *path, struct error *error);
 
 /* After the store was closed. Closes the mark. */

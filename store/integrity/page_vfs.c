@@ -19,13 +19,13 @@ enum {
     PAGE_SIZE_MAX = 65536,
 };
 
-/* Operations of ours for sqlite3_file_control(); SQLite's own end below 100. */
+/* gaspipe's operations for sqlite3_file_control(); SQLite's own are below 100. */
 enum { CONTROL_CHECK = 0x67617370, CONTROL_SCAN, CONTROL_SUSPECT };
 
-/* How the files of this layer begin. */
+/* The beginning of both kinds of files of this layer. */
 struct outer_file {
     sqlite3_file base;
-    sqlite3_file *inner; /* the system's, which follows in memory */
+    sqlite3_file *inner; /* of SQLite's own layer; follows in memory */
 };
 
 struct scan {
@@ -33,19 +33,19 @@ struct scan {
     int64_t damaged;
 };
 
-/* The database; other files go to the system's layer directly. */
+/* The database. Other files than this and the log are SQLite's own layer's. */
 struct page_file {
     struct outer_file outer;
     bool stamps;  /* the file has space for checksums */
     bool checks;  /* all its pages have them */
-    bool suspect; /* a page that was read before that had a wrong one */
-    char *page;   /* the page that is being written, with its checksum */
+    bool suspect; /* a page that was read before `checks` had a wrong one */
+    char *page;   /* buffer for a page that is being written, with its checksum */
 };
 
 static sqlite3_vfs *system_vfs;
 static int64_t damaged_page;
 
-/* ---- what is only passed on ---- */
+/* ---- calls that are only passed on ---- */
 
 static sqlite3_file *inner_of(sqlite3_file *file)
 {
@@ -119,7 +119,7 @@ static int unmap_shared(sqlite3_file *file, int delete)
 
 /* ---- the pages of the database ---- */
 
-static uint64_t checksum_of(const unsigned char *page, int length, int64_t offset)
+static uint64_t page_checksum(const unsigned char *page, int length, int64_t offset)
 {
     return htole64(XXH3_64bits_withSeed(page, (size_t)length - PAGE_VFS_RESERVED,
                                         (uint64_t)(offset / length + 1)));
@@ -132,7 +132,7 @@ static bool is_page(int length, int64_t offset)
            offset % length == 0;
 }
 
-/* Whether there is room in the pages stands in the first. */
+/* The first page says whether pages have space for checksums. */
 static void look_at_header(struct page_file *file, const unsigned char *bytes, int length,
                            int64_t offset)
 {
@@ -142,7 +142,7 @@ static void look_at_header(struct page_file *file, const unsigned char *bytes, i
 
 static bool is_sound(const unsigned char *page, int length, int64_t offset)
 {
-    const uint64_t found = checksum_of(page, length, offset);
+    const uint64_t found = page_checksum(page, length, offset);
 
     if (memcmp(page + length - PAGE_VFS_RESERVED, &found, sizeof found) == 0)
         return true;
@@ -178,7 +178,7 @@ static int write_stamped(sqlite3_file *file, const void *bytes, int length, sqli
         own->page = malloc(PAGE_SIZE_MAX);
     if (own->page == NULL)
         return SQLITE_IOERR_NOMEM;
-    checksum = checksum_of(bytes, length, offset);
+    checksum = page_checksum(bytes, length, offset);
     memcpy(own->page, bytes, (size_t)length - PAGE_VFS_RESERVED);
     memcpy(own->page + length - PAGE_VFS_RESERVED, &checksum, sizeof checksum);
     return own->outer.inner->pMethods->xWrite(own->outer.inner, own->page, length, offset);
@@ -188,7 +188,7 @@ static int write_stamped(sqlite3_file *file, const void *bytes, int length, sqli
 
 static int repair_page(struct page_file *file, unsigned char *page, int length, int64_t offset)
 {
-    const uint64_t checksum = checksum_of(page, length, offset);
+    const uint64_t checksum = page_checksum(page, length, offset);
 
     memcpy(page + length - PAGE_VFS_RESERVED, &checksum, sizeof checksum);
     return file->outer.inner->pMethods->xWrite(file->outer.inner, page, length, offset);
@@ -279,28 +279,35 @@ static const sqlite3_io_methods page_methods = {
     .xShmUnmap = unmap_shared,
 };
 
+/* ---- the write-ahead log ---- */
+
 /*
- * ---- the write-ahead log ----
+ * SQLite appends a page as two writes, a frame header and the page:
  *
- * The hazard: SQLite writes each frame as two small writes, and another process may read the log at
- * any time. What is appended is therefore kept in memory until the page that ends the commit comes,
- * or until SQLite reads, syncs, truncates or measures the file. This is safe because SQLite
- * publishes a commit in the shared index only after its last write returned: no reader looks past
- * that. A failed write is reported for the commit's last page, and the next commit begins where the
- * failed one did.
+ *      log   | header | frame | frame | frame | frame |
+ *              32 bytes         `start`         `end`
+ *                             |<--- `kept` --->|   in memory until the commit ends
  *
- * Steps: write_log() keeps appended frames, writes what is in the middle through; keep() notices
- * the frame that ends a commit; write_kept() writes all of them.
+ * The hazard: another process may read the log at any time, and a write may fail half-way. The
+ * appended frames stay in memory until the last page of the commit comes, or SQLite reads, syncs,
+ * truncates or measures the file. Readers miss nothing, because SQLite publishes a commit in the
+ * shared index only after its last write has returned. A failed write is reported for the commit's
+ * last page, and the next commit begins at `start` again.
+ *
+ * 1. write_log() keeps a frame that is appended, and writes all others through.
+ * 2. keep_frame() sees in a frame's header that it ends the commit, and after its page calls
+ * 3. write_kept(), which writes all kept frames.
  */
 
 /* https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
 enum {
     LOG_HEADER_SIZE = 32,
     FRAME_HEADER_SIZE = 24,
-    FRAME_HEADER_COMMIT = 4, /* pages of the database behind this frame; 0: it ends no commit */
+    FRAME_HEADER_COMMIT =
+        4, /* size of the database after the commit, in pages; 0: the frame ends none */
 };
 
-/* More than this is not kept back: of a large transaction. */
+/* A large transaction is written in parts of this size. */
 enum { KEPT_MAX = 1024 * 1024 };
 
 /* SQLite's system layer takes the length of one write modulo 128 KiB. */
@@ -353,7 +360,7 @@ static bool ends_commit(const char *header)
     return be32toh(pages) != 0;
 }
 
-static int keep(struct log_file *file, const void *bytes, int length, int64_t offset)
+static int keep_frame(struct log_file *file, const void *bytes, int length, int64_t offset)
 {
     const bool is_header = length == FRAME_HEADER_SIZE;
 
@@ -372,14 +379,13 @@ static int keep(struct log_file *file, const void *bytes, int length, int64_t of
     return write_kept(file);
 }
 
-/* A frame comes as a header and a page. What is written over older frames goes to the file. */
 static int write_log(sqlite3_file *base, const void *bytes, int length, sqlite3_int64 offset)
 {
     struct log_file *file = (struct log_file *)base;
     const bool is_page = file->kept.length > 0 && length > FRAME_HEADER_SIZE;
 
     if (offset == file->end && (is_page || length == FRAME_HEADER_SIZE))
-        return keep(file, bytes, length, offset);
+        return keep_frame(file, bytes, length, offset);
     return write_through(file, bytes, length, offset);
 }
 
@@ -413,7 +419,7 @@ static int size_of_log(sqlite3_file *file, sqlite3_int64 *size)
     return code == SQLITE_OK ? inner_of(file)->pMethods->xFileSize(inner_of(file), size) : code;
 }
 
-/* What is still kept belongs to a transaction that was not committed. */
+/* Frames that are kept still belong to a transaction that was not committed. */
 static int close_log(sqlite3_file *file)
 {
     buf_free(&((struct log_file *)file)->kept);
@@ -451,8 +457,8 @@ static int open_inner(struct outer_file *outer, size_t size, const sqlite3_io_me
     return code;
 }
 
-static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
-                     int *flags_found)
+static int open_vfs_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
+                         int *flags_found)
 {
     (void)vfs;
     if ((flags & SQLITE_OPEN_WAL) != 0) {
@@ -485,7 +491,7 @@ int page_vfs_register(struct error *error)
                        struct log_file log;
                    }) +
                    system_vfs->szOsFile;
-    vfs.xOpen = open_file;
+    vfs.xOpen = open_vfs_file;
     if (sqlite3_vfs_register(&vfs, 0) != SQLITE_OK)
         return error_memory(error, "the files of SQLite");
     return 0;

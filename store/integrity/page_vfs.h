@@ -9,23 +9,22 @@
 #include "base/error.h"
 
 /*
- * Checksums of the pages of a store's file, in a layer between SQLite and its files: a flipped
- * bit in a page that leads to a row would hide the row, which no checksum of rows detects.
+ * A layer between SQLite and its files, which adds a checksum to each page of the database. A
+ * flipped bit in an index page would hide rows, which no checksum of a row detects.
  *
- * SQLite keeps the last 8 bytes of each page free for it: there stands XXH3 (64 bits) of the rest,
- * seeded with the page's number. It is written with each page, and after page_vfs_check() checked
- * when SQLite reads one; a page of zeros was never written. Frames of the write-ahead log have
- * checksums of SQLite's own. An edit with another program leaves the checksums behind.
+ * SQLite keeps the last 8 bytes of each page free. They hold XXH3 (64 bits) of the rest, seeded
+ * with the page's number. Each write of a page sets it; after page_vfs_check(), each read checks
+ * it. A page of zeros was never written. Frames of the write-ahead log have SQLite's own checksums.
+ * A page that another program changed has a wrong checksum.
  *
- * The layer also writes the write-ahead log with one write for each commit instead of two for each
- * page.
+ * The layer also appends each commit to the write-ahead log in one write instead of two a page.
  */
 
 #define PAGE_VFS_NAME "gaspipe-pages"
 
 enum { PAGE_VFS_RESERVED = 8 };
 
-/* Makes the layer known to SQLite; once is enough, and more do no harm. */
+/* Registers the layer with SQLite. May be repeated. */
 int page_vfs_register(struct error *error);
 
 /* Has SQLite keep the bytes free in a database that is still empty. */
@@ -43,8 +42,8 @@ bool page_vfs_is_suspect(sqlite3 *database);
  */
 int page_vfs_scan(sqlite3 *database, bool repair, int64_t *damaged, struct error *error);
 
-/* What a read of a damaged page fails with. No I/O error: on these SQLite rolls the transaction
- * back, and the vats that do not need the page could not continue. */
+/* The result of reading a damaged page. Not an I/O error, after which SQLite would roll the whole
+ * transaction back and stop the vats that do not need the page. */
 #define PAGE_VFS_DAMAGED (SQLITE_CORRUPT | 0x67 << 8)
 
 /* The page whose checksum was wrong last, from 1: for the message about a read that failed with

@@ -408,7 +408,7 @@ int running_sums_read_total(struct store *store, uint64_t *total, struct error *
     return result;
 }
 
-/* A vat without rows has no sum either: so a store's rows alone say what its sums are. */
+/* A vat without rows has no sum, so that the sums depend on the rows alone. */
 static int write_sum(struct store *store, const struct vat_sum *sum, struct error *error)
 {
     const struct row row = running_sums_row_of(sum);
@@ -425,7 +425,7 @@ static int write_sum(struct store *store, const struct vat_sum *sum, struct erro
 
 /* ---- in memory ---- */
 
-/* The place of the vat's, or of the first one behind it. */
+/* The index of the vat, or of the first vat after it. */
 static size_t running_sums_place_of(const struct running_sums *sums, int64_t vat)
 {
     size_t low = 0, high = sums->count;
@@ -442,7 +442,7 @@ static size_t running_sums_place_of(const struct running_sums *sums, int64_t vat
 }
 
 /* NULL with the error filled. */
-static struct running_sum *provide(struct store *store, int64_t vat, struct error *error)
+static struct running_sum *provide_sum(struct store *store, int64_t vat, struct error *error)
 {
     struct running_sums *sums = &store->sums;
     const size_t place = running_sums_place_of(sums, vat);
@@ -474,7 +474,8 @@ static void change_sum(struct running_sums *sums, struct running_sum *sum, int64
     sums->total += difference;
 }
 
-static int note_change(struct running_sums *sums, const struct vat_sum *change, struct error *error)
+static int note_sum_change(struct running_sums *sums, const struct vat_sum *change,
+                           struct error *error)
 {
     struct vat_sum *changes;
 
@@ -491,9 +492,9 @@ static int note_change(struct running_sums *sums, const struct vat_sum *change, 
 
 int running_sums_add(struct store *store, const struct vat_sum *change, struct error *error)
 {
-    struct running_sum *sum = provide(store, change->vat, error);
+    struct running_sum *sum = provide_sum(store, change->vat, error);
 
-    if (sum == NULL || note_change(&store->sums, change, error) != 0)
+    if (sum == NULL || note_sum_change(&store->sums, change, error) != 0)
         return -1;
     change_sum(&store->sums, sum, change->rows, change->sum);
     return 0;

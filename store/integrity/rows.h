@@ -36,9 +36,9 @@ struct row {
 };
 
 /*
- * What names a row among those of all tables that can be cached: of the kernel's keys the key; else
- * the table's number, which no kernel's key begins with, the numbers, and the key. Not whole: as
- * far as all rows of the vat in that table have it in common.
+ * Appends the row's place, its key in the cache: for a kernel's key the key itself; for others the
+ * table's number (no kernel's key begins with such a byte), the numbers and the key. Not `whole`:
+ * only the beginning that all rows of the vat in that table share.
  */
 void row_write_place(const struct row *row, bool whole, struct buf *place);
 
@@ -47,7 +47,7 @@ struct row row_at_place(struct iovec place);
 
 uint64_t row_checksum(const struct row *row);
 
-/* The vat that a row belongs to: of the kernel's keys those that begin with "vN."; 0: none. */
+/* The vat that a row belongs to, also of a kernel's key "vN.…"; 0: none. */
 int64_t row_vat(const struct row *row);
 
 /* -1 with ERROR_SYSTEM, which names the store, the vat and the key, if the checksum is not the
@@ -60,12 +60,11 @@ int row_damaged(const struct store *store, const struct row *row, const char *pr
                 struct error *error);
 
 /*
- * Rows written and read with their checksums, and the running hashes of their vats changed
- * along with them. All tables of the store but that of the running hashes are changed through
- * here. Functions return 0, or -1 with ERROR_SYSTEM.
+ * Write and read rows with their checksums, and change the running hashes of their vats. All tables
+ * but that of the running hashes are changed through these functions, which return 0, or -1 with
+ * ERROR_SYSTEM.
  *
- * What finds a row in its table: the key and, of a vat's own store, a transcript and a
- * vat's snapshot, the numbers.
+ * A row is found by its key; in a vatstore, a transcript or a vat's snapshots also by its numbers.
  */
 
 /* A row's checksum before and after a change; 0 and false: there is no such row. */
@@ -74,11 +73,11 @@ struct row_change {
     uint64_t before, after;
 };
 
-/* Finds `was` and `before` of a change that is to come. */
+/* Fills `was` and `before`. */
 int rows_look(struct store *store, const struct row *row, struct row_change *change,
               struct error *error);
 
-/* Writes the row in the place of the one that rows_look() found; fills the rest of the change. */
+/* Writes the row, over the one that rows_look() found; fills the rest of the change. */
 int rows_put(struct store *store, const struct row *row, struct row_change *change,
              struct error *error);
 
@@ -97,14 +96,13 @@ int rows_change_later(struct store *store, const struct row *row, bool present,
 int rows_delete(struct store *store, const struct row *row, struct row_change *change,
                 struct error *error);
 
-/* What was changed later, with its checksum: writes it to its table, or deletes it there. */
+/* Later: writes the row with its checksum to its table, or deletes it there. */
 int rows_write(struct store *store, const struct row *row, uint64_t checksum, struct error *error);
 int rows_erase(struct store *store, const struct row *row, struct error *error);
 
 /*
- * Deletes all rows of a vat, or whatever the two statements find: the first gives their
- * checksums, the second deletes them. Both are bound by the caller with the same values. *sum:
- * that of their checksums.
+ * Deletes the rows of a vat that two statements find: the first gives their checksums, the second
+ * deletes them. The caller binds both. *sum: of the checksums.
  */
 int rows_delete_all(struct store *store, enum statement look, enum statement delete, int64_t vat,
                     uint64_t *sum, struct error *error);
@@ -120,16 +118,13 @@ int rows_get(struct store *store, const struct row *row, struct buf *value, bool
 int rows_take_key(struct store *store, enum statement which, struct row *row, struct buf *key,
                   bool *found, struct error *error);
 
-struct store;
-
 /*
- * For each vat a hash of all its rows, and one of the rows that belong to no vat (vat 0): the
- * sum of the rows' checksums, modulo 2^64. It depends on which rows there are and on nothing
- * else, and follows each change without reading the other rows: a row that was deleted, added
- * or set back to an older value behind the store's back makes it wrong.
+ * The running hash of a vat is the sum of its rows' checksums, modulo 2^64; rows of no vat belong
+ * to vat 0. It depends only on the rows, and a change of one needs no other. It differs if another
+ * program deleted or added a row, or restored an older value.
  *
- * Read when they are first needed, changed in memory, and written when a transaction is
- * committed. All zeros: none is known yet. Functions return 0, or -1 with ERROR_SYSTEM.
+ * The sums are read when first needed, changed in memory, and written by a commit. All zeros: none
+ * is known yet. Functions return 0, or -1 with ERROR_SYSTEM.
  */
 struct vat_sum {
     int64_t vat;
@@ -154,27 +149,26 @@ struct sum_writes {
     size_t count, capacity;
 };
 
-/* To add to a vat's: counts may be negative, sums wrap around. */
+/* Adds to the vat's; the number of rows may be negative, the sum wraps around. */
 int running_sums_add(struct store *store, const struct vat_sum *change, struct error *error);
 
 int running_sums_savepoint(struct running_sums *sums, struct error *error);
 void running_sums_undo(struct running_sums *sums);
 void running_sums_release(struct running_sums *sums);
 
-/* Takes those that changed, which count as written from then on, in place of what was taken before.
- */
+/* Takes the sums that changed, and counts them as written. Replaces those taken before. */
 int running_sums_gather(struct running_sums *sums, struct sum_writes *writes, struct error *error);
 
 /* Writes them. */
 int running_sums_write(struct store *store, const struct sum_writes *writes, struct error *error);
 
-/* As the store holds it, zeros where it has none. */
+/* The vat's sum in the table; zeros if it has none. */
 int running_sums_read(struct store *store, int64_t vat, struct vat_sum *sum, struct error *error);
 
 /* The sum of all vats' sums in the store. */
 int running_sums_read_total(struct store *store, uint64_t *total, struct error *error);
 
-/* Forgets all; the total is the caller's to set again. */
+/* Forgets all; the caller sets the total again. */
 void running_sums_clear(struct running_sums *sums);
 
 #endif

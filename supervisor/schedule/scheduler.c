@@ -129,7 +129,7 @@ static void count_crank(struct scheduler *scheduler)
 /* The commit would wait for a snapshot that is being compressed; cranks continue meanwhile. */
 static bool waits_for_snapshot(const struct scheduler *scheduler)
 {
-    return store_snapshot_is_late(scheduler->options.store) &&
+    return store_snapshot_is_pending(scheduler->options.store) &&
            scheduler->uncommitted_cranks < scheduler->options.cranks_per_commit + EXTRA_CRANKS_MAX;
 }
 

@@ -100,14 +100,14 @@ int vat_log_snapshot_save(struct vat_log *log, int64_t position,
 /* ---- snapshots whose hash comes later ---- */
 
 /* Its writing and its loading. */
-_Static_assert(2 * STORE_LATE_MAX <= SLOG_GAPS_MAX, "each late snapshot may leave two gaps");
+_Static_assert(2 * STORE_BACKGROUND_MAX <= SLOG_GAPS_MAX, "each late snapshot may leave two gaps");
 
 void vat_pending_lines_save(struct vat_pending_lines *late, const struct vat_log *log,
                             int64_t position)
 {
     struct vat_pending_line *line;
 
-    if (late->count == STORE_LATE_MAX)
+    if (late->count == STORE_BACKGROUND_MAX)
         return; /* one of them could not be packed, which the run does not survive */
     line = &late->lines[late->count++];
     *line = (struct vat_pending_line){.log = *log, .position = position, .saved = stamp_now()};

@@ -36,7 +36,7 @@ struct vat_pending_line {
 
 /* All such lines, in the order of the snapshots. All zeros is empty. */
 struct vat_pending_lines {
-    struct vat_pending_line lines[STORE_LATE_MAX];
+    struct vat_pending_line lines[STORE_BACKGROUND_MAX];
     int count;
 };
 

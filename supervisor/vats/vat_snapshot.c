@@ -42,7 +42,7 @@ static int put_late(struct vat *vat, int64_t end, int fd, struct error *error)
 {
     struct vat_owner *owner = vat->owner;
     struct store *store = owner->options->store;
-    const struct store_late_listener listener = {.context = &owner->pending, .kept = on_kept};
+    const struct store_background_listener listener = {.context = &owner->pending, .kept = on_kept};
     const int packed = heap_file_reopen(fd, error);
 
     if (packed < 0)
@@ -52,8 +52,8 @@ static int put_late(struct vat *vat, int64_t end, int fd, struct error *error)
         close(packed);
         return -1;
     }
-    if (store_snapshot_put_late(store, vat->identity.id, vat->identity.incarnation, end, packed,
-                                &listener, error) != 0)
+    if (store_snapshot_put_in_background(store, vat->identity.id, vat->identity.incarnation, end,
+                                         packed, &listener, error) != 0)
         return -1;
     vat_pending_lines_save(&owner->pending, &vat->log, end);
     return 0;

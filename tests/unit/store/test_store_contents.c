@@ -433,11 +433,11 @@ static int64_t late_position(struct store *store)
 
 static void put_late(struct store *store, int64_t position, int *times)
 {
-    const struct store_late_listener listener = {.context = times, .kept = count_kept};
+    const struct store_background_listener listener = {.context = times, .kept = count_kept};
 
     OK(store_transaction_begin(store, &error));
-    OK(store_snapshot_put_late(store, VAT, 0, position, file_of("heap", SNAPSHOT_SIZE), &listener,
-                               &error));
+    OK(store_snapshot_put_in_background(store, VAT, 0, position, file_of("heap", SNAPSHOT_SIZE),
+                                        &listener, &error));
 }
 
 static void a_commit_waits_for_a_late_snapshot(void **state)
@@ -448,7 +448,7 @@ static void a_commit_waits_for_a_late_snapshot(void **state)
     put_late(store, 7, &times);
     OK(store_transaction_commit(store, &error));
     assert_int_equal(times, 1);
-    assert_false(store_snapshot_is_late(store));
+    assert_false(store_snapshot_is_pending(store));
     store_transaction_rollback(store);
     assert_int_equal(late_position(store), 7);
 }
@@ -472,14 +472,14 @@ static void one_late_snapshot_too_many_waits_for_those_before(void **state)
     struct store *store = *state;
     int times = 0;
 
-    for (int64_t position = 0; position < STORE_LATE_MAX; position++)
+    for (int64_t position = 0; position < STORE_BACKGROUND_MAX; position++)
         put_late(store, position, &times);
     assert_int_equal(times, 0);
-    put_late(store, STORE_LATE_MAX, &times);
-    assert_int_equal(times, STORE_LATE_MAX);
+    put_late(store, STORE_BACKGROUND_MAX, &times);
+    assert_int_equal(times, STORE_BACKGROUND_MAX);
     OK(store_transaction_commit(store, &error));
-    assert_int_equal(times, STORE_LATE_MAX + 1);
-    assert_int_equal(late_position(store), STORE_LATE_MAX);
+    assert_int_equal(times, STORE_BACKGROUND_MAX + 1);
+    assert_int_equal(late_position(store), STORE_BACKGROUND_MAX);
 }
 
 /* They are put by a crank that is undone, and again by the commit. */
@@ -547,11 +547,11 @@ static void deleting_takes_a_late_snapshot_too(void **state)
 static void a_late_snapshot_that_cannot_be_read_fails_the_commit(void **state)
 {
     struct store *store = *state;
-    const struct store_late_listener listener = {.kept = count_kept};
+    const struct store_background_listener listener = {.kept = count_kept};
 
     OK(store_transaction_begin(store, &error));
-    OK(store_snapshot_put_late(store, VAT, 0, 7, open("/", O_RDONLY | O_CLOEXEC), &listener,
-                               &error));
+    OK(store_snapshot_put_in_background(store, VAT, 0, 7, open("/", O_RDONLY | O_CLOEXEC),
+                                        &listener, &error));
     assert_int_equal(store_transaction_commit(store, &error), -1);
     assert_non_null(strstr(error.text, "cannot read a snapshot"));
     store_transaction_rollback(store);
