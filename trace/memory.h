@@ -6,10 +6,9 @@
 #include <stdint.h>
 
 /*
- * The memory that a traced process, through the agent in it, shares with its tracer: a file in
- * memory whose descriptor both have. The tracer makes and sizes it; all sizes and offsets in the
- * head are the tracer's, and the agent only reads them. Nothing that the tracer reads back is
- * believed before it is checked.
+ * The memory that the agent in a traced process shares with the tracer: a memfd that both have. The
+ * tracer makes it and sets all sizes and offsets in the head. It checks all that it reads back,
+ * because the process could have changed anything.
  *
  *   head | lanes | patches | calls | chunks | shadow stacks | regions
  *
@@ -46,8 +45,8 @@ enum trace_number {
                              * before this; the stack is restated: */
     TRACE_OPEN = 0x7ff3,    /* the function ARGUMENT is on the stack, outermost first */
     TRACE_DEEP = 0x7ff4,    /* below what is restated there are ARGUMENT calls more */
-    TRACE_STAMP = 0x7ff5,   /* another clock than the time stamp counter begins anew; this is what
-                             * the time stamp counter says */
+    TRACE_STAMP = 0x7ff5,   /* another clock than the time stamp counter starts again; ARGUMENT is
+                             * the time stamp counter */
     TRACE_DEPTH = 0x7ff6,   /* after TRACE_UNWOUND: ARGUMENT calls are on the stack. Of what has
                              * ended, a call may be one whose entry has no event, or whose exit has
                              * one: a signal's handler came in between and jumped out */
@@ -57,13 +56,13 @@ enum trace_number {
 enum { TRACE_TIME_SHIFT = 16 };
 #define TRACE_TIME_MASK ((UINT64_C(1) << 48) - 1)
 
-/* What a thread does when its ring is full. */
+/* When a thread's ring is full, it: */
 enum trace_policy {
-    TRACE_WAIT, /* waits for the reader */
-    TRACE_DROP, /* writes over its newest chunk, and says how much was lost */
+    TRACE_WAIT, /* waits for the tracer */
+    TRACE_DROP, /* overwrites its newest chunk, and counts the lost events */
 };
 
-/* What the time of events is. */
+/* The clock of events. */
 enum trace_clock_kind {
     TRACE_CLOCK_TSC,        /* the time stamp counter */
     TRACE_CLOCK_COMPUTRONS, /* the program's own count, to which its gastrace_computrons points */
@@ -80,7 +79,7 @@ enum trace_clock_kind {
  * the tracer's thread, whether the tracer has set it, and a bit that is always set.
  *
  * The hazard is a lost wake-up: the thread finds the ring full, the tracer empties it and sees
- * nobody waiting, and then the thread falls asleep. So the two act in opposite orders:
+ * no waiting thread, and then the thread falls asleep. So the two act in opposite orders:
  *
  *      thread                                  tracer
  *      1. clears TRACE_WAKE_SET                1. stores the tail (or a state)
@@ -96,35 +95,35 @@ enum trace_clock_kind {
  * (set_robust_list(2), which also defines the bits). It wakes one thread, so at most one waits.
  */
 enum trace_wake_word {
-    TRACE_WAKE_TRACER = 0x3fffffff, /* the id; 0: there is no tracer any more */
+    TRACE_WAKE_TRACER = 0x3fffffff, /* the id; 0: the tracer has ended */
     TRACE_WAKE_SET = 0x40000000,
 };
 #define TRACE_WAKE_ALWAYS UINT32_C(0x80000000)
 
-/* Who acts next. The agent waits for the tracer at the head's wake word. */
+/* Says which side acts next. The agent waits for the tracer at the head's wake word. */
 enum trace_state {
     TRACE_MADE,    /* the agent describes its process */
     TRACE_ASKED,   /* the tracer fills regions, patches and calls */
-    TRACE_READY,   /* the agent puts them into force */
-    TRACE_RUNNING, /* events come */
-    TRACE_REFUSED, /* it is not traced; `refusal` says why */
+    TRACE_READY,   /* the agent maps the trampolines and writes the patches */
+    TRACE_RUNNING, /* threads write events */
+    TRACE_REFUSED, /* the process is not traced; `refusal` says why */
 };
 
 /* A file of the process's code. */
 struct trace_module {
     uint64_t base;              /* what is added to addresses in the file */
-    uint64_t region;            /* address of its region; 0: none could be had */
+    uint64_t region;            /* address of its region; 0: none could be reserved */
     uint64_t region_size;       /* bytes, whole pages; the last quarter is for data */
     char path[TRACE_PATH_SIZE]; /* "" for the program itself */
 };
 
-/* Five bytes of text to be written, where the others still stand. */
+/* Five bytes of text to replace, if they are as in `before`. */
 struct trace_patch {
     uint64_t address;
     uint8_t before[8], after[8];
 };
 
-/* A library call: a slot of the global offset table that is to lead to a trampoline. */
+/* A library call: its slot of the global offset table is set to a trampoline. */
 struct trace_call {
     uint64_t slot, trampoline;
     uint64_t cell;                 /* where the trampoline finds the function; the agent fills it */
@@ -190,8 +189,8 @@ struct trace_head {
     _Atomic uint32_t heartbeat;             /* the tracer's: counted up at each of its steps */
     _Alignas(8) _Atomic uint32_t wake_word; /* set for the state, and when a lane becomes free */
     _Atomic uint32_t state;                 /* enum trace_state */
-    /* So many chunks of a lane can be filled before its thread waits; the tracer lowers it to make
-     * a thread wait soon. At most chunks_per_lane. */
+    /* The chunks of a lane that can be filled before its thread waits, at most chunks_per_lane. The
+     * tracer lowers it to make threads wait soon. */
     _Atomic uint32_t chunks_open;
 
     /* from the agent */
@@ -200,15 +199,15 @@ struct trace_head {
     uint64_t mapped_at;               /* address of this in the process */
     int64_t event_offset, top_offset; /* of the thread's variables, from %fs:0 */
     uint64_t slow_entry, slow_exit, slow_event, slow_clock; /* addresses of its stubs */
-    uint64_t register_frames;          /* the address of __register_frame(); 0: there is none */
-    _Atomic uint64_t threads_left_out; /* for want of a lane */
+    uint64_t register_frames;          /* the address of __register_frame(), or 0 */
+    _Atomic uint64_t threads_left_out; /* because no lane was free */
     char refusal[256];
     struct trace_module modules[TRACE_MODULES_MAX];
 
     /* from the tracer */
     uint32_t patch_count, call_count;
-    uint32_t trampoline_length;         /* of each, in front of the body; 0: there is none yet */
-    uint64_t computrons_at;             /* address of gastrace_computrons; 0: there is none */
+    uint32_t trampoline_length;         /* of each, without the body; 0: none yet */
+    uint64_t computrons_at;             /* address of gastrace_computrons, or 0 */
     uint64_t frames[TRACE_MODULES_MAX]; /* address of each region's unwind table */
 };
 

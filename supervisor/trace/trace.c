@@ -287,19 +287,20 @@ static int follow_traced(struct trace *trace, struct trace_child *child, struct 
 
 /* ---- the report ---- */
 
-static void put_fates(struct buf *out, const struct patch_plan *plan)
+static void put_outcomes(struct buf *out, const struct patch_plan *plan)
 {
     size_t all = 0;
 
-    for (int i = 0; i < TRACE_FATES; i++)
-        all += plan->fates[i];
-    buf_printf(out, "%zu of %zu functions traced", plan->fates[TRACE_PATCHED], all);
-    for (int i = TRACE_PATCHED + 1; i < TRACE_FATES; i++)
-        if (plan->fates[i] > 0)
-            buf_printf(out, ", %zu %s", plan->fates[i], trace_fate_words((enum trace_fate)i));
-    if (plan->count > plan->fates[TRACE_PATCHED])
+    for (int i = 0; i < TRACE_OUTCOMES; i++)
+        all += plan->outcomes[i];
+    buf_printf(out, "%zu of %zu functions traced", plan->outcomes[TRACE_PATCHED], all);
+    for (int i = TRACE_PATCHED + 1; i < TRACE_OUTCOMES; i++)
+        if (plan->outcomes[i] > 0)
+            buf_printf(out, ", %zu %s", plan->outcomes[i],
+                       trace_outcome_words((enum trace_outcome)i));
+    if (plan->count > plan->outcomes[TRACE_PATCHED])
         buf_printf(out, ", and calls of %zu library functions",
-                   plan->count - plan->fates[TRACE_PATCHED]);
+                   plan->count - plan->outcomes[TRACE_PATCHED]);
     buf_append_byte(out, '\n');
 }
 
@@ -316,7 +317,7 @@ static void put_counts(struct buf *out, const struct trace_counts *counts, uint6
 }
 
 struct trace_left_out {
-    const struct trace_absences *absences;
+    const struct trace_exclusions *exclusions;
     uint32_t process;
     const char *name; /* the process's */
 };
@@ -344,16 +345,16 @@ static int put_process_left_out(struct buf *out, const struct trace *trace,
                                 const struct trace_left_out *left_out, struct error *error)
 {
     struct trace_report names = *of;
-    const struct trace_absence_words words = {trace_name_of,
-                                              trace->options.read == NULL ? calls_of_trace : NULL,
-                                              &names, of->clock.first.mono};
+    const struct trace_exclusion_words words = {trace_name_of,
+                                                trace->options.read == NULL ? calls_of_trace : NULL,
+                                                &names, of->clock.first.mono};
     struct buf line = {0};
     int result;
 
     if (trace->options.json)
-        return trace_absences_put_json(left_out->absences, left_out->process, left_out->name,
-                                       &words, out, error);
-    result = trace_absences_put(left_out->absences, left_out->process, &words, &line, error);
+        return trace_exclusions_put_json(left_out->exclusions, left_out->process, left_out->name,
+                                         &words, out, error);
+    result = trace_exclusions_put(left_out->exclusions, left_out->process, &words, &line, error);
     if (result == 0 && line.length > 0) {
         if (trace->options.read != NULL)
             buf_printf(out, "%s: ", left_out->name);
@@ -368,11 +369,11 @@ static int put_process_left_out(struct buf *out, const struct trace *trace,
 static int put_left_out(struct buf *out, const struct trace *trace, const struct trace_report *of,
                         const struct archive *archive, struct error *error)
 {
-    struct trace_left_out left_out = {&trace->throttle.absences, 0, trace->program};
+    struct trace_left_out left_out = {&trace->throttle.exclusions, 0, trace->program};
 
     if (archive == NULL)
         return put_process_left_out(out, trace, of, &left_out, error);
-    left_out.absences = &archive->absences;
+    left_out.exclusions = &archive->exclusions;
     for (; left_out.process < archive->process_count; left_out.process++) {
         left_out.name = archive->process_names[left_out.process];
         if (left_out.name != NULL && put_process_left_out(out, trace, of, &left_out, error) != 0)
@@ -454,7 +455,7 @@ static int put_report(struct trace *trace, const struct trace_report *of,
     } else {
         result = trace_report_put_table(&text, of, (size_t)trace->options.top, error);
         if (archive == NULL)
-            put_fates(&text, trace->plan);
+            put_outcomes(&text, trace->plan);
         put_counts(&text, counts,
                    trace->ring != NULL ? trace_ring_threads_left_out(trace->ring) : 0);
     }

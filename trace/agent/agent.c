@@ -2,7 +2,8 @@
 /*
  * libgastrace.so, the part of a tracer that lives in the traced process: preloaded, with the
  * descriptor of the shared memory in GASPIPE_TRACE, or loaded by ptrace, which then calls
- * gastrace_memory() and gastrace_start(). A process whose tracer does not answer goes on untraced.
+ * gastrace_memory() and gastrace_start(). A process whose tracer does not answer continues
+ * untraced.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,15 +23,24 @@
 #include "trace/agent/wake_word.h"
 #include "trace/memory.h"
 
-/* ---- what the tracer has prepared, put into force ---- */
+/* ---- patching ---- */
 
 /*
- * Text is patched while it could be executed. Five bytes are not written at once: a thread that
- * fetches them meanwhile would execute a mixture. So a process that starts with the agent is
- * patched before it has a second thread, from its loader's constructors, and one that runs already
- * by its tracer, which stops all threads and moves those that stand within a patch
- * (supervisor/trace/trace_target.c). A patch is written only over the bytes that its file has: a
- * page that somebody else has changed is left alone.
+ * A patch replaces the first five bytes of a function by a jump to its trampoline:
+ *
+ *      function    jmp trampoline | rest of the body
+ *      trampoline  events of entry and exit around: the five bytes, moved | jmp rest of the body
+ *
+ * The hazard: five bytes are not written at once, and a thread that executes them meanwhile would
+ * execute a mixture, or continue in the middle of the jump. There are two ways around it:
+ *
+ * - A process that starts with the agent is patched by the agent's constructor, before it has a
+ *   second thread.
+ * - A process that runs is patched by its tracer, which stops all threads and moves those whose
+ *   next instruction lies within a patch (supervisor/trace/trace_target.c).
+ *
+ * A patch is written only over the bytes that the program's file has there. If another tool has
+ * changed them, nothing is patched.
  */
 
 enum { PAGE = 4096, PATCH_BYTES = 5 };
@@ -48,7 +58,7 @@ static bool map_at(uint64_t address, uint64_t size, int protection, int fd, uint
            MAP_FAILED;
 }
 
-/* The trampolines become code that can be executed. 0, or -1 with head->refusal. */
+/* Maps the trampolines as code. 0, or -1 with head->refusal. */
 static int apply_regions(struct trace_head *head, int fd)
 {
     uint64_t offset = head->regions_at;
@@ -72,12 +82,12 @@ static int apply_regions(struct trace_head *head, int fd)
 
 /* ---- library calls ---- */
 
-static struct trace_call *calls_of(struct trace_head *head)
+static struct trace_call *library_calls(struct trace_head *head)
 {
     return (struct trace_call *)((char *)head + head->calls_at);
 }
 
-/* A slot of a program that was linked so cannot be written to after its start. */
+/* False if the slot's page cannot be made writable, as after linking with -z relro. */
 static bool write_slot(const struct trace_call *call, uint64_t value)
 {
     void *const page = (void *)(call->slot & ~(uint64_t)(PAGE - 1));
@@ -89,10 +99,10 @@ static bool write_slot(const struct trace_call *call, uint64_t value)
     return true;
 }
 
-/* Library calls lead to trampolines, where their slots can be written to. */
+/* Has library calls lead to trampolines, if their slots can be written. */
 static void apply_calls(struct trace_head *head)
 {
-    struct trace_call *const calls = calls_of(head);
+    struct trace_call *const calls = library_calls(head);
 
     for (uint32_t i = 0; i < head->call_count; i++) {
         struct trace_call *const call = &calls[i];
@@ -111,7 +121,7 @@ static void apply_calls(struct trace_head *head)
 
 static void undo_calls(struct trace_head *head)
 {
-    struct trace_call *const calls = calls_of(head);
+    struct trace_call *const calls = library_calls(head);
 
     for (uint32_t i = 0; i < head->call_count; i++)
         if (calls[i].before != 0 && *(uint64_t *)calls[i].slot == calls[i].trampoline)
@@ -125,50 +135,48 @@ static struct trace_patch *patches_of(struct trace_head *head)
     return (struct trace_patch *)((char *)head + head->patches_at);
 }
 
-/* The pages of patches that stand close together. */
-struct stretch {
+/* Consecutive pages with patches. */
+struct page_range {
     uint64_t begin, end;
-    uint32_t first, behind; /* patches */
+    uint32_t first, after; /* patches */
 };
 
-static struct stretch stretch_from(const struct trace_head *head, const struct trace_patch *patches,
-                                   uint32_t first)
+static struct page_range find_page_range(const struct trace_head *head,
+                                         const struct trace_patch *patches, uint32_t first)
 {
-    struct stretch stretch = {.first = first, .behind = first};
+    struct page_range range = {.first = first, .after = first};
 
-    stretch.begin = patches[first].address & ~(uint64_t)(PAGE - 1);
-    stretch.end = stretch.begin;
-    while (stretch.behind < head->patch_count &&
-           patches[stretch.behind].address < stretch.end + PAGE)
-        stretch.end =
-            (patches[stretch.behind++].address + PATCH_BYTES + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    return stretch;
+    range.begin = patches[first].address & ~(uint64_t)(PAGE - 1);
+    range.end = range.begin;
+    while (range.after < head->patch_count && patches[range.after].address < range.end + PAGE)
+        range.end =
+            (patches[range.after++].address + PATCH_BYTES + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    return range;
 }
 
-static bool protect(const struct stretch *stretch, int protection)
+static bool protect(const struct page_range *range, int protection)
 {
-    return mprotect((void *)stretch->begin, stretch->end - stretch->begin, protection) == 0;
+    return mprotect((void *)range->begin, range->end - range->begin, protection) == 0;
 }
 
 static int write_text(struct trace_head *head, bool undo)
 {
     struct trace_patch *const patches = patches_of(head);
-    struct stretch stretch;
+    struct page_range range;
 
-    for (uint32_t i = 0; i < head->patch_count; i = stretch.behind) {
-        stretch = stretch_from(head, patches, i);
-        if (!protect(&stretch, PROT_READ | PROT_WRITE | PROT_EXEC))
+    for (uint32_t i = 0; i < head->patch_count; i = range.after) {
+        range = find_page_range(head, patches, i);
+        if (!protect(&range, PROT_READ | PROT_WRITE | PROT_EXEC))
             return apply_refuse(head, "the program's text cannot be written to");
-        for (uint32_t k = stretch.first; k < stretch.behind; k++)
+        for (uint32_t k = range.first; k < range.after; k++)
             memcpy((void *)patches[k].address, undo ? patches[k].before : patches[k].after,
                    PATCH_BYTES);
-        (void)protect(&stretch, PROT_READ | PROT_EXEC);
+        (void)protect(&range, PROT_READ | PROT_EXEC);
     }
     return 0;
 }
 
-/* Functions begin with jumps to trampolines. Only while no other thread runs. 0, or -1 with
- * head->refusal: nothing was changed. */
+/* Writes all patches, while no other thread runs. 0, or -1 with head->refusal and no patch. */
 static int apply_patches(struct trace_head *head)
 {
     const struct trace_patch *const patches = patches_of(head);
@@ -236,7 +244,12 @@ static void put_in_place(char *copy, size_t size, char *place)
         (void)mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place);
 }
 
-/* The parent does not wait until its child has a copy, and goes on to change what is shared. */
+/*
+ * The child shares the memory of the trace, including its shadow stack, with the parent. The
+ * hazard: the parent returns from functions, and so changes that stack, before the child has copied
+ * it. So the parent copies its frames before it forks, and the child moves that copy over the
+ * shared ones.
+ */
 static void before_fork(void)
 {
     const size_t used = lanes_depth() * sizeof(struct trace_frame);
@@ -253,7 +266,8 @@ static void in_parent(void)
     copied = NULL;
 }
 
-/* It is not traced: its text is put back, and what runs still writes into memory of its own. */
+/* The child is not traced. Its text is restored; trampolines that are still running in it write to
+ * private memory. */
 static void in_child(void)
 {
     char *const file = (char *)head;
@@ -392,7 +406,7 @@ static int agent_start(int fd)
     return result;
 }
 
-/* The programs that this one starts are not traced, and find the environment as it was. */
+/* Programs that this one starts are not traced, and get the original environment. */
 static void clean_environment(const char *own_path)
 {
     const char *const preload = getenv("LD_PRELOAD");
@@ -409,15 +423,15 @@ static void clean_environment(const char *own_path)
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *const told = getenv("GASPIPE_TRACE");
+    const char *const given = getenv("GASPIPE_TRACE");
     Dl_info self;
     char *end;
     long fd;
 
-    if (told == NULL)
+    if (given == NULL)
         return;
-    fd = strtol(told, &end, 10);
-    if (*told == '\0' || *end != '\0' || fd < 3 || fd > 1 << 20)
+    fd = strtol(given, &end, 10);
+    if (*given == '\0' || *end != '\0' || fd < 3 || fd > 1 << 20)
         return;
     if (dladdr((void *)describe, &self) != 0)
         clean_environment(self.dli_fname);
@@ -426,13 +440,13 @@ __attribute__((constructor)) static void begin(void)
     close((int)fd);
 }
 
-/* ---- for a tracer that comes later ---- */
+/* ---- for a tracer that attaches ---- */
 
 /* A descriptor of a file in memory, which the tracer sizes and fills; or -1. */
 int gastrace_memory(void)
 {
     if (head != NULL)
-        return -1; /* the threads' stacks are in the memory of before */
+        return -1; /* the threads' shadow stacks are in the memory of an earlier trace */
     return memfd_create("gastrace", MFD_CLOEXEC);
 }
 

@@ -16,7 +16,7 @@
 
 enum { PAGE = 4096, HIGH_FD = 200 };
 
-/* Stands for computrons before an engine runs: no meter is as high. */
+/* The computrons before an engine runs: higher than any meter. */
 #define NONE_YET (UINT64_C(1) << 40)
 
 #define CACHE_MISSES_OF(cache)                                                                     \
@@ -69,7 +69,7 @@ static int open_event(void)
     return high;
 }
 
-/* The counter of the processor is read from its page; what is mapped keeps it open. */
+/* The CPU's counter is read through its page, whose mapping keeps it open. */
 static bool map_counter(int fd)
 {
     const volatile struct perf_event_mmap_page *const page =
@@ -155,7 +155,7 @@ static uint64_t read_processor_counter(uint32_t number)
     return (uint64_t)high << 32 | low;
 }
 
-/* As perf_event_open(2) has it: anew where Linux has moved the counter meanwhile. */
+/* As in perf_event_open(2): reads again if Linux has changed the page meanwhile. */
 static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 {
     uint32_t sequence, index;

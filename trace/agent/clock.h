@@ -8,14 +8,14 @@
 
 /* The clock of events, where it is not the time stamp counter; trampolines read that themselves. */
 
-/* 0, or -1 with head->refusal: there is no such clock here. The calling thread has it then. */
+/* Opens the clock for the calling thread. 0, or -1 with head->refusal. */
 int agent_clock_open(struct trace_head *head);
 
-/* Other threads get it as they begin; without, it stands still for them. */
+/* For other threads; the clock of a thread that has not begun stands still. */
 void agent_clock_thread_begins(void);
 void agent_clock_thread_ends(void);
 
-/* Between traced functions: no C library, no lock, no vector register. A count begins with 1. */
+/* Do not use the C library, a lock or a vector register. A count starts at 1. */
 uint64_t agent_clock_read(void);
 uint64_t agent_clock_tsc(void);
 

@@ -14,29 +14,31 @@
 #include "trace/agent/wake_word.h"
 
 /*
- * The shadow stack. While a traced function runs, its return address is not on the program's stack,
- * where its trampoline's stands, but here. A thread that loses an address cannot return, so:
+ * The shadow stack. While a traced function runs, its return address lies here; the program's stack
+ * has the trampoline's instead:
  *
- * - A signal's handler can interrupt any instruction, call traced functions and jump out. A place
- *   for an event is taken by one instruction; what cannot be that short blocks signals.
- * - longjmp(3) and exceptions leave frames without returning. That shows when a later call or exit
- *   finds frames below its own: they are taken off, and said to have been unwound.
- * - A program that switches stacks only seems to unwind. Its frames are saved by their place on the
- *   stack, and found again when it returns there.
- * - A traced function may be inside of malloc(3) or hold any lock, so nothing here calls the C
- *   library, takes a lock or changes errno or a vector register.
+ *      program's stack              shadow stack
+ *      slot: trampoline             return address | slot | function
+ *      slot: trampoline             return address | slot | function   <- trace_top
+ *
+ * A thread that loses a return address cannot return. The hazards:
+ *
+ * - A signal handler interrupts any instruction, calls traced functions, and may jump out. So the
+ *   place for an event is taken by one instruction; longer work blocks signals.
+ * - longjmp(3) and exceptions leave frames without returning. A later call or exit notices frames
+ *   below its own slot, takes them off, and reports them as unwound.
+ * - A program that switches stacks (coroutines) seems to unwind but comes back. Unwound frames are
+ *   therefore saved by their slot, and found again when the program returns there.
+ * - A traced function may be inside malloc(3) or hold any lock. So nothing here calls the C
+ * library, takes a lock, or changes errno or a vector register.
  */
 
 /* ---- saved frames ---- */
 
-/*
- * Return addresses of frames that seem to have been unwound. A program that switches stacks
- * (coroutines, a signal's stack) comes back to such frames; without their address it would be
- * lost. There is one frame at most for each place on a stack, so that those that were indeed
- * unwound do not add up for ever. All zeros: none. Uses system calls alone.
- */
+/* Frames that seem to have been unwound: a hash table by slot. It has at most one frame for each
+ * slot, so that frames that were really unwound do not accumulate. All zeros: empty. */
 enum {
-    SAVED_BITS_FIRST = 12, /* so many frames, as a power of two, before memory is asked for */
+    SAVED_BITS_FIRST = 12, /* log2 of the frames that need no extra memory */
     SAVED_BITS_MOST = 22,  /* 64 MiB */
 };
 
@@ -74,7 +76,7 @@ static struct saved_frame *probe(struct table table, uint64_t slot, size_t step)
     return &table.frames[(first + step) & (((size_t)1 << table.bits) - 1)];
 }
 
-/* The frame of that place on the stack, else a free one; NULL: there is neither. */
+/* The frame of that slot, else a free one, else NULL. */
 static struct saved_frame *saved_frames_find(struct table table, uint64_t slot)
 {
     struct saved_frame *unused = NULL;
@@ -111,7 +113,7 @@ static size_t size_of(struct table table)
     return sizeof(struct saved_frame) << table.bits;
 }
 
-/* A signal's handler that comes in between finds the one table or the other. */
+/* A signal handler in between finds one table or the other. */
 static bool grow(struct saved_frames *saved)
 {
     const struct table before = table_of(saved);
@@ -134,7 +136,7 @@ static bool grow(struct saved_frames *saved)
     return false;
 }
 
-/* Frames lower on the stack ended earlier, most likely. */
+/* The frame that lies lowest on a stack probably ended first. */
 static struct saved_frame *find_lowest(struct table table, uint64_t slot)
 {
     struct saved_frame *lowest = probe(table, slot, 0);
@@ -145,7 +147,6 @@ static struct saved_frame *find_lowest(struct table table, uint64_t slot)
     return lowest;
 }
 
-/* Without memory, the frame that lies lowest on a stack gives way. */
 static void saved_frames_put(struct saved_frames *saved, uint64_t slot, uint64_t return_address)
 {
     struct saved_frame *place = saved_frames_find(table_of(saved), slot);
@@ -158,7 +159,7 @@ static void saved_frames_put(struct saved_frames *saved, uint64_t slot, uint64_t
     place->return_address = return_address;
 }
 
-/* False: there is none for this place on the stack. */
+/* False: no frame of this slot. */
 static bool saved_frames_take(struct saved_frames *saved, uint64_t slot, uint64_t *return_address)
 {
     struct saved_frame *const frame = saved_frames_find(table_of(saved), slot);
@@ -174,12 +175,12 @@ static bool saved_frames_take(struct saved_frames *saved, uint64_t slot, uint64_
 
 enum {
     LANES_MAX = 256,
-    WAITS_MAX = 5, /* seconds without a sign of the reader */
+    WAITS_MAX = 5, /* seconds without a heartbeat of the tracer */
     CHUNK_WORDS = TRACE_CHUNK_SIZE / 8,
     CHUNK_FIRST = TRACE_CHUNK_HEAD / 8,
     RESTATED_MAX = 400,
     JUMP_SIZE = 5,
-    FAR = 64 * 1024, /* bytes of stack that are seldom unwound at a time */
+    FAR = 64 * 1024, /* bytes of stack that are rarely unwound at once */
 };
 
 /* A thread's lane, as the agent has it. */
@@ -242,13 +243,13 @@ void lanes_open(struct trace_head *base, void (*thread_began)(void))
 
 /* ---- chunks ---- */
 
-/* Keeps the compiler from reordering; the processor does not, as seen by its own handlers. */
+/* Against reordering by the compiler. The CPU's is not visible to handlers on the same thread. */
 static void fence(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-static bool has_room(const uint64_t *at)
+static bool has_space(const uint64_t *at)
 {
     return ((uintptr_t)at & (TRACE_CHUNK_SIZE - TRACE_CHUNK_HEAD)) != 0;
 }
@@ -257,7 +258,7 @@ static uint64_t *take_place(void)
 {
     uint64_t *at = (uint64_t *)sizeof *at;
 
-    /* One instruction, so that a handler takes its place before or after it. */
+    /* One instruction, so that a handler takes another place, before or after. */
     __asm__ volatile("xadd %0,%1" : "+r"(at), "+m"(trace_event) : : "memory", "cc");
     return at;
 }
@@ -266,7 +267,7 @@ static void lane_put(uint64_t event)
 {
     uint64_t *const at = take_place();
 
-    if (has_room(at))
+    if (has_space(at))
         *(volatile uint64_t *)at = event;
     else
         lanes_slow_event(event);
@@ -289,14 +290,13 @@ static bool is_full(const struct lane *lane, uint64_t published)
 }
 
 /*
- * The wake word says when the tracer has ended; a stopped tracer leaves its heartbeat unchanged for
- * some seconds. In both cases the program continues without it: no other chunk or thread waits for
- * it again.
+ * Waits until the tracer has emptied a chunk. False: it has ended, as the wake word says, or is
+ * stopped, and its heartbeat has not changed for WAITS_MAX seconds. Then no thread waits again.
  */
-static bool wait_for_room(struct lane *lane, uint64_t published)
+static bool wait_for_space(struct lane *lane, uint64_t published)
 {
     _Atomic uint32_t *const word = &lane->shared->wake_word;
-    uint32_t beat = atomic_load(&head->heartbeat);
+    uint32_t heartbeat = atomic_load(&head->heartbeat);
     int waits = 0;
 
     while (head->policy == TRACE_WAIT) {
@@ -306,12 +306,12 @@ static bool wait_for_room(struct lane *lane, uint64_t published)
         if (!is_full(lane, published))
             return true;
         end = wake_word_wait(word, before);
-        waits = beat != atomic_load(&head->heartbeat) ? 0 : waits + (end == WAKE_SECOND);
-        beat = atomic_load(&head->heartbeat);
+        waits = heartbeat != atomic_load(&head->heartbeat) ? 0 : waits + (end == WAKE_SECOND);
+        heartbeat = atomic_load(&head->heartbeat);
         if (end == WAKE_ALONE || waits >= WAITS_MAX)
             head->policy = TRACE_DROP;
     }
-    return !is_full(lane, published); /* the tracer may have left with all that was read */
+    return !is_full(lane, published); /* the tracer may have emptied it before it ended */
 }
 
 static void open_chunk(struct lane *lane, uint64_t number)
@@ -321,12 +321,12 @@ static void open_chunk(struct lane *lane, uint64_t number)
     *(volatile uint64_t *)lane->chunk = number;
 }
 
-/* The chunk's events are lost. What is on the stack is said again, so that the reader can go on
- * from here. Returns where the next event goes. */
-static uint64_t *begin_anew(struct lane *lane, uint64_t event)
+/* Drops the chunk's events, and writes the stack into it, from which the reader can continue.
+ * Returns where the next event goes. */
+static uint64_t *restart_chunk(struct lane *lane, uint64_t event)
 {
     volatile uint64_t *at = lane->chunk + CHUNK_FIRST;
-    /* The frame of a function that is being entered is there already. */
+    /* A function that is being entered has its frame already. */
     const bool entry = (event & 1) == 0 && lane_number_of(event) < TRACE_CONTROL;
     const uint64_t depth = (uint64_t)(trace_top - lane->frames - 1 - entry);
     const uint64_t first = depth > RESTATED_MAX ? depth - RESTATED_MAX : 0;
@@ -344,8 +344,7 @@ static uint64_t *begin_anew(struct lane *lane, uint64_t event)
 
 /* ---- without a tracer ---- */
 
-/* Eight bytes at once, at an address that is a multiple of eight: no thread meets half of a jump.
- */
+/* Stores eight aligned bytes at once, so that no thread executes half of a jump. */
 static void switch_off(uint64_t trampoline)
 {
     const int32_t distance = (int32_t)(head->trampoline_length - JUMP_SIZE);
@@ -371,7 +370,7 @@ static bool protect_regions(int protection)
     return good;
 }
 
-/* Where a patch jumps to. */
+/* The target of a patch's jump. */
 static uint64_t trampoline_of(const struct trace_patch *patch)
 {
     uint32_t distance = 0;
@@ -382,9 +381,9 @@ static uint64_t trampoline_of(const struct trace_patch *patch)
 }
 
 /*
- * The tracer has been killed, and nobody puts the text back. To write there, all threads would have
- * to stand still; but a trampoline can be led past while it is executed, and costs no more than two
- * jumps then. Not where a filter of system calls could end the process for that.
+ * After the tracer was killed. The text cannot be restored, because other threads execute it. But a
+ * jump at the beginning of each trampoline skips its events, so that a call costs two jumps. Not
+ * under a seccomp filter, which could kill the process for mprotect(2).
  */
 static void stop_tracing(void)
 {
@@ -406,7 +405,7 @@ static uint64_t *drop_chunk(struct lane *lane, uint64_t event)
     lane->lost += CHUNK_WORDS - CHUNK_FIRST - lane->restated;
     atomic_fetch_add_explicit(&lane->shared->lost_chunks, 1, memory_order_relaxed);
     atomic_store_explicit(&lane->shared->lost_events, lane->lost, memory_order_relaxed);
-    return begin_anew(lane, event);
+    return restart_chunk(lane, event);
 }
 
 static uint64_t *next_chunk(struct lane *lane, uint64_t event)
@@ -415,15 +414,16 @@ static uint64_t *next_chunk(struct lane *lane, uint64_t event)
 
     if ((atomic_load(&lane->shared->wake_word) & TRACE_WAKE_TRACER) == 0)
         stop_tracing();
-    if (is_full(lane, published) && (head->policy != TRACE_WAIT || !wait_for_room(lane, published)))
+    if (is_full(lane, published) &&
+        (head->policy != TRACE_WAIT || !wait_for_space(lane, published)))
         return drop_chunk(lane, event);
     atomic_store_explicit(&lane->shared->head, published + 1, memory_order_release);
     open_chunk(lane, published + 1);
     return lane->chunk + CHUNK_FIRST;
 }
 
-/* Whether the next place lies in the lane's chunk: a handler may have gone on to the next chunk
- * between an event's failure to find room and this. */
+/* Returns true if the next place is in the lane's chunk. A handler may have begun a new chunk after
+ * the event found this one full. */
 static bool is_in_chunk(const struct lane *lane)
 {
     return (uint64_t)trace_event - (uint64_t)(lane->chunk + CHUNK_FIRST) <
@@ -436,7 +436,7 @@ static void put_in_chunk(uint64_t event)
     trace_event++;
 }
 
-/* No handler may come in between: it could jump out, and leave the work half done. */
+/* Blocks signals: a handler could jump out, and leave the work half done. */
 void lanes_slow_event(uint64_t event)
 {
     const uint64_t all = UINT64_MAX;
@@ -446,7 +446,7 @@ void lanes_slow_event(uint64_t event)
     (void)system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof before);
     if (!is_in_chunk(lane))
         trace_event = next_chunk(lane, event);
-    /* What was unwound has left the stack, and is not on the one that was restated. */
+    /* A stack that was just restated no longer has the unwound frames. */
     if (lane->restated == 0 || lane_number_of(event) != TRACE_UNWOUND)
         put_in_chunk(event);
     fence();
@@ -455,11 +455,11 @@ void lanes_slow_event(uint64_t event)
 
 /* ---- threads ---- */
 
-/* What is called may use vector registers, which hold the traced function's arguments. */
-static void tell_thread_began(void)
+/* The callback may change vector registers, which hold the traced function's arguments. */
+static void call_thread_began(void)
 {
-    char room[512 + 16];
-    char *const saved = (char *)(((uintptr_t)room + 15) & ~(uintptr_t)15);
+    char buffer[512 + 16];
+    char *const saved = (char *)(((uintptr_t)buffer + 15) & ~(uintptr_t)15);
 
     __asm__ volatile("fxsave64 (%0)" : : "r"(saved) : "memory");
     on_thread_began();
@@ -479,7 +479,8 @@ static struct lane *find_free_lane(bool *some_ended)
     return NULL;
 }
 
-/* Only one thread waits at the head's wake word, the others for that one. */
+/* Linux wakes one thread when the tracer ends, so one waits at the head's wake word, and the others
+ * wait for their turn. */
 static struct lane *wait_for_lane(void)
 {
     struct lane *lane = NULL;
@@ -500,7 +501,7 @@ static struct lane *wait_for_lane(void)
     return lane;
 }
 
-/* The reader frees lanes of threads that have ended; it is waited for if it is for events. */
+/* Waits for a lane of an ended thread, which the tracer frees, if threads wait for the tracer. */
 static struct lane *find_lane(void)
 {
     const uint64_t all = UINT64_MAX;
@@ -510,7 +511,7 @@ static struct lane *find_lane(void)
 
     if (lane != NULL || !some_ended || head->policy != TRACE_WAIT)
         return lane;
-    /* A handler that jumps out would leave the others waiting. */
+    /* If a handler jumped out, the other threads would wait forever. */
     (void)system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof before);
     lane = wait_for_lane();
     (void)system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before);
@@ -537,7 +538,7 @@ static bool acquire(void)
     open_chunk(lane, atomic_load(&lane->shared->head));
     trace_event = lane->chunk + CHUNK_FIRST;
     own = lane;
-    tell_thread_began();
+    call_thread_began();
     fence();
     trace_top = lane->frames + 1;
     lane->shared->shadow_top = (uint64_t)&trace_top;
@@ -552,8 +553,8 @@ void lanes_thread_ends(void)
 
     if (lane == NULL)
         return;
-    /* From here on it is left out: its destructors may call traced functions. Frames that are
-     * on the stack still, of a thread that is cancelled, never return. */
+    /* Its destructors may call traced functions, which are no longer traced. The frames of a
+     * cancelled thread never return. */
     left_out = true;
     own = NULL;
     lane->shared->shadow_top = 0;
@@ -591,12 +592,12 @@ static bool is_on_signal_stack(uint64_t slot, uint64_t other)
     return slot - begin < stack.ss_size && other - begin >= stack.ss_size;
 }
 
-/* Whether the frame on top, which lies below the slot, was left without returning. */
+/* Returns true if the frame on top, which lies below the slot, was left without returning. */
 static bool is_unwound(uint64_t slot)
 {
     const uint64_t top = trace_top[-1].slot;
 
-    /* Most of the time it is so; a signal's own stack may lie above. */
+    /* Mostly true. But a signal's own stack may lie above the interrupted one. */
     return slot - top < FAR || !is_on_signal_stack(slot, top);
 }
 
@@ -614,21 +615,21 @@ static uint64_t pop_unwound(struct lane *lane, uint64_t slot)
 
 static _Thread_local uint64_t last_clock = UINT64_MAX;
 
-/* A count that begins anew, as computrons do with each delivery, says when that was: also while it
- * stands at its beginning, since a delivery that follows none has it begin there once more. */
+/* If a count starts again, as computrons do with each delivery, an event says when. Also if it is
+ * at its start still: a delivery that used none restarts it there. */
 uint64_t lanes_clock(void)
 {
     const uint64_t now = agent_clock_read();
-    const bool anew = now < last_clock || now == 1;
+    const bool restarted = now < last_clock || now == 1;
 
     last_clock = now;
-    if (anew && head->clock != TRACE_CLOCK_TSC)
+    if (restarted && head->clock != TRACE_CLOCK_TSC)
         lane_put(control(TRACE_STAMP, agent_clock_tsc()));
     return now;
 }
 
-/* Calls ended without returning, all that are not on the stack now. */
-static void tell_unwound(const struct lane *lane, uint64_t count)
+/* Reports that all calls that are not on the stack now ended without returning. */
+static void put_unwound(const struct lane *lane, uint64_t count)
 {
     lane_put(control(TRACE_UNWOUND, count));
     lane_put(control(TRACE_DEPTH, (uint64_t)(trace_top - lane->frames - 1)));
@@ -646,9 +647,9 @@ bool lanes_slow_entry(uint64_t *slot)
         count++;
     }
     if (count > 0)
-        tell_unwound(own, count);
+        put_unwound(own, count);
     if (trace_top[-1].slot == (uint64_t)slot) {
-        /* A tail call: the caller is over, and its caller is whom this function returns to. */
+        /* A tail call: the function on top has ended, and this one returns to its caller. */
         const uint64_t function = trace_top[-1].function;
 
         lane_put(lanes_clock() << TRACE_TIME_SHIFT | function << 1 | 1);
@@ -658,8 +659,8 @@ bool lanes_slow_entry(uint64_t *slot)
     return true;
 }
 
-/* Says what has happened, and ends the process: where to return to is known no more. */
-static void give_up(void)
+/* Ends the process with a message: the return address is lost. */
+static void end_process(void)
 {
     static const char words[] = "gaspipe trace: a traced function returns on a stack that the "
                                 "program has switched too often; the process ends\n";
@@ -668,7 +669,7 @@ static void give_up(void)
     __builtin_trap();
 }
 
-/* Takes the frames above this one off; how many. */
+/* Takes the frames above this one off, and returns how many. */
 static uint64_t save_above(struct lane *lane, const struct trace_frame *frame)
 {
     uint64_t count = 0;
@@ -680,7 +681,7 @@ static uint64_t save_above(struct lane *lane, const struct trace_frame *frame)
     return count;
 }
 
-/* Back on top, and off again when the trampoline goes on. As there, it is written twice. */
+/* Pushes a saved frame, which the trampoline takes off again. Written twice, as in the template. */
 static void push_again(const uint64_t *slot, uint64_t address)
 {
     const struct trace_frame frame = {.return_address = address, .slot = (uint64_t)slot};
@@ -700,11 +701,11 @@ void lanes_slow_exit(uint64_t *slot)
     while (frame > lane->frames && frame->slot != (uint64_t)slot)
         frame--;
     if (frame > lane->frames) {
-        tell_unwound(lane, save_above(lane, frame));
+        put_unwound(lane, save_above(lane, frame));
         return;
     }
     if (!saved_frames_take(&lane->saved, (uint64_t)slot, &address))
-        give_up();
+        end_process();
     lane_put(control(TRACE_ORPHAN, 0));
     push_again(slot, address);
 }
@@ -712,13 +713,11 @@ void lanes_slow_exit(uint64_t *slot)
 /* ---- stubs ---- */
 
 /*
- * Trampolines call these with the slot of the return address in rdx, or an event in rax; they
- * change no register but for the zero flag of the first: set when the call is not to be traced.
- * The last gives the clock in edx:eax, as the instruction does that it stands for.
+ * Trampolines call these with the slot of the return address in rdx, or with an event in rax. They
+ * change no register, because gcc's IPA-RA relies on that even for registers that a call may
+ * change. trace_stub_entry sets the zero flag if the call is not traced. trace_stub_clock returns
+ * the clock in edx:eax, as rdtsc does. Unwinders never pass these frames.
  */
-
-/* An unwinder never passes here, and gcc's IPA-RA relies on functions not to change even those
- * registers that a call may change. */
 __asm__(".text\n"
         ".macro SAVE_REGISTERS\n"
         "push %rax; push %rcx; push %rdx; push %rsi; push %rdi\n"

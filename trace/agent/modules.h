@@ -5,10 +5,9 @@
 #include "trace/memory.h"
 
 /*
- * Describes the files of the process's code that are to be traced, the program first and then the
- * libraries that head->libraries names, and keeps a range of addresses for the trampolines of
- * each, near enough for a jump of 32 bits. The C library, the dynamic linker and the agent are
- * never among them: the agent uses them.
+ * Describes the program's file, and the libraries that head->libraries names. For each it reserves
+ * addresses for trampolines, near enough for a jump of 32 bits. The C library, the dynamic linker
+ * and the agent are never traced, because the agent uses them.
  */
 void modules_describe(struct trace_head *head);
 

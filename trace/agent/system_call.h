@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 
 /*
- * System calls without the C library: what runs inside of traced functions may be inside of the C
- * library's locks too, and must leave errno alone. The result is Linux's: -errno on failure.
+ * System calls without the C library, whose locks a traced function may hold and whose errno it may
+ * need. The result is Linux's: -errno on failure.
  */
 static inline long system_call(long number, long a, long b, long c, long d)
 {
@@ -22,7 +22,7 @@ static inline long system_call(long number, long a, long b, long c, long d)
     return result;
 }
 
-/* Private memory, all zeros; NULL: there is none. */
+/* Private memory, all zeros; NULL if out of memory. */
 static inline void *system_map(unsigned long size)
 {
     register long flags __asm__("r10") = MAP_PRIVATE | MAP_ANONYMOUS;

@@ -5,20 +5,19 @@
 #include "trace/memory.h"
 
 /*
- * Waiting for the tracer, at a wake word of the shared memory (trace/memory.h):
+ * Waits for the tracer at a wake word (trace/memory.h), without the C library:
  *
- *   loop: before = wake_word_clear(word); if (it is there) leave; wake_word_wait(word, before)
- *
- * As everything that runs within traced functions, without the C library.
+ *   loop: before = wake_word_clear(word); if (the condition holds) leave; wake_word_wait(word,
+ * before)
  */
 
 enum wake_end {
-    WAKE_CHANGED, /* or something else woke the thread */
-    WAKE_SECOND,  /* a second has passed, and it is not set */
-    WAKE_ALONE,   /* there is no tracer any more */
+    WAKE_CHANGED, /* the word was set, or something else woke the thread */
+    WAKE_SECOND,  /* a second has passed, and the word is not set */
+    WAKE_ALONE,   /* the tracer has ended */
 };
 
-/* What the tracer does from here on ends the wait. Returns what wake_word_wait() needs. */
+/* The tracer's later actions end the wait. Returns the word for wake_word_wait(). */
 uint32_t wake_word_clear(_Atomic uint32_t *word);
 
 enum wake_end wake_word_wait(_Atomic uint32_t *word, uint32_t before);

@@ -31,7 +31,7 @@ void call_tree_close(struct call_tree *tree)
     *tree = (struct call_tree){0};
 }
 
-/* Where the node is in the index, or where it would be. 0 stands for none: the root is no child. */
+/* The node's place in the index, or a free one. 0 means free: the root is no child. */
 static size_t call_tree_place_of(const struct call_tree *tree, size_t parent, uint32_t function)
 {
     const uint64_t key = (uint64_t)parent << 32 | function;
@@ -115,7 +115,7 @@ static bool is_below(const struct call_tree *tree, size_t node, size_t root)
     return node == root;
 }
 
-/* Whether a caller of this node is the same function: its total is in that one's. */
+/* Returns true if a caller of this node is the same function, whose total includes this one's. */
 static bool is_recursive(const struct call_tree *tree, size_t node)
 {
     const uint32_t function = tree->nodes[node].function;
@@ -165,8 +165,8 @@ int call_tree_sums(const struct call_tree *tree, size_t root, struct call_sum **
 
 /* ---- when calls were ---- */
 
-/* Whether `a` is to go before `b` does. Of a caller and a call that took all of its time the call
- * goes, whose node has the larger index. */
+/* Returns true if `a` is removed before `b`. Of a caller and a call that took all of its time, the
+ * call is removed first: its node has the larger index. */
 static bool is_less(const struct call_span *a, const struct call_span *b)
 {
     return a->length != b->length ? a->length < b->length : a->node > b->node;
@@ -286,7 +286,7 @@ uint64_t thread_stack_time(const struct thread_stack *stack, uint64_t event)
 {
     const uint64_t low = event >> TRACE_TIME_SHIFT;
 
-    /* A thread that changes processors may find a clock that is a little behind. */
+    /* On another CPU the clock may be slightly earlier. */
     if (stack->last != 0 && ((stack->last - low) & TRACE_TIME_MASK) < TRACE_TIME_MASK / 2)
         return stack->last;
     return stack->last + ((low - stack->last) & TRACE_TIME_MASK);
@@ -373,7 +373,7 @@ static void begin_frames(struct thread_stack *stack, uint64_t now)
             stack->frames[i].begin = now;
 }
 
-/* What has passed is the time of the function on top. */
+/* Adds the time since the last event to the function on top. */
 static int pass_time(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
                      uint64_t now, struct error *error)
 {
@@ -397,7 +397,7 @@ static int pass_time(struct thread_stack *stack, struct call_tree *tree, struct 
     return 0;
 }
 
-/* The clock begins anew, at this time. */
+/* The clock starts again, at this time. */
 static int take_stamp(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
                       uint64_t now, struct error *error)
 {
@@ -417,7 +417,7 @@ static void pop(struct thread_stack *stack, const struct call_tree *tree, uint64
     thread_stack_drop(stack, tree, stack->depth - (size_t)(count - deeper));
 }
 
-/* Of calls that have ended, those that are not on the stack here are none. */
+/* Ignores the end of calls that are not on the stack here. */
 static void settle_depth(struct thread_stack *stack, uint64_t depth)
 {
     const uint64_t here = stack->deep + stack->depth;
@@ -443,7 +443,7 @@ static int add_control(struct thread_stack *stack, struct call_tree *tree, struc
         stack->ending = 0;
         thread_stack_drop(stack, tree, 0);
         stack->deep = 0;
-        stack->last = 0; /* whose the time was is not known */
+        stack->last = 0; /* unknown which function the time belongs to */
         return 0;
     case TRACE_OPEN:
         return thread_stack_push(stack, tree, (uint32_t)argument & 0x7fff, error);
@@ -494,7 +494,7 @@ static int add_one(struct thread_stack *stack, struct call_tree *tree, struct ca
     stack->events++;
     if (pass_time(stack, tree, cuts, thread_stack_time(stack, event), error) != 0)
         return -1;
-    /* The time until here was theirs, as far as is known. */
+    /* They are assumed to have run until now. */
     pop(stack, tree, stack->ending);
     stack->ending = 0;
     if ((event & 1) != 0) {

@@ -21,10 +21,10 @@ struct call_node {
     uint64_t calls;
     uint64_t self;
     uint64_t total;  /* with all that it called; set by call_tree_settle() */
-    uint32_t latest; /* the child that was asked for last, which mostly comes again; 0: none yet */
+    uint32_t latest; /* the last result of call_tree_child(), which is likely again; 0: none yet */
 };
 
-/* Below the root there may be groups, such as deliveries: numbers that are no function's. */
+/* Below the root there may be groups, such as deliveries, with numbers above all functions'. */
 enum { CALL_TREE_GROUPS = 0x8000 };
 
 struct call_tree {
@@ -44,23 +44,19 @@ size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
 /* Sets all totals. */
 void call_tree_settle(struct call_tree *tree);
 
-/* The same by function, all chains together. What recursive calls take is in `total` once. */
+/* The sum of a function's nodes. `total` has the time of recursive calls once. */
 struct call_sum {
     uint32_t function;
     uint64_t calls, self, total;
 };
 
-/*
- * Of the nodes below `root` (0: all), after call_tree_settle(); most expensive first. *sums is to
- * be freed. 0, or -1 with ERROR_SYSTEM without memory.
- */
+/* Sums the nodes below `root` (0: all), after call_tree_settle(); most expensive first. The caller
+ * frees *sums. 0, or -1 with ERROR_SYSTEM if out of memory. */
 int call_tree_sums(const struct call_tree *tree, size_t root, struct call_sum **sums, size_t *count,
                    struct error *error);
 
-/*
- * When calls began and how long they took: of each group of a tree, such as a delivery, the longest
- * ones. A call is there only if its callers are, since they took at least as long.
- */
+/* The longest calls of each group of a tree, such as a delivery: when they began and how long they
+ * took. If a call is included, so are its callers, which took at least as long. */
 
 struct call_span {
     uint32_t node;          /* of the tree */
@@ -78,14 +74,13 @@ struct call_spans {
     size_t most;                  /* kept of each group; the caller sets it */
     struct call_span_list *lists; /* lists[i] is of the group CALL_TREE_GROUPS + i; owned */
     size_t list_count, capacity;
-    bool failed; /* memory ran out: spans are missing */
+    bool failed; /* out of memory: spans are missing */
 };
 
-/* Takes in a call; one that is in no group is passed over. */
+/* Adds a call, unless it is in no group. */
 void call_spans_add(struct call_spans *spans, uint32_t group, struct call_span span);
 
-/* Sorts all lists by when their calls began, callers before what they call. Nothing can be added
- * afterwards. */
+/* Sorts all lists by when their calls began, callers first. Nothing can be added afterwards. */
 void call_spans_settle(struct call_spans *spans);
 
 void call_spans_free(struct call_spans *spans);
@@ -95,32 +90,32 @@ struct stack_frame {
     uint64_t begin; /* ticks; 0: before the first that is known */
 };
 
-/* Gets a thread's calls in their order; the one that ends is the innermost. Their ticks are those
- * of events, 0 before the first. */
+/* Receives a thread's calls in their order; the innermost one ends. Ticks are the events', 0 before
+ * the first. */
 struct call_listener {
     void *context;
     void (*begun)(void *context, uint32_t function, uint64_t ticks);
     void (*ended)(void *context, uint32_t function, uint64_t ticks);
 };
 
-/* The stack of one thread as its events leave it, which adds them to a tree. */
+/* Follows the stack of one thread by its events, and adds its calls to a tree. */
 struct thread_stack {
     struct stack_frame *frames; /* outermost first */
     size_t depth, capacity;
     struct call_spans *spans;             /* borrowed: gets each call that ends; NULL: none */
     const struct call_listener *listener; /* borrowed; NULL: none */
-    uint32_t thread;                      /* the thread's id, for whoever sets the listener */
-    uint64_t deep;                        /* calls below them that are not known */
-    uint64_t ending; /* calls on top of it that were unwound since the last event */
+    uint32_t thread;                      /* the thread's id, for the listener */
+    uint64_t deep;                        /* calls below the frames that are not known */
+    uint64_t ending; /* calls on top of the stack that were unwound since the last event */
     uint64_t last;   /* ticks of the last event, all 64 bits; 0: none yet */
     bool stamped;    /* cuts are where TRACE_STAMP says so, not by the time of events */
-    bool orphan;     /* the next event leaves what is not on the stack */
-    uint64_t lost;   /* events, as the thread told last */
+    bool orphan;     /* the next event leaves a function that is not on the stack */
+    uint64_t lost;   /* events, as of the last TRACE_LOST */
     size_t root;     /* the node below which calls begin */
     uint64_t events, unwound, unmatched; /* counts, for reports */
 };
 
-/* Where the time of events is split, such as the ends of deliveries; NULL in stacks: nowhere. */
+/* Times at which calls are split, such as the ends of deliveries. */
 struct call_cuts {
     const uint64_t *ticks;  /* rising */
     const uint32_t *groups; /* groups[i] holds from ticks[i] on; 0: the root itself */
@@ -149,12 +144,12 @@ struct trace_sums {
     bool cut;
 };
 
-/* What was counted by all threads. */
+/* The counts of all threads. */
 struct trace_counts {
     uint64_t events;    /* entries and exits of functions */
     uint64_t unwound;   /* calls that ended without returning */
-    uint64_t unmatched; /* calls whose exits did not come: 0 unless signals disturb */
-    uint64_t lost;      /* events that found no room */
+    uint64_t unmatched; /* calls without an exit: 0 unless signals interfere */
+    uint64_t lost;      /* events that found no space */
 };
 
 /* 0, or -1 with ERROR_SYSTEM without memory; it is then closed. */

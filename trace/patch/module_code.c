@@ -14,7 +14,7 @@
 #include "base/number.h"
 #include "trace/patch/unwind.h"
 
-/* What stays open with the module: names and bytes are borrowed from it. */
+/* The open file, from which a module's names and bytes are borrowed. */
 struct module_code_file {
     int fd;
     Elf *elf;
@@ -36,7 +36,7 @@ static int by_address(const void *a, const void *b)
         return x->address < y->address ? -1 : 1;
     if (x->size != y->size)
         return x->size > y->size ? -1 : 1;
-    return strcmp(x->name, y->name); /* of two names always the same one */
+    return strcmp(x->name, y->name); /* the choice between two names must not vary */
 }
 
 static uint64_t section_end(Elf *elf, uint64_t address)
@@ -51,7 +51,7 @@ static uint64_t section_end(Elf *elf, uint64_t address)
     return 0;
 }
 
-/* One function at each address, and how far each may reach. */
+/* Keeps one function for each address, and finds how far each may extend. */
 static void settle_functions(struct module_code *code)
 {
     struct code_function *const functions = code->functions;
@@ -66,15 +66,16 @@ static void settle_functions(struct module_code *code)
     for (size_t i = 0; i < count; i++) {
         const uint64_t end = section_end(code->file->elf, functions[i].address);
 
-        functions[i].room =
+        functions[i].space =
             i + 1 < count && functions[i + 1].address < end ? functions[i + 1].address : end;
-        /* A symbol may claim more than there is. */
+        /* A symbol's size may be too large. */
         if (functions[i].size > end - functions[i].address)
             functions[i].size = end - functions[i].address;
     }
 }
 
-/* gcc splits rarely executed parts off, which are jumped into; the entry is nobody's callee. */
+/* gcc splits off rarely executed parts, which are jumped to and never called; no code calls the
+ * entry point. */
 static bool is_entered_by_call(const GElf_Sym *symbol, const char *name, uint64_t entry)
 {
     const size_t length = strlen(name);
@@ -132,7 +133,7 @@ static Elf_Scn *find_section(Elf *elf, uint32_t type, const char *name, GElf_Shd
     return NULL;
 }
 
-/* Where there are no symbols. Those of .plt are no functions. */
+/* For files without symbols. Entries of .plt are not functions. */
 static int take_starts(struct module_code *code, struct error *error)
 {
     enum { NAME_SIZE = 20 };
@@ -391,7 +392,7 @@ static bool is_branch(const ZydisDecodedInstruction *instruction)
            instruction->raw.imm[0].is_relative;
 }
 
-/* What cannot be decoded, such as a table among the code, is passed byte by byte. */
+/* Skips bytes that cannot be decoded, such as a table among the code, one by one. */
 static int scan_function(struct branches *branches, const ZydisDecoder *decoder,
                          const struct code_function *function, const uint8_t *bytes,
                          struct error *error)
@@ -468,35 +469,38 @@ bool branches_lead_into(const struct branches *branches, uint64_t begin, uint64_
 /* ---- entries ---- */
 
 /*
- * The jump to a trampoline takes five bytes, so the instructions that begin in them execute
- * elsewhere. Three things can go wrong with that. A branch back into the five bytes would land in
- * the middle of the jump: such a function is not traced. An instruction that means something else
- * at another address (relative operands, calls) is rewritten, or the function is not traced. A
- * thread may stand between these instructions: whoever writes the patch has moved it
- * (trace/agent/agent.c).
+ * The jump to a trampoline takes five bytes. The instructions that begin in them are copied behind
+ * the trampoline and executed there. Three hazards:
+ *
+ * - A branch into the five bytes would land in the middle of the jump. Such functions are not
+ * traced.
+ * - An instruction may mean something else at another address (relative operands, calls). It is
+ *   rewritten, or the function is not traced.
+ * - A thread may be between these instructions. The writer of the patch has made sure that none is
+ *   (trace/agent/agent.c).
  */
-const char *trace_fate_words(enum trace_fate fate)
+const char *trace_outcome_words(enum trace_outcome outcome)
 {
-    static const char *const words[TRACE_FATES] = {
+    static const char *const words[TRACE_OUTCOMES] = {
         [TRACE_PATCHED] = "traced",
         [TRACE_TOO_SHORT] = "too short",
         [TRACE_BRANCHED_INTO] = "with a branch into the first five bytes",
         [TRACE_UNMOVABLE] = "with an instruction that cannot be moved",
-        [TRACE_NO_ROOM] = "too many",
+        [TRACE_NO_SPACE] = "too many",
     };
 
-    return words[fate];
+    return words[outcome];
 }
 
-/* The piece that is being written. Addresses are those of the process. */
+/* The copy that is being written. Addresses are the process's. */
 struct moving {
     const uint8_t *bytes; /* of the instruction */
-    uint64_t from, next;  /* where it stands, and the one behind it */
+    uint64_t from, next;  /* addresses of it and of the next one */
     uint64_t begin;       /* of the function */
     uint8_t *out;
     uint64_t to; /* the address of out[0] */
     size_t length;
-    bool ends; /* control does not reach what is behind */
+    bool ends; /* control never reaches the next instruction */
 };
 
 static bool put_distance(uint8_t *place, int64_t distance)
@@ -521,10 +525,8 @@ static bool put_jump(struct moving *moving, const char *opcode, size_t size, uin
     return put_distance(out + size, (int64_t)(target - here(moving)));
 }
 
-/*
- * The callee returns to where the call stood, and is found there by unwinders too: the address
- * behind the call is pushed, and jumped to is the callee.
- */
+/* Rewrites a call as a push of the original return address and a jump, so that the callee returns,
+ * and unwinders find it, at the original place. */
 static bool put_call(struct moving *moving, uint64_t target)
 {
     const uint32_t low = (uint32_t)moving->next, high = (uint32_t)(moving->next >> 32);
@@ -545,7 +547,7 @@ static bool move_branch(struct moving *moving, const ZydisDecodedInstruction *in
     const uint64_t target = moving->next + (uint64_t)instruction->raw.imm[0].value.s;
     const uint8_t *const bytes = moving->bytes;
 
-    /* A loop back to the entry would come into the middle of the jump. */
+    /* A loop back to the entry would land in the middle of the jump. */
     if (target > moving->begin && target < moving->begin + TRACE_JUMP_SIZE)
         return false;
     if (instruction->meta.category == ZYDIS_CATEGORY_COND_BR) {
@@ -599,19 +601,19 @@ static bool move_one(struct moving *moving, const ZydisDecodedInstruction *instr
                                                : move_other(moving, instruction);
 }
 
-/* A function that is over before five bytes are: what follows up to the next is never executed,
- * unless it is branched to. */
+/* For functions shorter than five bytes: the padding up to the next function is never executed,
+ * unless something branches to it. */
 static bool is_padded(const struct branches *branches, const struct code_function *function,
                       uint64_t used)
 {
-    return function->address + TRACE_JUMP_SIZE <= function->room &&
+    return function->address + TRACE_JUMP_SIZE <= function->space &&
            !branches_lead_into(branches, function->address + used,
                                function->address + TRACE_JUMP_SIZE);
 }
 
-enum trace_fate relocate_entry(const struct module_code *code, const struct branches *branches,
-                               const struct code_function *function, uint64_t base, uint64_t at,
-                               uint8_t out[RELOCATED_MAX], size_t *length)
+enum trace_outcome relocate_entry(const struct module_code *code, const struct branches *branches,
+                                  const struct code_function *function, uint64_t base, uint64_t at,
+                                  uint8_t out[RELOCATED_MAX], size_t *length)
 {
     struct moving moving = {.begin = base + function->address, .out = out, .to = at};
     ZydisDecodedInstruction instruction;

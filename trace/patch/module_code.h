@@ -8,15 +8,13 @@
 
 #include "base/error.h"
 
-/*
- * The code of an ELF file for x86-64: where its functions begin, and its calls of libraries.
- * Addresses are the file's, to which its base in a process is added.
- */
+/* The functions and library calls of an ELF file for x86-64. Addresses are the file's; in a
+ * process, its base is added to them. */
 
 struct code_function {
     uint64_t address, size;
-    uint64_t room;    /* where the next function or the end of the section is */
-    const char *name; /* borrowed from the module; "0x…" where there are no symbols */
+    uint64_t space;   /* where the next function or the end of the section is */
+    const char *name; /* borrowed from the module; "0x…" without symbols */
 };
 
 /* A slot that the dynamic linker fills with a function of another file. */
@@ -32,7 +30,7 @@ struct module_code {
     struct code_call *calls;
     size_t call_count;
     uint64_t text_begin, text_end; /* around all segments that are executed */
-    bool stripped;                 /* the functions are those of its unwind table */
+    bool stripped;                 /* its functions are from its unwind table */
     char build_id[41];             /* hexadecimal; "": it has none */
     struct module_code_file *file;
 };
@@ -41,47 +39,47 @@ struct module_code {
 int module_code_open(struct module_code *code, const char *path, struct error *error);
 void module_code_close(struct module_code *code);
 
-/* The address of a variable of the program; 0: its symbols name none. */
+/* The address of a variable of the program, or 0. */
 uint64_t module_code_variable(const struct module_code *code, const char *name);
 
-/* The bytes of text from this address on, and how many follow; NULL: it is no text. */
+/* The bytes of text from this address on, and their number; NULL if it is not text. */
 const uint8_t *module_code_bytes(const struct module_code *code, uint64_t address, size_t *length);
 
-/* Where the branches of a module lead to: what is branched to cannot be overwritten. */
+/* The targets of a module's branches, which must not be overwritten. */
 struct branches {
     uint64_t *targets; /* rising */
     size_t count, capacity;
 };
 
-/* 0, or -1 with ERROR_SYSTEM without memory. */
+/* 0, or -1 with ERROR_SYSTEM if out of memory. */
 int branches_find(struct branches *branches, const struct module_code *code, struct error *error);
 void branches_free(struct branches *branches);
 
-/* Whether one leads to [begin, end). */
+/* Returns true if a target is in [begin, end). */
 bool branches_lead_into(const struct branches *branches, uint64_t begin, uint64_t end);
 
-/* What became of a function that was to be traced. */
-enum trace_fate {
+/* The result of patching a function. */
+enum trace_outcome {
     TRACE_PATCHED,
     TRACE_TOO_SHORT,
     TRACE_BRANCHED_INTO, /* a branch leads into its first five bytes */
     TRACE_UNMOVABLE,     /* an instruction there cannot be moved */
-    TRACE_NO_ROOM,       /* there are more functions than numbers or memory for them */
-    TRACE_FATES,
+    TRACE_NO_SPACE,      /* more functions than numbers or memory for them */
+    TRACE_OUTCOMES,
 };
 
 /* In words: "too short". */
-const char *trace_fate_words(enum trace_fate fate);
+const char *trace_outcome_words(enum trace_outcome outcome);
 
 enum { TRACE_JUMP_SIZE = 5, RELOCATED_MAX = 64 };
 
 /*
- * Writes to `out` what does the same as the function's first five bytes (and what is begun by
- * them) and goes on behind them, for execution at the address `at`; `base` is the module's in the
+ * Writes code to `out`, for the address `at`, that does the same as the function's instructions
+ * that begin in its first five bytes, and then jumps to the next one. `base` is the module's in the
  * process. *length: at most RELOCATED_MAX bytes.
  */
-enum trace_fate relocate_entry(const struct module_code *code, const struct branches *branches,
-                               const struct code_function *function, uint64_t base, uint64_t at,
-                               uint8_t out[RELOCATED_MAX], size_t *length);
+enum trace_outcome relocate_entry(const struct module_code *code, const struct branches *branches,
+                                  const struct code_function *function, uint64_t base, uint64_t at,
+                                  uint8_t out[RELOCATED_MAX], size_t *length);
 
 #endif

@@ -23,7 +23,7 @@ struct filling {
     uint64_t region;           /* in the process */
     uint64_t at;               /* in the file */
     uint64_t used, limit;      /* bytes of trampolines, from `at` on */
-    uint64_t data, data_limit; /* bytes behind them, of cells; likewise */
+    uint64_t data, data_limit; /* bytes of cells after them, from `at` on */
 };
 
 uint32_t patch_plan_patches_max(const struct trace_head *head)
@@ -50,7 +50,7 @@ static bool is_chosen(const struct trace_choice *choice, const char *name)
            !matches(&choice->without, name);
 }
 
-/* By where it is: the program's own path is its module's. */
+/* By its place; the program's path is that of its module. */
 static bool is_wanted(const struct filling *filling, uint64_t address)
 {
     const struct trace_choice *const choice = filling->choice;
@@ -59,8 +59,8 @@ static bool is_wanted(const struct filling *filling, uint64_t address)
            choice->is_wanted(choice->context, filling->plan->modules[filling->module], address);
 }
 
-static int add_function(struct filling *filling, const struct planned_function *function,
-                        const char *suffix, struct error *error)
+static int add_planned_function(struct filling *filling, const struct planned_function *function,
+                                const char *suffix, struct error *error)
 {
     struct patch_plan *const plan = filling->plan;
     struct planned_function *const functions =
@@ -75,7 +75,7 @@ static int add_function(struct filling *filling, const struct planned_function *
     return 0;
 }
 
-/* Where the next trampoline begins, as an offset in the region; 0: there is no room. */
+/* The next trampoline's offset in the region; 0: no space is left. */
 static uint64_t next_place(const struct filling *filling)
 {
     const uint64_t place =
@@ -105,7 +105,7 @@ static void add_patch(struct filling *filling, const struct code_function *funct
     memcpy(patch->after + 1, &distance, sizeof distance);
 }
 
-/* *error is filled only when memory is out. */
+/* -1 only if out of memory. */
 static int plan_function(struct filling *filling, const struct code_function *function,
                          struct error *error)
 {
@@ -118,28 +118,27 @@ static int plan_function(struct filling *filling, const struct code_function *fu
         .size = function->size,
         .trampoline = filling->at + place,
     };
-    enum trace_fate fate = TRACE_NO_ROOM;
+    enum trace_outcome outcome = TRACE_NO_SPACE;
     size_t moved;
 
     if (place != 0 && filling->head->patch_count < patch_plan_patches_max(filling->head)) {
         planned.length =
             trampoline_write(out, filling->head, place, (unsigned)filling->plan->count + 1);
-        fate =
+        outcome =
             relocate_entry(filling->code, filling->branches, function, filling->base,
                            filling->region + place + planned.length, out + planned.length, &moved);
     }
-    filling->plan->fates[fate]++;
-    if (fate != TRACE_PATCHED)
+    filling->plan->outcomes[outcome]++;
+    if (outcome != TRACE_PATCHED)
         return 0;
-    if (add_function(filling, &planned, "", error) != 0)
+    if (add_planned_function(filling, &planned, "", error) != 0)
         return -1;
     filling->used = place + planned.length + moved;
     add_patch(filling, function, place, planned.length);
     return 0;
 }
 
-/* Functions that return twice, that switch stacks, that look at who called them, or that expect
- * more than a call. */
+/* Functions that return twice, switch stacks, inspect their caller, or are not called normally. */
 static bool is_left_alone(const char *name)
 {
     static const char *const names[] = {
@@ -195,7 +194,7 @@ static int plan_call(struct filling *filling, const struct code_call *call, stru
     distance = (int32_t)(filling->data - (place + length + 6));
     memcpy(out + length, jump, sizeof jump);
     memcpy(out + length + sizeof jump, &distance, sizeof distance);
-    if (add_function(filling, &planned, "@plt", error) != 0)
+    if (add_planned_function(filling, &planned, "@plt", error) != 0)
         return -1;
     entry = &calls[filling->head->call_count++];
     *entry = (struct trace_call){
@@ -212,7 +211,7 @@ static int plan_call(struct filling *filling, const struct code_call *call, stru
     return 0;
 }
 
-/* Behind the trampolines: eight bytes of zeros, the unwind table, cells. */
+/* A region: thunks, trampolines, eight bytes of zeros, the unwind table, cells. */
 static void begin_region(struct filling *filling)
 {
     const uint64_t size = filling->head->modules[filling->module].region_size;
@@ -245,7 +244,7 @@ static int fill_region(struct filling *filling, struct error *error)
     return 0;
 }
 
-/* A clock of the program's own: only its symbols say where it is. */
+/* Finds the program's own count by its symbol. */
 static void find_clock(const struct filling *filling, const struct module_code *code)
 {
     const uint64_t address = filling->head->clock == TRACE_CLOCK_COMPUTRONS && filling->module == 0
@@ -283,8 +282,8 @@ static int plan_module(struct filling *filling, const char *path, struct error *
     return result;
 }
 
-/* What the agent has written into the head. */
-static int check_head(const struct trace_head *head, size_t size, struct error *error)
+/* Checks what the agent has written. */
+static int check_agent_head(const struct trace_head *head, size_t size, struct error *error)
 {
     uint64_t sum = head->regions_at;
 
@@ -310,7 +309,7 @@ int patch_plan_make(struct patch_plan *plan, void *memory, size_t size, const ch
         .plan = plan, .head = head, .memory = memory, .choice = choice, .at = head->regions_at};
 
     *plan = (struct patch_plan){0};
-    if (check_head(head, size, error) != 0)
+    if (check_agent_head(head, size, error) != 0)
         return -1;
     head->patch_count = head->call_count = 0;
     head->computrons_at = 0;

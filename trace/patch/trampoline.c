@@ -4,22 +4,33 @@
 #include <string.h>
 
 /*
- * The template. What stands as HOLE is filled in: T_id, T_ev and T_sp are the places behind a
- * hole for the number, and for the two variables of the thread.
+ * The template:
  *
- * A signal's handler may come between any two instructions and call traced functions itself.
- * Therefore a place for an event is taken with one instruction before it is written, and a frame
- * is written (its slot for handlers to compare with), taken, and written again.
+ *      save registers; is the frame on top stale (below this slot)?    7: agent, not traced: 5
+ *      push a frame of return address, slot and function on the shadow stack
+ *      put the event of the entry                                      8: agent, if the chunk is
+ * full restore registers; call the body, whose copy of five bytes follows the template save
+ * registers; is the frame on top this one?                   9: agent, if not put the event of the
+ * exit                                       6: agent, if the chunk is full pop the frame, put the
+ * return address back, return
+ *
+ * Each HOLE is filled with the function's number or the offset of one of the thread's two
+ * variables; the label after it says which.
+ *
+ * The hazard: a signal handler may come between any two instructions, and call traced functions
+ * itself. So one xadd takes the place of an event, which is written afterwards. A frame is written
+ * (so that handlers can compare its slot), then taken, and then written again, because a handler in
+ * between may have used its place.
  */
 #define HOLE "0x11223344"
 
-/* As long as a call, which replaces it where the clock is another. */
+/* As long as a call, which replaces it for other clocks. */
 #define READ_CLOCK "rdtsc\n.byte 0x0f,0x1f,0\n"
 
 __asm__(".section .rodata\n"
         ".balign 16\n"
         "trampoline_begin:\n"
-        ".byte 0x0f,0x1f,0x44,0,0\n" /* replaced by a jump to the body to switch it off */
+        ".byte 0x0f,0x1f,0x44,0,0\n" /* trampoline_switch_off() replaces it by a jump to the body */
         "push %rax\n"
         "push %rdx\n"
         "push %rcx\n"
@@ -79,7 +90,7 @@ __asm__(".section .rodata\n"
         "pop %rdx\n"
         "pop %rax\n"
         "ret\n"
-        "6: .byte 0xe8; .long 0\n" /* the event of the exit has no room */
+        "6: .byte 0xe8; .long 0\n" /* no space for the event of the exit */
         "trampoline_event2:\n"
         "jmp 4b\n"
         "7: .byte 0xe8; .long 0\n" /* the frame on top may be stale */
@@ -88,10 +99,10 @@ __asm__(".section .rodata\n"
         "mov %fs:" HOLE ",%rcx\n"
         "trampoline_sp5:\n"
         "jmp 1b\n"
-        "8: .byte 0xe8; .long 0\n" /* the event of the entry has no room */
+        "8: .byte 0xe8; .long 0\n" /* no space for the event of the entry */
         "trampoline_event1:\n"
         "jmp 2b\n"
-        "9: .byte 0xe8; .long 0\n" /* the frame on top is another's */
+        "9: .byte 0xe8; .long 0\n" /* the frame on top is another function's */
         "trampoline_exit:\n"
         "mov %fs:" HOLE ",%rcx\n"
         "trampoline_sp6:\n"
@@ -110,30 +121,30 @@ extern const uint8_t trampoline_begin[], trampoline_end[], trampoline_number[],
 
 enum { ENTRY_THUNK = 0, EXIT_THUNK = 16, EVENT_THUNK = 32, CLOCK_THUNK = 48, JUMP_SIZE = 5 };
 
-/* A trampoline that is being written: places are those behind a hole in the template. */
+/* A trampoline that is being written; `after` is the label after a hole of the template. */
 struct writing {
     uint8_t *out;
     const uint8_t *begin; /* of the template */
     int64_t thunks;       /* from out[0] on */
 };
 
-static void fill(const struct writing *writing, const uint8_t *behind, int64_t value)
+static void fill(const struct writing *writing, const uint8_t *after, int64_t value)
 {
     const int32_t word = (int32_t)value;
 
-    memcpy(writing->out + (behind - writing->begin) - sizeof word, &word, sizeof word);
+    memcpy(writing->out + (after - writing->begin) - sizeof word, &word, sizeof word);
 }
 
-static void fill_call(const struct writing *writing, const uint8_t *behind, int64_t target)
+static void fill_call(const struct writing *writing, const uint8_t *after, int64_t target)
 {
-    fill(writing, behind, target - (behind - writing->begin));
+    fill(writing, after, target - (after - writing->begin));
 }
 
-static void call_clock(const struct writing *writing, const uint8_t *behind)
+static void call_clock(const struct writing *writing, const uint8_t *after)
 {
     /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
-    writing->out[behind - writing->begin - 5] = 0xe8;
-    fill_call(writing, behind, writing->thunks + CLOCK_THUNK);
+    writing->out[after - writing->begin - 5] = 0xe8;
+    fill_call(writing, after, writing->thunks + CLOCK_THUNK);
 }
 
 static size_t template_length(void)
@@ -185,8 +196,7 @@ size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t of
     return template_length();
 }
 
-/* Eight bytes at once, at an address that is a multiple of eight: no thread meets half of a jump.
- */
+/* Stores eight aligned bytes at once, so that no thread executes half of a jump. */
 void trampoline_switch_off(uint8_t *trampoline, size_t length)
 {
     const int32_t distance = (int32_t)(length - JUMP_SIZE);

@@ -10,31 +10,28 @@
 
 /*
  * A trampoline writes the event of an entry, calls the function's body, writes the event of its
- * exit, and returns. The return address is on the shadow stack meanwhile, so that the body sees
- * its stack as it would without; calls and returns stay paired for the processor.
+ * exit, and returns. Meanwhile the return address is on the shadow stack, so that the body finds
+ * its arguments in place, and calls and returns stay paired for the CPU's prediction.
  *
- * Every register is kept: gcc's IPA-RA lets callers rely on registers that a function does not
- * use, even where the ABI would let it change them.
+ * It preserves every register, because gcc's IPA-RA relies on registers that a function does not
+ * use, even those that the ABI would let it change.
  */
 enum {
-    TRAMPOLINE_THUNKS = 64,    /* bytes at the region's beginning: the ways to the agent */
-    TRAMPOLINE_ALIGNMENT = 32, /* of trampolines */
-    TRAMPOLINE_SIZE = 512,     /* bytes at most, in front of the body */
+    TRAMPOLINE_THUNKS = 64,    /* bytes at the region's beginning: jumps to the agent */
+    TRAMPOLINE_ALIGNMENT = 32, /* bytes */
+    TRAMPOLINE_SIZE = 512,     /* bytes at most, without the body */
 };
 
-/* Writes the thunks, with which a region begins. */
+/* Writes a region's thunks. */
 void trampoline_write_thunks(uint8_t thunks[TRAMPOLINE_THUNKS], const struct trace_head *head);
 
-/*
- * Writes a trampoline for the function with this number. The region begins at `region` in the
- * process, and the trampoline `offset` bytes behind that. Returns the trampoline's length: the
- * body follows at once.
- */
+/* Writes a trampoline for the function with this number, `offset` bytes after the region's
+ * beginning. Returns its length; the body follows. */
 size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t offset,
                         unsigned number);
 
-/* Has a trampoline of this length go straight to the body: calls that have been entered are left as
- * they would have been. Safe while it is executed. */
+/* Makes a trampoline of this length jump straight to the body, while it may be executed. Calls that
+ * have been entered still write their exits. */
 void trampoline_switch_off(uint8_t *trampoline, size_t length);
 
 #endif

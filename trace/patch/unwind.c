@@ -12,7 +12,7 @@
 
 /* ---- where functions begin ---- */
 
-/* What is read: never beyond `end`, after which `bad` stays set. */
+/* Reads a section: a read beyond `end` sets `bad` for good. */
 struct cursor {
     const uint8_t *at, *end;
     const uint8_t *begin; /* of the section */
@@ -20,7 +20,7 @@ struct cursor {
     bool bad;
 };
 
-/* What a CIE says that its FDEs need. */
+/* The part of a CIE that its FDEs need. */
 struct common {
     uint8_t encoding; /* of addresses */
     uint64_t code_alignment;
@@ -86,8 +86,8 @@ static uint64_t take_encoded(struct cursor *cursor, uint8_t encoding)
     return (encoding & 0x70) == DW_EH_PE_pcrel ? value + place : value;
 }
 
-/* Whether the rules before any code is passed are those of a function's entry; `at_entry` is how
- * they were before. */
+/* Returns true if the rules for the first instruction are those of a function's entry; `at_entry`
+ * is the state before them. */
 static bool rules_at_start(struct cursor rules, bool at_entry)
 {
     while (rules.at < rules.end && !rules.bad) {
@@ -105,13 +105,13 @@ static bool rules_at_start(struct cursor rules, bool at_entry)
         case DW_CFA_def_cfa_offset:
             at_entry = take_leb(&rules) == 8;
             break;
-        case DW_CFA_offset | 16: /* where the return address is: beneath the CFA, always */
+        case DW_CFA_offset | 16: /* the place of the return address: always below the CFA */
             (void)take_leb(&rules);
             break;
-        case DW_CFA_undefined: /* nobody called it */
+        case DW_CFA_undefined: /* it has no caller */
             (void)take_leb(&rules);
             return false;
-        default: /* code is passed, or registers have been saved: at_entry stays */
+        default: /* the first instruction's rules end */
             if ((operation & 0xc0) == DW_CFA_advance_loc || operation == DW_CFA_advance_loc1 ||
                 operation == DW_CFA_advance_loc2 || operation == DW_CFA_advance_loc4)
                 return at_entry;
@@ -121,7 +121,7 @@ static bool rules_at_start(struct cursor rules, bool at_entry)
     return at_entry;
 }
 
-/* `cursor` is behind the CIE's id and ends where it does. */
+/* `cursor` is after the CIE's id, and ends with the CIE. */
 static void read_common(struct cursor *cursor, struct common *common)
 {
     const uint8_t *augmentation;
@@ -175,7 +175,7 @@ static int add_start(struct starts *starts, uint64_t address, uint64_t size, str
     return 0;
 }
 
-/* `cursor` is behind the FDE's pointer to its CIE and ends where the FDE does. */
+/* `cursor` is after the FDE's pointer to its CIE, and ends with the FDE. */
 static int read_range(struct cursor *cursor, const struct common *common, struct starts *starts,
                       struct error *error)
 {
@@ -195,7 +195,7 @@ static int read_range(struct cursor *cursor, const struct common *common, struct
     return add_start(starts, address, size, error);
 }
 
-/* The next entry; false at the end. *entry begins behind its id, which stood at *id_at. */
+/* The next entry; false at the end. *entry begins after its id, which is at *id_at. */
 static bool next_entry(struct cursor *section, struct cursor *entry, uint32_t *id, size_t *id_at)
 {
     uint64_t length = take_fixed(section, 4);
@@ -212,7 +212,7 @@ static bool next_entry(struct cursor *section, struct cursor *entry, uint32_t *i
     return !entry->bad;
 }
 
-/* What the CIE that begins at that offset says. False: none does. */
+/* Reads the CIE at that offset. False: it is not a CIE. */
 static bool find_common(const struct cursor *section, size_t at, struct common *common)
 {
     struct cursor from = *section, entry;
@@ -236,9 +236,9 @@ int unwind_starts_read(const uint8_t *bytes, size_t length, uint64_t address,
     uint32_t id;
 
     while (next_entry(&section, &entry, &id, &id_at)) {
-        if (id == 0 || id > id_at) /* a CIE, or no entry that can be */
+        if (id == 0 || id > id_at) /* a CIE, or an invalid entry */
             continue;
-        /* A linker keeps one of several equal CIEs: an FDE's need not be the one before it. */
+        /* Linkers merge equal CIEs, so an FDE's CIE need not directly precede it. */
         if (id_at - id != common_at)
             common_at = find_common(&section, id_at - id, &common) ? id_at - id : SIZE_MAX;
         if (common_at != SIZE_MAX && read_range(&entry, &common, &found, error) != 0) {
@@ -254,10 +254,10 @@ int unwind_starts_read(const uint8_t *bytes, size_t length, uint64_t address,
 /* ---- how to pass a trampoline ---- */
 
 /*
- * An unwinder that meets a trampoline's return address on the stack needs the one that it stands
- * for, which is on a shadow stack. The table has no rule for that, but DWARF expressions can
- * search: each trampoline's rule walks the lanes, in the traced process itself, as part of its
- * exception handling. A table that is wrong ends the program in std::terminate() or in a wild jump.
+ * An unwinder that finds a trampoline's return address on the stack needs the original one, which
+ * is on a shadow stack. DWARF has no rule for that, but its expressions can search: each
+ * trampoline's rule walks the lanes, in the traced process, while it handles an exception. An error
+ * in the table ends the program in std::terminate() or a wild jump.
  */
 enum { RSP = 7, RETURN_ADDRESS = 16 };
 
@@ -295,7 +295,7 @@ static void put_add(struct table *table, uint64_t number)
     put_byte(table, (unsigned)number);
 }
 
-/* A jump whose target is told later. */
+/* A jump whose target lead() sets later. */
 static uint8_t *put_expression_jump(struct table *table, unsigned operation)
 {
     put_byte(table, operation);
@@ -303,11 +303,11 @@ static uint8_t *put_expression_jump(struct table *table, unsigned operation)
     return table->at;
 }
 
-static void lead(uint8_t *behind, const uint8_t *target)
+static void lead(uint8_t *after, const uint8_t *target)
 {
-    const int16_t distance = (int16_t)(target - behind);
+    const int16_t distance = (int16_t)(target - after);
 
-    memcpy(behind - sizeof distance, &distance, sizeof distance);
+    memcpy(after - sizeof distance, &distance, sizeof distance);
 }
 
 static void put_load(struct table *table, uint64_t offset)
@@ -318,11 +318,11 @@ static void put_load(struct table *table, uint64_t offset)
 }
 
 /*
- * With the slot on the stack of the expression: the address of the frame that has its return
- * address. For each lane in use, from its lowest frame up to its top:
+ * Replaces the slot on the expression's stack by the address of the frame with its return address.
+ * Walks each used lane from its lowest frame to its top. The expression's stack is:
  *
- *   slot lane             at `next`
- *   slot lane frame end   at `compare`
+ *   slot slot lane             at `lane`
+ *   slot slot lane frame end   at `compare`
  */
 static void put_search(struct table *table, const struct trace_head *head, uint64_t zero)
 {
@@ -376,7 +376,7 @@ static void put_search(struct table *table, const struct trace_head *head, uint6
     put_constant(table, zero);
     done = put_expression_jump(table, DW_OP_skip);
     lead(found, table->at);
-    put_byte(table, DW_OP_drop); /* the end: the frame, which begins with the address, is left */
+    put_byte(table, DW_OP_drop); /* leaves the frame, which begins with the return address */
     lead(done, table->at);
 }
 
@@ -407,8 +407,8 @@ static uint8_t *put_common(struct table *table)
     put_byte(table, RETURN_ADDRESS);
     put_byte(table, 1); /* bytes of augmentation */
     put_byte(table, DW_EH_PE_absptr);
-    /* Unwinders know frames apart by their canonical addresses. The trampoline's would be its
-     * caller's, so it is the slot, eight bytes lower, and rsp is told apart from it. */
+    /* Unwinders distinguish frames by their canonical addresses. A trampoline's would equal its
+     * caller's, so it is the slot, eight bytes lower, and rsp has a rule of its own. */
     put_byte(table, DW_CFA_def_cfa_sf);
     put_byte(table, RSP);
     put_byte(table, 1); /* times the data alignment */

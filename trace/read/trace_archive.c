@@ -15,7 +15,7 @@ enum { PROCESSES_MAX = 65536 };
 
 /* A process while its events are read. */
 struct archive_process {
-    char *vat_id;      /* owned; NULL: it is nobody's worker */
+    char *vat_id;      /* owned; NULL: not a worker */
     uint32_t *numbers; /* of its functions, in the archive: numbers[i] for i + 1 */
     size_t number_count;
     size_t first_module;
@@ -40,7 +40,7 @@ static int bad(const struct reading *reading, const char *what, struct error *er
     return error_set(error, ERROR_INPUT, "%s: a block of the trace has no %s", reading->path, what);
 }
 
-static int out_of_memory(struct error *error)
+static int archive_memory(struct error *error)
 {
     return error_memory(error, "a trace");
 }
@@ -64,7 +64,7 @@ static int add_module(struct archive *archive, const json_t *content, struct err
 
     *module = (struct archive_module){.path = strdup(path != NULL ? path : "?")};
     if (module->path == NULL)
-        return out_of_memory(error);
+        return archive_memory(error);
     snprintf(module->build_id, sizeof module->build_id, "%s", build_id != NULL ? build_id : "");
     archive->module_count++;
     return 0;
@@ -78,7 +78,7 @@ static int add_modules(struct reading *reading, const json_t *modules, struct er
         reallocarray(archive->modules, archive->module_count + count + 1, sizeof *all);
 
     if (all == NULL)
-        return out_of_memory(error);
+        return archive_memory(error);
     archive->modules = all;
     for (size_t i = 0; i < count; i++)
         if (add_module(archive, json_array_get(modules, i), error) != 0)
@@ -92,12 +92,12 @@ static int add_name(struct archive *archive, uint32_t number, const char *name, 
     char **const names = reallocarray(archive->process_names, count, sizeof *names);
 
     if (names == NULL)
-        return out_of_memory(error);
+        return archive_memory(error);
     archive->process_names = names;
     while (archive->process_count < count)
         names[archive->process_count++] = NULL;
     names[number] = strdup(name);
-    return names[number] != NULL ? 0 : out_of_memory(error);
+    return names[number] != NULL ? 0 : archive_memory(error);
 }
 
 static int add_process(struct reading *reading, uint32_t number, const json_t *content,
@@ -111,7 +111,7 @@ static int add_process(struct reading *reading, uint32_t number, const json_t *c
     processes = array_reserve(reading->processes, &reading->process_capacity, number + 1,
                               sizeof *processes);
     if (processes == NULL)
-        return out_of_memory(error);
+        return archive_memory(error);
     reading->processes = processes;
     while (reading->process_count <= number)
         processes[reading->process_count++] = (struct archive_process){0};
@@ -121,14 +121,14 @@ static int add_process(struct reading *reading, uint32_t number, const json_t *c
     processes[number].vat_id = vat_of_worker(name);
     processes[number].first_module = reading->archive->module_count;
     if (processes[number].sums == NULL)
-        return out_of_memory(error);
+        return archive_memory(error);
     if (add_name(reading->archive, number, name, error) != 0)
         return -1;
     return add_modules(reading, json_object_get(content, "modules"), error);
 }
 
-/* The number of the same function of the same file, also if another process has it; 0 without
- * memory. Workers have the same functions in the same order. */
+/* The archive's number of a function, which processes with the same file share; 0 if out of memory.
+ * Workers mostly have the same functions in the same order. */
 static uint32_t function_number(struct archive *archive, const char *name, uint32_t module,
                                 uint64_t address, size_t guess)
 {
@@ -170,7 +170,7 @@ static int add_functions(struct reading *reading, uint32_t number, const json_t 
     process = &reading->processes[number];
     process->numbers = calloc(json_array_size(content) + 1, sizeof *process->numbers);
     if (process->numbers == NULL)
-        return out_of_memory(error);
+        return archive_memory(error);
     json_array_foreach(content, i, function)
     {
         const char *const name = json_string_value(json_array_get(function, 0));
@@ -184,7 +184,7 @@ static int add_functions(struct reading *reading, uint32_t number, const json_t 
                                               (uint32_t)(process->first_module + (size_t)module),
                                               (uint64_t)address, i);
         if (process->numbers[i] == 0)
-            return out_of_memory(error);
+            return archive_memory(error);
     }
     process->number_count = json_array_size(content);
     return 0;
@@ -200,7 +200,7 @@ static char *copy_member(const struct reading *reading, const json_t *content, c
     if (text == NULL)
         bad(reading, name, error);
     else if (copy == NULL)
-        out_of_memory(error);
+        archive_memory(error);
     return copy;
 }
 
@@ -224,11 +224,11 @@ static int fill_delivery(const struct reading *reading, struct archive_delivery 
         return -1;
     return asprintf(&delivery->name, "%s %s #%" PRId64, delivery->vat_id, delivery->method,
                     delivery->delivery_num) < 0
-               ? out_of_memory(error)
+               ? archive_memory(error)
                : 0;
 }
 
-static int add_delivery(struct reading *reading, const json_t *content, struct error *error)
+static int add_archive_delivery(struct reading *reading, const json_t *content, struct error *error)
 {
     struct archive *const archive = reading->archive;
     struct archive_delivery *const deliveries =
@@ -236,7 +236,7 @@ static int add_delivery(struct reading *reading, const json_t *content, struct e
                       sizeof *deliveries);
 
     if (deliveries == NULL)
-        return out_of_memory(error);
+        return archive_memory(error);
     archive->deliveries = deliveries;
     deliveries[archive->delivery_count] = (struct archive_delivery){0};
     return fill_delivery(reading, &deliveries[archive->delivery_count++], content, error);
@@ -274,8 +274,9 @@ static int add_left_out(struct reading *reading, uint32_t number, const json_t *
 
         if (function < 1 || (uint64_t)function > process->number_count)
             return bad(reading, "function that is left out", error);
-        if (trace_absences_add(&reading->archive->absences, number, process->numbers[function - 1],
-                               time_in(content, "at"), error) != 0)
+        if (trace_exclusions_add(&reading->archive->exclusions, number,
+                                 process->numbers[function - 1], time_in(content, "at"),
+                                 error) != 0)
             return -1;
     }
     return 0;
@@ -292,7 +293,7 @@ static int add_json(struct reading *reading, const struct trace_block *block, co
     case TRACE_BLOCK_CLOCK:
         return add_clock(reading, content, error);
     case TRACE_BLOCK_DELIVERY:
-        return add_delivery(reading, content, error);
+        return add_archive_delivery(reading, content, error);
     case TRACE_BLOCK_LEFT_OUT:
         return add_left_out(reading, block->process, content, error);
     default:
@@ -319,7 +320,7 @@ static int on_first(void *context, const struct trace_block *block, const uint8_
 
 /* ---- between: where the deliveries of a process begin and end ---- */
 
-/* As events have them. */
+/* In ticks, as in events. */
 static uint64_t ticks_at(const struct reading *reading, int64_t mono)
 {
     return trace_clock_ticks(&reading->archive->clock, mono) & TRACE_TIME_MASK;
@@ -333,13 +334,13 @@ static int cut_process(struct reading *reading, struct archive_process *process,
     process->ticks = calloc(2 * archive->delivery_count + 1, sizeof *process->ticks);
     process->groups = calloc(2 * archive->delivery_count + 1, sizeof *process->groups);
     if (process->ticks == NULL || process->groups == NULL)
-        return out_of_memory(error);
+        return archive_memory(error);
     for (size_t i = 0; i < archive->delivery_count && process->vat_id != NULL; i++) {
         const struct archive_delivery *const delivery = &archive->deliveries[i];
         const size_t at = process->cut_count;
         const uint64_t begin = ticks_at(reading, delivery->begin);
 
-        /* They were noted in their order; one that was not would have none of the time. */
+        /* Deliveries are in order; one that is not would get no time. */
         if (strcmp(delivery->vat_id, process->vat_id) != 0 ||
             (at > 0 && begin < process->ticks[at - 1]))
             continue;
@@ -355,26 +356,26 @@ static int cut_process(struct reading *reading, struct archive_process *process,
     return 0;
 }
 
-/* Where some functions of a process are left out, the calls of all are counted. */
+/* Counts the calls of a process of which some functions are left out. */
 static int open_calls(struct reading *reading, struct error *error)
 {
     const struct archive *const archive = reading->archive;
 
-    for (size_t i = 0; i < archive->absences.count; i++) {
+    for (size_t i = 0; i < archive->exclusions.count; i++) {
         struct archive_process *const process =
-            &reading->processes[archive->absences.list[i].process];
+            &reading->processes[archive->exclusions.list[i].process];
 
         if (process->calls == NULL)
             process->calls = calloc(archive->function_count + 1, sizeof *process->calls);
         if (process->calls == NULL)
-            return out_of_memory(error);
+            return archive_memory(error);
     }
     return 0;
 }
 
 /* ---- then: events ---- */
 
-/* What follows is of this stack's thread. */
+/* The next calls are of this stack's thread. */
 static int listen(const struct reading *reading, const struct thread_stack *stack, uint32_t process,
                   struct error *error)
 {
@@ -385,8 +386,8 @@ static int listen(const struct reading *reading, const struct thread_stack *stac
                : 0;
 }
 
-static int end_lane(const struct reading *reading, uint32_t process, unsigned lane,
-                    struct error *error)
+static int end_archive_lane(const struct reading *reading, uint32_t process, unsigned lane,
+                            struct error *error)
 {
     struct thread_stack *const stack = &reading->processes[process].sums->stacks[lane];
 
@@ -396,20 +397,20 @@ static int end_lane(const struct reading *reading, uint32_t process, unsigned la
     return 0;
 }
 
-/* Calls that are open where the trace ends, end there for the listener. */
+/* Ends the calls that are open at the end of the trace. */
 static int end_lanes(const struct reading *reading, struct error *error)
 {
     for (size_t i = 0; reading->listener != NULL && i < reading->process_count; i++)
         for (unsigned lane = 0; reading->processes[i].sums != NULL && lane < TRACE_LANES_MAX;
              lane++) {
             reading->processes[i].sums->stacks[lane].spans = NULL;
-            if (end_lane(reading, (uint32_t)i, lane, error) != 0)
+            if (end_archive_lane(reading, (uint32_t)i, lane, error) != 0)
                 return -1;
         }
     return 0;
 }
 
-/* Numbers of the process become those of the archive. */
+/* Replaces the process's numbers of functions by the archive's. */
 static void renumber(const struct archive_process *process, uint64_t *events, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -448,7 +449,7 @@ static int add_events(struct reading *reading, struct archive_process *process,
     stack = &process->sums->stacks[of.lane];
     renumber(process, of.events, of.count);
     count_calls(process, reading->archive, of.events, of.count);
-    /* Another clock says nothing of when calls were. */
+    /* Other clocks do not say when calls were. */
     if (reading->archive->clock.kind == TRACE_CLOCK_TSC)
         stack->spans = &reading->archive->spans;
     stack->listener = reading->listener != NULL ? &reading->listener->calls : NULL;
@@ -476,7 +477,7 @@ static int on_second(void *context, const struct trace_block *block, const uint8
     if (block->kind == TRACE_BLOCK_EVENTS)
         return add_events(reading, process, block, content, error);
     return trace_file_read_lane(block, content, &lane)
-               ? end_lane(reading, block->process, lane, error)
+               ? end_archive_lane(reading, block->process, lane, error)
                : 0;
 }
 
@@ -493,13 +494,13 @@ static void add_counts(struct archive *archive, const struct archive_process *pr
 
 static void note_calls(const struct reading *reading)
 {
-    const struct trace_absences *const absences = &reading->archive->absences;
+    const struct trace_exclusions *const exclusions = &reading->archive->exclusions;
 
-    for (size_t i = 0; i < absences->count; i++) {
-        struct trace_absence *const absence = &absences->list[i];
-        const uint64_t *const calls = reading->processes[absence->process].calls;
+    for (size_t i = 0; i < exclusions->count; i++) {
+        struct trace_exclusion *const exclusion = &exclusions->list[i];
+        const uint64_t *const calls = reading->processes[exclusion->process].calls;
 
-        absence->calls = calls != NULL ? calls[absence->function] : 0;
+        exclusion->calls = calls != NULL ? calls[exclusion->function] : 0;
     }
 }
 
@@ -555,7 +556,7 @@ int archive_read(struct archive *archive, const char *path, size_t spans,
     call_tree_settle(&archive->tree);
     call_spans_settle(&archive->spans);
     free_reading(&reading);
-    return result == 0 && archive->spans.failed ? out_of_memory(error) : result;
+    return result == 0 && archive->spans.failed ? archive_memory(error) : result;
 }
 
 void archive_free(struct archive *archive)
@@ -578,6 +579,6 @@ void archive_free(struct archive *archive)
     free(archive->deliveries);
     call_tree_close(&archive->tree);
     call_spans_free(&archive->spans);
-    trace_absences_free(&archive->absences);
+    trace_exclusions_free(&archive->exclusions);
     *archive = (struct archive){0};
 }

@@ -11,10 +11,8 @@
 #include "trace/read/trace_budget.h"
 #include "trace/read/trace_file.h"
 
-/*
- * A trace's file added up: all processes in one tree, whose groups are deliveries. What a worker
- * does outside of deliveries, such as loading its runtime, is below the root itself.
- */
+/* The sums of a trace's file: all processes in one tree, whose groups are deliveries. Calls outside
+ * of deliveries, such as those that load a worker's runtime, are directly below the root. */
 
 struct archive_function {
     char *name; /* owned */
@@ -40,18 +38,18 @@ struct archive {
     size_t module_count;
     struct archive_delivery *deliveries; /* deliveries[i] is the group CALL_TREE_GROUPS + i */
     size_t delivery_count, delivery_capacity;
-    struct call_tree tree;          /* settled */
-    struct call_spans spans;        /* settled; of the deliveries */
-    struct trace_absences absences; /* by the archive's functions */
-    char **process_names;           /* owned, and each of them; NULL: there is no such process */
+    struct call_tree tree;              /* settled */
+    struct call_spans spans;            /* settled; of the deliveries */
+    struct trace_exclusions exclusions; /* by the archive's functions */
+    char **process_names; /* owned, and each of them; NULL: there is no such process */
     size_t process_count;
     struct trace_counts counts;
     struct trace_clock clock;
     bool torn; /* the writer was killed: the file ends within a block */
 };
 
-/* Gets all calls of an archive while it is read, whose processes, functions, deliveries and clock
- * are known. */
+/* Receives all calls while an archive is read. Its processes, functions, deliveries and clock are
+ * known by then. */
 struct archive_listener {
     struct call_listener calls;
     int (*begin)(void *context, struct error *error);

@@ -17,8 +17,8 @@
 
 enum { PATCH_BYTES = 5 };
 
-/* Whether the thread waits in this system call; *first gets the call's first argument. Linux
- * says "running", or the call's number and its arguments (proc(5)). */
+/* Returns true if the thread waits in this system call, and sets *first to its first argument.
+ * Linux's file has "running", or the call's number and arguments (proc(5)). */
 static bool is_waiting(int threads, const char *thread, long call, uint64_t *first)
 {
     char path[300], words[64];
@@ -39,7 +39,7 @@ static bool is_waiting(int threads, const char *thread, long call, uint64_t *fir
     return true;
 }
 
-/* How many threads it has; 0 when not all of them wait in this system call. */
+/* The number of threads; 0 if not all wait in this system call. */
 static size_t count_waiting(pid_t process, long call, uint64_t *first)
 {
     const struct dirent *entry;
@@ -51,7 +51,7 @@ static size_t count_waiting(pid_t process, long call, uint64_t *first)
     threads = opendir(path);
     if (threads == NULL)
         return 0;
-    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
+    /* cppcheck-suppress readdirCalled ; no other thread reads this directory */
     while ((entry = readdir(threads)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
@@ -101,82 +101,85 @@ bool trace_text_put(int text, const struct trace_patch *patch, bool patched)
            pwrite(text, to, PATCH_BYTES, (off_t)patch->address) == PATCH_BYTES;
 }
 
-/* ---- what was left out ---- */
+/* ---- excluded functions ---- */
 
-enum { SHOWN = 8 }; /* functions, for people */
+enum { SHOWN = 8 }; /* functions in a line */
 
-static int absence_memory(struct error *error)
+static int exclusion_memory(struct error *error)
 {
     return error_memory(error, "what a trace leaves out");
 }
 
-int trace_absences_add(struct trace_absences *absences, uint32_t process, uint32_t function,
-                       int64_t at, struct error *error)
+int trace_exclusions_add(struct trace_exclusions *exclusions, uint32_t process, uint32_t function,
+                         int64_t at, struct error *error)
 {
-    struct trace_absence *list;
+    struct trace_exclusion *list;
 
-    for (size_t i = 0; i < absences->count; i++)
-        if (absences->list[i].process == process && absences->list[i].function == function)
+    for (size_t i = 0; i < exclusions->count; i++)
+        if (exclusions->list[i].process == process && exclusions->list[i].function == function)
             return 0;
-    list = array_reserve(absences->list, &absences->capacity, absences->count + 1, sizeof *list);
+    list =
+        array_reserve(exclusions->list, &exclusions->capacity, exclusions->count + 1, sizeof *list);
     if (list == NULL)
-        return absence_memory(error);
-    absences->list = list;
-    list[absences->count++] =
-        (struct trace_absence){.function = function, .process = process, .begin = at};
+        return exclusion_memory(error);
+    exclusions->list = list;
+    list[exclusions->count++] =
+        (struct trace_exclusion){.function = function, .process = process, .begin = at};
     return 0;
 }
 
-void trace_absences_free(struct trace_absences *absences)
+void trace_exclusions_free(struct trace_exclusions *exclusions)
 {
-    free(absences->list);
-    *absences = (struct trace_absences){0};
+    free(exclusions->list);
+    *exclusions = (struct trace_exclusions){0};
 }
 
-static int compare_absences(const void *left, const void *right)
+static int compare_exclusions(const void *left, const void *right)
 {
-    const struct trace_absence *a = left, *b = right;
+    const struct trace_exclusion *a = left, *b = right;
 
     if (a->calls != b->calls)
         return a->calls > b->calls ? -1 : 1;
     return (a->function > b->function) - (a->function < b->function);
 }
 
-/* Those of a process, those with most calls first. To be freed; NULL without memory. */
-static struct trace_absence *find_absences(const struct trace_absences *absences, uint32_t process,
-                                           const struct trace_absence_words *words, size_t *count)
+/* Those of a process, most called first, for the caller to free; NULL if out of memory. */
+static struct trace_exclusion *find_exclusions(const struct trace_exclusions *exclusions,
+                                               uint32_t process,
+                                               const struct trace_exclusion_words *words,
+                                               size_t *count)
 {
-    struct trace_absence *const all = calloc(absences->count + 1, sizeof *all);
+    struct trace_exclusion *const all = calloc(exclusions->count + 1, sizeof *all);
 
     *count = 0;
     if (all == NULL)
         return NULL;
-    for (size_t i = 0; i < absences->count; i++) {
-        if (absences->list[i].process != process)
+    for (size_t i = 0; i < exclusions->count; i++) {
+        if (exclusions->list[i].process != process)
             continue;
-        all[*count] = absences->list[i];
+        all[*count] = exclusions->list[i];
         if (words->calls != NULL)
             all[*count].calls = words->calls(words->context, all[*count].function);
         (*count)++;
     }
-    qsort(all, *count, sizeof *all, compare_absences);
+    qsort(all, *count, sizeof *all, compare_exclusions);
     return all;
 }
 
-static double seconds_in(const struct trace_absence_words *words, int64_t at)
+static double seconds_in(const struct trace_exclusion_words *words, int64_t at)
 {
     return (double)(at - words->zero) / 1e9;
 }
 
-int trace_absences_put(const struct trace_absences *absences, uint32_t process,
-                       const struct trace_absence_words *words, struct buf *out,
-                       struct error *error)
+int trace_exclusions_put(const struct trace_exclusions *exclusions, uint32_t process,
+                         const struct trace_exclusion_words *words, struct buf *out,
+                         struct error *error)
 {
     size_t count;
-    struct trace_absence *const all = find_absences(absences, process, words, &count);
+    struct trace_exclusion *const all = find_exclusions(exclusions, process, words, &count);
 
     if (all == NULL)
-        return absence_memory(error);
+        return exclusion_memory(error);
     if (count > 0)
         buf_printf(out, "%zu function%s left out to keep the overhead, the most called: ", count,
                    count == 1 ? "" : "s");
@@ -189,25 +192,25 @@ int trace_absences_put(const struct trace_absences *absences, uint32_t process,
     return 0;
 }
 
-static void put_text(struct buf *out, const char *text)
+static void put_exclusion_text(struct buf *out, const char *text)
 {
     json_text_string(out, text, strlen(text));
 }
 
-int trace_absences_put_json(const struct trace_absences *absences, uint32_t process,
-                            const char *name, const struct trace_absence_words *words,
-                            struct buf *out, struct error *error)
+int trace_exclusions_put_json(const struct trace_exclusions *exclusions, uint32_t process,
+                              const char *name, const struct trace_exclusion_words *words,
+                              struct buf *out, struct error *error)
 {
     size_t count;
-    struct trace_absence *const all = find_absences(absences, process, words, &count);
+    struct trace_exclusion *const all = find_exclusions(exclusions, process, words, &count);
 
     if (all == NULL)
-        return absence_memory(error);
+        return exclusion_memory(error);
     for (size_t i = 0; i < count; i++) {
         buf_append_string(out, "{\"kind\":\"leftOut\",\"process\":");
-        put_text(out, name);
+        put_exclusion_text(out, name);
         buf_append_string(out, ",\"function\":");
-        put_text(out, words->name(words->context, all[i].function));
+        put_exclusion_text(out, words->name(words->context, all[i].function));
         buf_printf(out, ",\"periods\":[[%.9f,null]]}\n", seconds_in(words, all[i].begin));
     }
     free(all);
@@ -218,8 +221,8 @@ int trace_absences_put_json(const struct trace_absences *absences, uint32_t proc
 
 enum { DECISION_EVENTS = 2000 }; /* enough to tell which functions are called most */
 
-/* Of the share, half is aimed at when it is decided what is left out: the process also waits and
- * wakes, and its caches hold less of its own. */
+/* A decision aims at half of the share, because tracing costs more than its events: the process
+ * waits and wakes, and its caches hold less of its own data. */
 #define AIMED_AT 0.5
 
 int trace_budget_open(struct trace_budget *budget, double share, size_t functions,
@@ -244,7 +247,7 @@ static void add_call(struct trace_budget *budget, struct budget_function *functi
 {
     function->calls++;
     function->all++;
-    /* Those that are called very often have no time. */
+    /* Functions that are called very often have no times. */
     if (budget->cold_cost == 0 || time == 0)
         return;
     if (((time - function->last) & TRACE_TIME_MASK) > budget->cold_after) {
@@ -270,7 +273,7 @@ bool trace_budget_is_due(const struct trace_budget *budget)
     return budget->events >= DECISION_EVENTS;
 }
 
-/* ---- what is used ---- */
+/* ---- costs ---- */
 
 /* Nanoseconds that an event takes. */
 static double event_price(const struct trace_budget *budget, struct trace_spent spent,
@@ -281,13 +284,13 @@ static double event_price(const struct trace_budget *budget, struct trace_spent 
     return reading > budget->event_cost ? reading : budget->event_cost;
 }
 
-/* Nanoseconds of the process that are tracing. */
+/* Nanoseconds that the process spent on tracing. */
 static double traced_time(const struct trace_budget *budget, uint64_t events, uint64_t cold)
 {
     return (double)events * budget->event_cost + (double)cold * budget->cold_cost;
 }
 
-/* Those that are not. */
+/* Nanoseconds that it spent on its own work. */
 static double own_time(struct trace_spent spent, double traced)
 {
     const double own = (double)spent.process - traced;
@@ -298,7 +301,7 @@ static double own_time(struct trace_spent spent, double traced)
 /* ---- a decision ---- */
 
 /* A call is two events. */
-static double cost_of(const struct trace_budget *budget, uint32_t number, double price)
+static double function_cost(const struct trace_budget *budget, uint32_t number, double price)
 {
     const struct budget_function *const function = &budget->functions[number];
 
@@ -309,15 +312,15 @@ static int compare_costs(const void *left, const void *right, void *budget_of)
 {
     const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const struct trace_budget *const budget = budget_of;
-    const double of_a = cost_of(budget, a, budget->event_cost);
-    const double of_b = cost_of(budget, b, budget->event_cost);
+    const double of_a = function_cost(budget, a, budget->event_cost);
+    const double of_b = function_cost(budget, b, budget->event_cost);
 
     if (of_a != of_b)
         return of_a > of_b ? -1 : 1;
     return (a > b) - (a < b);
 }
 
-/* The numbers of functions, those that cost most first. */
+/* Most expensive first. */
 static void sort_by_cost(struct trace_budget *budget)
 {
     for (size_t i = 0; i < budget->count; i++)
@@ -347,25 +350,25 @@ size_t trace_budget_decide(struct trace_budget *budget, struct trace_spent spent
            budget->functions[budget->order[count]].calls > 0) {
         const uint32_t number = budget->order[count++];
 
-        used -= cost_of(budget, number, price);
+        used -= function_cost(budget, number, price);
         budget->functions[number].left_out = true;
     }
     begin_again(budget);
     return count;
 }
 
-/* ---- putting it into force ---- */
+/* ---- applying it ---- */
 
 enum {
     HOLD_LOOKS = 20,
-    HOLD_LOOK = 50000, /* nanoseconds, to which Linux adds as much */
+    HOLD_LOOK = 50000, /* nanoseconds; Linux adds about as much */
     HURRY = 20000000,  /* nanoseconds */
     MOMENT_HURRIED = 50000,
     MOMENT_CLOSE = 200000,
     CHUNKS_HURRIED = 4,  /* as many events as a decision needs */
-    BEHIND_MOST = 20000, /* events: a reader that never catches up decides all the same */
-    COLD_COST = 2500,    /* nanoseconds: what keeps the share of cold code (docs/benchmarks.md) */
-    COLD_AFTER = 40000,  /* ticks: other code has had the caches since */
+    UNREAD_MOST = 20000, /* events: a reader that never catches up decides all the same */
+    COLD_COST = 2500,    /* nanoseconds, found by measuring (docs/benchmarks.md) */
+    COLD_AFTER = 40000,  /* ticks, in which other code has used the caches */
 };
 
 static int64_t nanoseconds_of(clockid_t clock)
@@ -376,9 +379,9 @@ static int64_t nanoseconds_of(clockid_t clock)
 }
 
 /*
- * What an event takes on this machine: a reading of the counter, which costs more in a virtual
- * machine, and what is around it. In bench/trace's loop that is a quarter as much; in code that is
- * as large as an engine (docs/benchmarks.md) four fifths.
+ * Nanoseconds of an event on this machine: a reading of the counter, which takes longer in a
+ * virtual machine, and the code around it, which takes a quarter as long in bench/trace's loop, and
+ * four fifths in code as large as an engine (docs/benchmarks.md).
  */
 static double event_cost(void)
 {
@@ -436,7 +439,7 @@ int trace_throttle_open(struct trace_throttle *throttle, struct trace_ring *ring
     }
     throttle->ring = ring;
     throttle->process_id = (pid_t)trace_ring_head(ring)->process;
-    /* Where a process's own time cannot be had, what has passed stands for it. */
+    /* Without the process's CPU time, elapsed time has to do. */
     if (clock_getcpuclockid(throttle->process_id, &throttle->clock) != 0)
         throttle->clock = CLOCK_MONOTONIC;
     throttle->process = nanoseconds_of(throttle->clock);
@@ -447,13 +450,12 @@ int trace_throttle_open(struct trace_throttle *throttle, struct trace_ring *ring
 void trace_throttle_close(struct trace_throttle *throttle)
 {
     trace_budget_close(&throttle->budget);
-    trace_absences_free(&throttle->absences);
+    trace_exclusions_free(&throttle->exclusions);
     free(throttle->restored);
     throttle->restored = NULL;
     throttle->ring = NULL;
 }
 
-/* The trace's readers are told as well. */
 static int leave_out(struct trace_throttle *throttle, const uint32_t *numbers, size_t count,
                      struct error *error)
 {
@@ -461,7 +463,7 @@ static int leave_out(struct trace_throttle *throttle, const uint32_t *numbers, s
 
     for (size_t i = 0; i < count; i++) {
         trace_ring_leave_out(throttle->ring, numbers[i]);
-        if (trace_absences_add(&throttle->absences, 0, numbers[i], now, error) != 0)
+        if (trace_exclusions_add(&throttle->exclusions, 0, numbers[i], now, error) != 0)
             return -1;
     }
     return throttle->note != NULL && count > 0
@@ -469,7 +471,7 @@ static int leave_out(struct trace_throttle *throttle, const uint32_t *numbers, s
                : 0;
 }
 
-/* ---- too much ---- */
+/* ---- removing jumps ---- */
 
 static void restore_all(struct trace_throttle *throttle)
 {
@@ -481,7 +483,7 @@ static void restore_all(struct trace_throttle *throttle)
 
     for (unsigned i = 1; i < throttle->budget.count; i++)
         if (throttle->budget.functions[i].left_out && !throttle->restored[i]) {
-            throttle->restored[i] = true; /* what could not be put back once cannot be later */
+            throttle->restored[i] = true; /* a failure would be the same later */
             if (trace_ring_patch_of(throttle->ring, i, &patch))
                 (void)trace_text_put(text, &patch, false);
         }
@@ -489,8 +491,8 @@ static void restore_all(struct trace_throttle *throttle)
     close(text);
 }
 
-/* In the agent, where it executes none of its own text. It gets there by the events that are too
- * many; when there are no more of them, it need not wait. */
+/* Waits until the process waits in the agent, where it executes none of its own text. Its many
+ * events lead it there soon; without them, the jumps cost little. */
 static bool waits_in_agent(const struct trace_throttle *throttle)
 {
     const struct timespec moment = {.tv_nsec = HOLD_LOOK};
@@ -505,15 +507,15 @@ static bool waits_in_agent(const struct trace_throttle *throttle)
     return false;
 }
 
-/* In the middle of a delivery: functions that are left out are the most called ones, and even their
- * three jumps would cost more than the budget has. */
+/* In the middle of a delivery: the functions left out are called most, so that even their three
+ * jumps would exceed the budget. */
 static void restore_now(struct trace_throttle *throttle)
 {
     if (throttle->to_restore == 0 || !trace_ring_hold(throttle->ring))
         return;
     if (waits_in_agent(throttle))
         restore_all(throttle);
-    trace_ring_go_on(throttle->ring);
+    trace_ring_continue(throttle->ring);
 }
 
 static struct trace_spent spent_since(const struct trace_throttle *throttle)
@@ -550,18 +552,18 @@ static int decide(struct trace_throttle *throttle, struct error *error)
     return result;
 }
 
-/* While the process is ahead, the reader does nothing else than read. */
+/* While more events are waiting, the reader's CPU time is all spent on them. */
 static void time_reading(struct trace_throttle *throttle, size_t count)
 {
     struct trace_reading *const reading = &throttle->reading;
     const int64_t now = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
 
-    if (reading->behind) {
+    if (reading->has_more) {
         reading->time += now - reading->last;
         reading->events += count;
     }
     reading->last = now;
-    reading->behind = trace_ring_is_behind(throttle->ring);
+    reading->has_more = trace_ring_has_more(throttle->ring);
 }
 
 int trace_throttle_add(struct trace_throttle *throttle, const uint64_t *events, size_t count,
@@ -571,9 +573,9 @@ int trace_throttle_add(struct trace_throttle *throttle, const uint64_t *events, 
         return 0;
     time_reading(throttle, count);
     trace_budget_add(&throttle->budget, events, count);
-    /* What the process has used is known as of now, and so have to be its events. */
+    /* The process's CPU time is as of now, so its events have to be, too. */
     if (!trace_budget_is_due(&throttle->budget) ||
-        (throttle->budget.events < BEHIND_MOST && throttle->reading.behind))
+        (throttle->budget.events < UNREAD_MOST && throttle->reading.has_more))
         return 0;
     return decide(throttle, error);
 }
@@ -587,7 +589,7 @@ void trace_throttle_between(struct trace_throttle *throttle)
 
 /* ---- words ---- */
 
-static const char *name_of(void *context, uint32_t function)
+static const char *function_name(void *context, uint32_t function)
 {
     const struct trace_throttle *const throttle = context;
     const struct patch_plan *const plan = trace_ring_plan(throttle->ring);
@@ -595,7 +597,7 @@ static const char *name_of(void *context, uint32_t function)
     return function >= 1 && function <= plan->count ? plan->functions[function - 1].name : "?";
 }
 
-static uint64_t calls_of(void *context, uint32_t function)
+static uint64_t function_calls(void *context, uint32_t function)
 {
     const struct trace_throttle *const throttle = context;
 
@@ -605,8 +607,9 @@ static uint64_t calls_of(void *context, uint32_t function)
 int trace_throttle_put(struct trace_throttle *throttle, int64_t zero, struct buf *out,
                        struct error *error)
 {
-    const struct trace_absence_words words = {name_of, calls_of, throttle, zero};
+    const struct trace_exclusion_words words = {function_name, function_calls, throttle, zero};
 
-    return throttle->ring != NULL ? trace_absences_put(&throttle->absences, 0, &words, out, error)
-                                  : 0;
+    return throttle->ring != NULL
+               ? trace_exclusions_put(&throttle->exclusions, 0, &words, out, error)
+               : 0;
 }

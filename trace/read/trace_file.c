@@ -41,7 +41,7 @@ bool trace_clock_take(enum trace_clock_kind *kind, const char *name)
     return name == NULL;
 }
 
-/* Of three readings the one between which least time passed: the others were interrupted. */
+/* Takes the reading of three that took the shortest time; the others may have been interrupted. */
 struct trace_moment trace_moment_now(void)
 {
     struct trace_moment best = {0};
@@ -99,7 +99,7 @@ enum {
 
 /* ---- numbers ---- */
 
-/* There is room for NUMBER_MOST bytes. Returns where they end. */
+/* Writes at most NUMBER_MOST bytes. Returns their end. */
 static inline uint8_t *put_number(uint8_t *at, uint64_t number)
 {
     for (; number >= 0x80; number >>= 7)
@@ -128,7 +128,7 @@ bool event_code_take(const uint8_t **at, const uint8_t *end, uint64_t *number)
     return false;
 }
 
-/* The difference of 48-bit times as a small number, also where it is negative. */
+/* The difference of 48-bit times in zigzag, so that small negative ones are small numbers. */
 static uint64_t zigzag(uint64_t difference)
 {
     const int64_t signed_difference = (int64_t)(difference << TRACE_TIME_SHIFT) >> TRACE_TIME_SHIFT;
@@ -259,10 +259,10 @@ int event_code_read(const uint8_t *at, const uint8_t *end, uint64_t **events, si
 
 enum {
     COMPRESSION = 1,
-    EVENT_BLOCK_FULL = 1 << 17, /* bytes: small ones take zstd much longer for each byte */
+    EVENT_BLOCK_FULL = 1 << 17, /* bytes; zstd takes much longer for each byte of small blocks */
 };
 
-/* Events of a lane that are not in a block yet. */
+/* A lane's events that are not in the file yet. */
 struct event_block {
     uint32_t process;
     unsigned lane;
@@ -270,7 +270,7 @@ struct event_block {
     struct event_code code;
 };
 
-static int out_of_memory(struct error *error)
+static int trace_file_memory(struct error *error)
 {
     return error_memory(error, "a trace");
 }
@@ -283,7 +283,7 @@ int trace_file_open(struct trace_file *file, const char *path, enum trace_clock_
     *file = (struct trace_file){.clock = clock};
     file->packer = ZSTD_createCCtx();
     if (file->packer == NULL)
-        return out_of_memory(error);
+        return trace_file_memory(error);
     if (output_file_open_growing(&file->file, path, "the trace", error) != 0) {
         ZSTD_freeCCtx(file->packer);
         file->packer = NULL;
@@ -294,7 +294,7 @@ int trace_file_open(struct trace_file *file, const char *path, enum trace_clock_
     return trace_file_flush(file, error);
 }
 
-/* What is stored of the content: compressed unless that makes it larger. */
+/* Compresses the content, unless that makes it larger. */
 static struct iovec pack(struct trace_file *file, const struct buf *content)
 {
     const size_t bound = ZSTD_compressBound(content->length);
@@ -321,12 +321,13 @@ static int gather_block(struct trace_file *file, enum trace_block_kind kind, uin
     if (!buf_failed(content))
         stored = pack(file, content);
     if (stored.iov_base == NULL)
-        return out_of_memory(error);
+        return trace_file_memory(error);
     block.stored = (uint32_t)stored.iov_len;
     block.sum = (uint32_t)crc32(0, stored.iov_base, (uInt)stored.iov_len);
     buf_append(&file->gathered, &block, sizeof block);
-    return buf_append(&file->gathered, stored.iov_base, stored.iov_len) == 0 ? 0
-                                                                             : out_of_memory(error);
+    return buf_append(&file->gathered, stored.iov_base, stored.iov_len) == 0
+               ? 0
+               : trace_file_memory(error);
 }
 
 /* Frees the content. */
@@ -429,7 +430,7 @@ int trace_file_events(struct trace_file *file, uint32_t process, unsigned lane, 
     if (block == NULL)
         block = add_block(file, process, lane);
     if (block == NULL)
-        return out_of_memory(error);
+        return trace_file_memory(error);
     if (block->content.length == 0) {
         event_code_put(&block->content, lane);
         event_code_put(&block->content, thread);
@@ -583,7 +584,7 @@ static int read_blocks(const char *path, const uint8_t *bytes, size_t size,
     return 0;
 }
 
-static int check_head(const char *path, const uint8_t *bytes, struct error *error)
+static int check_file_head(const char *path, const uint8_t *bytes, struct error *error)
 {
     uint32_t version;
 
@@ -616,7 +617,7 @@ int trace_file_read(const char *path, trace_block_visit *visit, void *context, b
         result = error_system(error, errno, "cannot read %s", path);
     else
         result =
-            check_head(path, bytes, error) != 0
+            check_file_head(path, bytes, error) != 0
                 ? -1
                 : read_blocks(path, bytes, (size_t)status.st_size, visit, context, torn, error);
     if (bytes != MAP_FAILED)

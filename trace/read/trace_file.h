@@ -13,10 +13,8 @@
 #include "trace/memory.h"
 #include "trace/patch/patch_plan.h"
 
-/*
- * The processor's time stamp counter beside CLOCK_MONOTONIC. Processors of the last fifteen years
- * count at one pace, whatever they do (CPUID 8000_0007H, invariant TSC).
- */
+/* The CPU's time stamp counter and CLOCK_MONOTONIC at the same time. CPUs of the last fifteen years
+ * count at a constant rate (CPUID 8000_0007H, invariant TSC). */
 struct trace_moment {
     uint64_t ticks;
     int64_t mono; /* nanoseconds */
@@ -24,35 +22,34 @@ struct trace_moment {
 
 struct trace_moment trace_moment_now(void);
 
-/* Two moments of one machine, the earlier first, give the pace: the further apart the better. */
+/* Two moments of one machine, from which the rate is computed; the further apart the better. */
 struct trace_clock {
     struct trace_moment first, last;
-    enum trace_clock_kind kind; /* of events; all but the time stamp counter count for themselves */
+    enum trace_clock_kind
+        kind; /* of events; others than the time stamp counter are not converted */
 };
 
 /* By kind, NULL at the end: "tsc", "computrons", ... */
 extern const char *const trace_clock_names[];
 
-/* NULL is the time stamp counter. False: there is none of that name. */
+/* NULL: the time stamp counter. False: no clock has that name. */
 bool trace_clock_take(enum trace_clock_kind *kind, const char *name);
 
-/* Nanoseconds that so many ticks take; what another clock has counted. */
+/* Ticks in nanoseconds; the count itself for another clock. */
 double trace_clock_duration(const struct trace_clock *clock, uint64_t ticks);
 
-/* The ticks at a moment of CLOCK_MONOTONIC, and the other way round. */
+/* Convert between ticks and CLOCK_MONOTONIC. */
 uint64_t trace_clock_ticks(const struct trace_clock *clock, int64_t mono);
 int64_t trace_clock_mono(const struct trace_clock *clock, uint64_t ticks);
 
-/*
- * Events in few bytes (docs/trace-format.md). Programs mostly repeat themselves: an event that
- * follows the ones before it as another did earlier in the block needs no function's number.
- */
+/* Compresses events (docs/trace-format.md). Programs mostly repeat themselves: an event that
+ * follows the same events as earlier in the block needs no function's number. */
 
 enum {
     EVENT_CODE_CONTEXTS = 1 << 14,
 };
 
-/* What both sides follow within a block. All zeros is a block's beginning. */
+/* The state of writer and reader within a block. All zeros: its beginning. */
 struct event_code {
     uint64_t time;                          /* of the last call */
     uint32_t context;                       /* the events before, as a number */
@@ -62,16 +59,15 @@ struct event_code {
 /* A number in groups of seven bits, the lowest first (LEB128). */
 void event_code_put(struct buf *out, uint64_t number);
 
-/* Moves *at behind it. False: there is none before `end`. */
+/* Moves *at past the number. False: no whole number before `end`. */
 bool event_code_take(const uint8_t **at, const uint8_t *end, uint64_t *number);
 
-/* Appends events as trace/memory.h has them to what the block has.
- * Many pass through here: some nanoseconds for each decide how much a program is slowed. */
+/* Appends events (trace/memory.h) to the block. Its speed matters: the program waits for its
+ * reader. */
 void event_code_write(struct event_code *code, struct buf *out, const uint64_t *events,
                       size_t count);
 
-/* Appends to *events, an array of malloc() that grows. 0; -1 for what is no code; -2 without
- * memory.
+/* Appends to *events, an array of malloc() that grows. 0; -1 for invalid code; -2 if out of memory.
  */
 int event_code_read(const uint8_t *at, const uint8_t *end, uint64_t **events, size_t *count);
 
@@ -107,17 +103,17 @@ struct trace_file {
     enum trace_clock_kind clock; /* of the events */
     struct output_file file;
     struct buf gathered;        /* blocks that are not written yet */
-    struct buf packed;          /* room to compress a block in */
-    struct event_block *blocks; /* of lanes, that still grow; owned */
+    struct buf packed;          /* a compressed block */
+    struct event_block *blocks; /* of lanes, not complete yet; owned */
     size_t block_count, block_capacity;
-    void *packer; /* of zstd, kept as it takes long to make */
+    void *packer; /* of zstd, kept because it is slow to create */
 };
 
-/* Creates the file anew; it can be read while it grows. 0, or -1 with ERROR_SYSTEM. */
+/* Creates or truncates the file, which can be read while it grows. 0, or -1 with ERROR_SYSTEM. */
 int trace_file_open(struct trace_file *file, const char *path, enum trace_clock_kind clock,
                     struct error *error);
 
-/* Each gathers a block, or adds to one. -1 with ERROR_SYSTEM without memory. */
+/* These add to the blocks that are not written yet. -1 with ERROR_SYSTEM if out of memory. */
 int trace_file_process(struct trace_file *file, uint32_t process, uint32_t pid, const char *name,
                        const struct patch_plan *plan, struct error *error);
 /* As a trace_sink has them (trace/ring/trace_ring.h). */
@@ -135,7 +131,7 @@ struct trace_delivery {
 int trace_file_delivery(struct trace_file *file, const struct trace_delivery *delivery,
                         struct error *error);
 
-/* Functions, by their numbers, are left out from then on. */
+/* These functions, by their numbers, are no longer traced. */
 int trace_file_left_out(struct trace_file *file, uint32_t process, const uint32_t *functions,
                         size_t count, int64_t at, struct error *error);
 
@@ -143,19 +139,17 @@ int trace_file_left_out(struct trace_file *file, uint32_t process, const uint32_
 int trace_file_flush(struct trace_file *file, struct error *error);
 /* Flushes and closes; one that is all zeros may be closed. */
 int trace_file_close(struct trace_file *file, struct error *error);
-/* Gives all back, wherever writing has failed; nothing is left to do for a closed one. */
+/* Frees all after a failure. Does nothing for a closed file. */
 void trace_file_drop(struct trace_file *file);
 
 /* ---- reading ---- */
 
-/* What a file holds, block by block. The content is borrowed for the call. 0, or -1 to end. */
+/* Called for each block; the content is borrowed. 0, or -1 to end. */
 typedef int trace_block_visit(void *context, const struct trace_block *block,
                               const uint8_t *content, struct error *error);
 
-/*
- * Visits all whole blocks. A torn one at the end is where the writer was killed, and left out:
- * *torn. -1 with ERROR_INPUT for a file that is no trace, or damaged in the middle.
- */
+/* Visits all whole blocks. *torn: the file ends in a partial block, because its writer was killed.
+ * -1 with ERROR_INPUT for a file that is not a trace, or is damaged elsewhere. */
 int trace_file_read(const char *path, trace_block_visit *visit, void *context, bool *torn,
                     struct error *error);
 

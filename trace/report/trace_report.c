@@ -30,7 +30,7 @@ const struct traced_function *trace_report_function(const struct trace_report *r
                : NULL;
 }
 
-/* Where it stands: the source, or for one without a symbol the file that has its address. */
+/* The function's source file, or without a symbol the file with its address. */
 static void put_where(struct buf *out, const struct traced_function *function)
 {
     const char *module;
@@ -47,7 +47,7 @@ static void put_where(struct buf *out, const struct traced_function *function)
         buf_printf(out, ", build-id %s", function->build_id);
 }
 
-/* What the clock counts, or NULL: it is time. */
+/* The unit of the clock; NULL: time. */
 static const char *unit_of(const struct trace_report *report)
 {
     return report->clock.kind != TRACE_CLOCK_TSC ? trace_clock_names[report->clock.kind] : NULL;
@@ -100,7 +100,7 @@ int trace_report_put_table(struct buf *out, const struct trace_report *report, s
     return buf_failed(out) ? error_memory(error, "a report") : 0;
 }
 
-static void put_text(struct buf *out, const char *name, const char *text)
+static void put_json_text(struct buf *out, const char *name, const char *text)
 {
     buf_printf(out, ",\"%s\":", name);
     json_text_string(out, text, strlen(text));
@@ -108,12 +108,12 @@ static void put_text(struct buf *out, const char *name, const char *text)
 
 static void put_function(struct buf *out, const struct traced_function *function)
 {
-    put_text(out, "module", function->module);
+    put_json_text(out, "module", function->module);
     if (function->build_id[0] != '\0')
-        put_text(out, "buildId", function->build_id);
+        put_json_text(out, "buildId", function->build_id);
     buf_printf(out, ",\"address\":%" PRIu64, function->address);
     if (function->source != NULL) {
-        put_text(out, "file", function->source);
+        put_json_text(out, "file", function->source);
         buf_printf(out, ",\"line\":%d", function->line);
     }
     if (function->inlined != NULL) {
@@ -148,9 +148,9 @@ static int put_sums(struct buf *out, const struct trace_report *report, size_t r
 
         buf_append_string(out, "{\"kind\":\"native\"");
         if (root != 0)
-            put_text(out, "delivery",
-                     trace_report_name(report, report->tree->nodes[root].function));
-        put_text(out, "function", trace_report_name(report, sum->function));
+            put_json_text(out, "delivery",
+                          trace_report_name(report, report->tree->nodes[root].function));
+        put_json_text(out, "function", trace_report_name(report, sum->function));
         if (function != NULL)
             put_function(out, function);
         put_times(out, report, sum);
@@ -170,8 +170,8 @@ int trace_report_put_json(struct buf *out, const struct trace_report *report, st
     return buf_failed(out) ? error_memory(error, "a report") : 0;
 }
 
-/* Processes of the trace: the vats', and from there on the traced ones. A pid may come twice, since
- * each sandbox has its own. */
+/* Processes of the output: first the vats', then the traced ones. Not pids, which may repeat,
+ * because each sandbox has its own. */
 enum { VATS = 1, FIRST_PROCESS };
 
 struct perfetto_thread {
@@ -237,14 +237,14 @@ static int on_thread(void *context, uint32_t process, uint32_t thread, struct er
     return 0;
 }
 
-static const char *name_of(const struct perfetto *perfetto, uint32_t function)
+static const char *report_name(const struct perfetto *perfetto, uint32_t function)
 {
     return function >= 1 && function <= perfetto->archive->function_count
                ? perfetto->archive->functions[function - 1].name
                : "?";
 }
 
-/* The thread, at the time of these ticks, of which only the lowest 48 bits count. */
+/* Advances the thread to these ticks, of which only the lowest 48 bits count. */
 static struct perfetto_thread *thread_at(struct perfetto *perfetto, uint64_t ticks)
 {
     const struct trace_clock *const clock = &perfetto->archive->clock;
@@ -259,7 +259,7 @@ static struct perfetto_thread *thread_at(struct perfetto *perfetto, uint64_t tic
     return thread;
 }
 
-/* A failure is reported when the next thread's calls come, or at the end. */
+/* A failure is reported with the next thread, or at the end. */
 static void write_if_much(struct perfetto *perfetto)
 {
     if (!perfetto->out.unwritten)
@@ -272,7 +272,7 @@ static void on_call(void *context, uint32_t function, uint64_t ticks)
     const struct perfetto_thread *const thread = thread_at(perfetto, ticks);
 
     chrome_trace_open_span(&perfetto->out, track_of(thread), "function",
-                           name_of(perfetto, function), thread->time, CHROME_TRACE_NO_LENGTH);
+                           report_name(perfetto, function), thread->time, CHROME_TRACE_NO_LENGTH);
     write_if_much(perfetto);
 }
 
@@ -281,7 +281,7 @@ static void on_return(void *context, uint32_t function, uint64_t ticks)
     struct perfetto *const perfetto = context;
     const struct perfetto_thread *const thread = thread_at(perfetto, ticks);
 
-    chrome_trace_close_span(&perfetto->out, track_of(thread), name_of(perfetto, function),
+    chrome_trace_close_span(&perfetto->out, track_of(thread), report_name(perfetto, function),
                             thread->time);
     write_if_much(perfetto);
 }
@@ -319,7 +319,7 @@ static void put_chrome_delivery(struct perfetto *perfetto, struct chrome_track t
     write_if_much(perfetto);
 }
 
-/* All deliveries of the vat whose first one this is. */
+/* All deliveries of the vat of this one, its first. */
 static void put_vat(struct perfetto *perfetto, uint32_t number, size_t first)
 {
     const struct archive *const archive = perfetto->archive;
@@ -376,7 +376,7 @@ struct making {
     struct profile_span *spans;
 };
 
-static int64_t cost_of(const struct trace_report *report, uint64_t ticks)
+static int64_t profile_cost(const struct trace_report *report, uint64_t ticks)
 {
     return (int64_t)(trace_clock_duration(&report->clock, ticks) + 0.5);
 }
@@ -413,7 +413,7 @@ static const char *file_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static bool add_function(struct making *making, uint32_t number)
+static bool add_profile_function(struct making *making, uint32_t number)
 {
     const struct traced_function *const of = trace_report_function(making->report, number);
     struct profile_function *const function = profile_add_function(&making->profile);
@@ -435,14 +435,14 @@ static bool add_function(struct making *making, uint32_t number)
     return true;
 }
 
-/* Nodes come behind their callers. */
+/* Nodes come after their callers. */
 static bool add_node(struct making *making, size_t number, size_t caller)
 {
     const struct call_node *const from = &making->report->tree->nodes[number];
     struct profile_node *node;
     size_t added;
 
-    if (making->functions[from->function] == 0 && !add_function(making, from->function))
+    if (making->functions[from->function] == 0 && !add_profile_function(making, from->function))
         return false;
     added = profile_add_node(&making->profile, caller, making->functions[from->function] - 1);
     if (added == 0)
@@ -450,7 +450,7 @@ static bool add_node(struct making *making, size_t number, size_t caller)
     making->nodes[number] = (uint32_t)added;
     node = &making->profile.nodes[added];
     node->calls = (int64_t)from->calls;
-    node->self.of[0] = cost_of(making->report, from->self);
+    node->self.of[0] = profile_cost(making->report, from->self);
     return true;
 }
 
@@ -547,8 +547,8 @@ static bool add_spans(struct making *making, size_t delivery)
 
         making->spans[i] = (struct profile_span){
             .node = making->nodes[list->spans[i].node],
-            .begin = since > TRACE_TIME_MASK / 2 ? 0 : cost_of(making->report, since),
-            .length = cost_of(making->report, list->spans[i].length),
+            .begin = since > TRACE_TIME_MASK / 2 ? 0 : profile_cost(making->report, since),
+            .length = profile_cost(making->report, list->spans[i].length),
         };
     }
     making->profile.spans = making->spans;
@@ -557,7 +557,7 @@ static bool add_spans(struct making *making, size_t delivery)
     return true;
 }
 
-static bool add_delivery(struct making *making, const uint32_t *nodes, size_t count)
+static bool report_delivery(struct making *making, const uint32_t *nodes, size_t count)
 {
     const struct call_tree *const tree = making->report->tree;
 
@@ -588,7 +588,7 @@ static int put_profile_delivery(struct buf *out, struct making *making, size_t d
 
     if (count == 0)
         return 0;
-    if (!open_profile(making) || !add_delivery(making, nodes, count) ||
+    if (!open_profile(making) || !report_delivery(making, nodes, count) ||
         !add_spans(making, delivery))
         error_memory(error, "a report");
     else if (profile_sum(&making->profile, error) == 0)

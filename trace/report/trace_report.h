@@ -13,7 +13,7 @@
 #include "trace/read/trace_archive.h"
 #include "trace/read/trace_file.h"
 
-/* What is known of a function by its number. Texts are borrowed. */
+/* A function. Texts are borrowed. */
 struct traced_function {
     const char *name;
     const char *module;   /* its file */
@@ -35,16 +35,16 @@ struct trace_report {
     struct trace_clock clock;
 };
 
-/* Its name, or "?" for a number that is none. */
+/* Its name, or "?" for an invalid number. */
 const char *trace_report_name(const struct trace_report *report, uint32_t number);
 
-/* What is known of it; NULL for a number that is none. */
+/* NULL for an invalid number. */
 const struct traced_function *trace_report_function(const struct trace_report *report,
                                                     uint32_t number);
 
-/* Each appends the whole report and returns 0, or -1 with ERROR_SYSTEM without memory. */
+/* Each appends a report and returns 0, or -1 with ERROR_SYSTEM if out of memory. */
 
-/* The `top` most expensive functions, for people; 0: all. */
+/* A table of the `top` most expensive functions; 0: all. */
 int trace_report_put_table(struct buf *out, const struct trace_report *report, size_t top,
                            struct error *error);
 
@@ -59,8 +59,8 @@ int trace_report_put_folded(struct buf *out, const struct trace_report *report,
 int trace_report_put_callgrind(struct buf *out, const struct trace_report *report,
                                struct error *error);
 
-/* What deliveries took by function, their calls as trees, and when the longest calls were: the
- * lines of a profile for slogreport (docs/profile-format.md, "Time"). */
+/* The lines of a profile for slogreport (docs/profile-format.md, "Time"): deliveries' times by
+ * function, their calls as trees, and the longest calls. */
 int trace_report_put_deliveries(struct buf *out, const struct trace_report *report,
                                 struct error *error);
 
@@ -83,8 +83,8 @@ struct perfetto {
 void perfetto_open(struct perfetto *perfetto, const char *path, const char *trace,
                    const struct archive *archive);
 
-/* After archive_read(), whose `result` it takes: writes what is left. -1 with ERROR_SYSTEM, or with
- * the error of before. */
+/* Writes the rest after archive_read(), whose result is `result`. -1 with ERROR_SYSTEM, or with
+ * that call's error. */
 int perfetto_close(struct perfetto *perfetto, int result, struct error *error);
 
 #endif

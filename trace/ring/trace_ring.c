@@ -19,13 +19,12 @@
 /* ---- the end of this thread ---- */
 
 /*
- * The traced threads wait for this one, and must not wait for ever when it is killed: no destructor
- * runs then. So the wake words stand on this thread's list of robust futexes, which Linux walks
- * when the thread ends: it clears the owner's id and wakes a waiter. As get_robust_list(2) has it,
- * each entry's futex lies at the same distance from it; Linux reads the list after the thread has
- * ended.
+ * The hazard: traced threads wait for this one, and would wait forever if it were killed, when no
+ * destructor runs. So the wake words are on this thread's list of robust futexes, which Linux walks
+ * when the thread ends: it clears the owner's id and wakes a waiter. As in get_robust_list(2), each
+ * futex is at the same distance from its entry. Linux reads the list after the thread has ended.
  */
-static _Thread_local struct robust_list_head life;
+static _Thread_local struct robust_list_head exit_list;
 
 static struct robust_list *entry_of(uint8_t *memory, size_t wake_word)
 {
@@ -37,25 +36,25 @@ uint32_t exit_notifier_thread(void)
     return (uint32_t)syscall(SYS_gettid);
 }
 
-/* One word is written last, so that the list is whole whenever the thread is killed. */
+/* Links the entry with one store, so that the list is valid whenever the thread is killed. */
 void exit_notifier_add(uint8_t *memory, size_t wake_word)
 {
     struct robust_list *const entry = entry_of(memory, wake_word);
 
-    if (life.list.next == NULL) {
-        life.list.next = &life.list;
-        life.futex_offset = EXIT_NOTIFIER_SIZE;
-        (void)syscall(SYS_set_robust_list, &life, sizeof life);
+    if (exit_list.list.next == NULL) {
+        exit_list.list.next = &exit_list.list;
+        exit_list.futex_offset = EXIT_NOTIFIER_SIZE;
+        (void)syscall(SYS_set_robust_list, &exit_list, sizeof exit_list);
     }
-    entry->next = life.list.next;
-    __atomic_store_n(&life.list.next, entry, __ATOMIC_RELEASE);
+    entry->next = exit_list.list.next;
+    __atomic_store_n(&exit_list.list.next, entry, __ATOMIC_RELEASE);
 }
 
 void exit_notifier_remove(uint8_t *memory, size_t wake_word)
 {
     const struct robust_list *const entry = entry_of(memory, wake_word);
 
-    for (struct robust_list *at = &life.list; at->next != NULL && at->next != &life.list;
+    for (struct robust_list *at = &exit_list.list; at->next != NULL && at->next != &exit_list.list;
          at = at->next)
         if (at->next == entry) {
             __atomic_store_n(&at->next, entry->next, __ATOMIC_RELEASE);
@@ -74,15 +73,15 @@ enum { PATCHES_MAX = TRACE_FUNCTIONS_MAX, CALLS_MAX = 4096 };
 
 struct trace_ring {
     struct trace_ring_options options;
-    struct trace_head layout; /* as we made it: the process can change what is shared */
+    struct trace_head layout; /* the original head: the process can change the shared one */
     int fd;
     uint8_t *memory;
     size_t size;
     struct patch_plan plan;
     bool planned, refused;
     size_t patches, calls; /* that are planned */
-    bool begun;            /* the sink was told */
-    uint32_t reader;       /* the thread whose end sets the wake words; 0: not known yet */
+    bool begun;            /* the sink's begun() was called */
+    uint32_t reader;       /* the thread whose end sets the wake words; 0: none yet */
     uint32_t open;         /* chunks of a lane that can be filled before its thread waits */
     char refusal[ERROR_TEXT_SIZE];
 };
@@ -92,7 +91,7 @@ static uint64_t up(uint64_t size)
     return (size + PAGE - 1) & ~(PAGE - 1);
 }
 
-/* A call takes eight bytes of a stack at least, and a frame on the shadow stack is larger. */
+/* A call takes at least eight bytes of the stack, and a frame of the shadow stack. */
 static uint64_t shadow_size(void)
 {
     struct rlimit limit;
@@ -135,9 +134,8 @@ static void lay_out(struct trace_ring *ring)
     }
 }
 
-/* The file in memory, with space for the list of wake words in front of it; NULL: it cannot be
- * mapped. */
-static uint8_t *map_behind_list(int fd, size_t size)
+/* Maps the file after EXIT_NOTIFIER_SIZE private bytes; NULL if that fails. */
+static uint8_t *map_after_list(int fd, size_t size)
 {
     uint8_t *const all = mmap(NULL, EXIT_NOTIFIER_SIZE + size, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -154,7 +152,7 @@ static uint8_t *map_behind_list(int fd, size_t size)
 
 /* ---- wake words ---- */
 
-/* Of a lane; of the head after the last. */
+/* The wake word of a lane; `lane` == lanes: of the head. */
 static size_t wake_word_at(const struct trace_ring *ring, unsigned lane)
 {
     return lane == ring->layout.lanes ? offsetof(struct trace_head, wake_word)
@@ -174,8 +172,8 @@ static void set_wake_word(_Atomic uint32_t *wake_word)
         (void)syscall(SYS_futex, wake_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The thread that reads is the one that is waited for. */
-static void answer_for(struct trace_ring *ring)
+/* The thread that reads is the one that traced threads wait for. */
+static void own_wake_words(struct trace_ring *ring)
 {
     const uint32_t reader = exit_notifier_thread();
 
@@ -191,8 +189,8 @@ static void answer_for(struct trace_ring *ring)
     }
 }
 
-/* Another thread frees a ring only when its reader has ended. */
-static void answer_no_more(struct trace_ring *ring)
+/* If another thread frees the ring, the reader has ended, and Linux has done this. */
+static void disown_wake_words(struct trace_ring *ring)
 {
     for (unsigned i = 0; ring->reader == exit_notifier_thread() && i <= ring->layout.lanes; i++)
         exit_notifier_remove(ring->memory, wake_word_at(ring, i));
@@ -206,7 +204,7 @@ static int open_memory(struct trace_ring *ring, struct error *error)
         ring->fd = memfd_create("gaspipe-trace", MFD_CLOEXEC);
     if (ring->fd < 0 || ftruncate(ring->fd, (off_t)ring->size) != 0)
         return error_system(error, errno, "cannot make memory for a trace");
-    ring->memory = map_behind_list(ring->fd, ring->size);
+    ring->memory = map_after_list(ring->fd, ring->size);
     if (ring->memory == NULL)
         return error_system(error, errno, "cannot map memory for a trace");
     memcpy(ring->memory, &ring->layout, sizeof ring->layout);
@@ -240,7 +238,7 @@ void trace_ring_free(struct trace_ring *ring)
     if (ring == NULL)
         return;
     if (ring->memory != NULL) {
-        answer_no_more(ring);
+        disown_wake_words(ring);
         munmap(ring->memory - EXIT_NOTIFIER_SIZE, EXIT_NOTIFIER_SIZE + ring->size);
     }
     if (ring->fd >= 0)
@@ -274,21 +272,16 @@ size_t trace_ring_calls(const struct trace_ring *ring)
     return ring->calls;
 }
 
-static struct trace_head *head_of(const struct trace_ring *ring)
-{
-    return (struct trace_head *)ring->memory;
-}
-
 static struct trace_lane *lane_of(const struct trace_ring *ring, unsigned lane)
 {
     return (struct trace_lane *)(ring->memory + ring->layout.lanes_at) + lane;
 }
 
-/* ---- the agent's question ---- */
+/* ---- answering the agent ---- */
 
 static void answer(struct trace_ring *ring)
 {
-    struct trace_head *const head = head_of(ring);
+    struct trace_head *const head = trace_ring_head(ring);
     struct error error;
 
     if (patch_plan_make(&ring->plan, ring->memory, ring->size, ring->options.program,
@@ -307,7 +300,7 @@ static void answer(struct trace_ring *ring)
 
 const char *trace_ring_refusal(struct trace_ring *ring)
 {
-    struct trace_head *const head = head_of(ring);
+    struct trace_head *const head = trace_ring_head(ring);
 
     if (!ring->refused && atomic_load(&head->state) == TRACE_REFUSED)
         snprintf(ring->refusal, sizeof ring->refusal, "%.*s", (int)sizeof head->refusal - 1,
@@ -317,7 +310,7 @@ const char *trace_ring_refusal(struct trace_ring *ring)
 
 /* ---- lanes ---- */
 
-/* Hands the chunk's events on, and empties it for the process. */
+/* Passes the chunk's events to the sink, and empties it. */
 static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
                       const struct trace_sink *sink, struct error *error)
 {
@@ -331,7 +324,7 @@ static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
     for (size_t i = TRACE_CHUNK_HEAD / 8; i < TRACE_CHUNK_SIZE / 8; i++) {
         const uint64_t event = ((volatile const uint64_t *)chunk)[i];
 
-        /* A signal's handler may have come between the taking of a place and its writing. */
+        /* 0: a signal handler interrupted the thread between taking a place and writing it. */
         if (event != 0)
             events[count++] = event;
     }
@@ -339,7 +332,7 @@ static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
     return sink->events(sink->context, lane, lane_of(ring, lane)->thread, events, count, error);
 }
 
-/* Where few are open, the sink may decide something with the last. */
+/* With few open chunks, the thread is woken after the last, in case the sink still closes them. */
 static uint64_t wake_below(const struct trace_ring *ring)
 {
     return ring->open == ring->layout.chunks_per_lane ? ring->open / 2 : 0;
@@ -352,7 +345,7 @@ static int take_lane(struct trace_ring *ring, unsigned number, const struct trac
     const uint64_t head = atomic_load_explicit(&lane->head, memory_order_acquire);
     uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
 
-    /* A process that writes nonsense there gets no more read than it can have written. */
+    /* The process may have written an impossible number there. */
     if (head - tail > ring->layout.chunks_per_lane)
         tail = head;
     for (; tail < head; tail++) {
@@ -360,16 +353,16 @@ static int take_lane(struct trace_ring *ring, unsigned number, const struct trac
         if (take_chunk(ring, number, tail, sink, error) != 0)
             return -1;
         atomic_store_explicit(&lane->tail, tail + 1, memory_order_release);
-        /* Not for each chunk: a thread that is woken and sleeps again takes longer than that. */
+        /* Not for each chunk: waking the thread takes longer than reading one. */
         if (head - tail - 1 <= wake_below(ring))
             set_wake_word(&lane->wake_word);
     }
     return 0;
 }
 
-/* The thread has written its last event; the chunk that it has begun is not published. */
-static int end_lane(struct trace_ring *ring, unsigned number, const struct trace_sink *sink,
-                    struct error *error)
+/* The thread has ended. Its last chunk is not published. */
+static int end_ring_lane(struct trace_ring *ring, unsigned number, const struct trace_sink *sink,
+                         struct error *error)
 {
     struct trace_lane *const lane = lane_of(ring, number);
     bool busy;
@@ -379,7 +372,7 @@ static int end_lane(struct trace_ring *ring, unsigned number, const struct trace
         sink->ended(sink->context, number, error) != 0)
         return -1;
     atomic_store_explicit(&lane->state, TRACE_LANE_FREE, memory_order_release);
-    set_wake_word(&head_of(ring)->wake_word);
+    set_wake_word(&trace_ring_head(ring)->wake_word);
     return 0;
 }
 
@@ -391,7 +384,7 @@ static int step_lane(struct trace_ring *ring, unsigned number, const struct trac
         return take_lane(ring, number, sink, busy, error);
     case TRACE_LANE_ENDED:
         *busy = true;
-        return end_lane(ring, number, sink, error);
+        return end_ring_lane(ring, number, sink, error);
     default:
         return 0;
     }
@@ -403,16 +396,16 @@ static int trace_ring_begin(struct trace_ring *ring, const struct trace_sink *si
     if (ring->begun || !ring->planned)
         return 0;
     ring->begun = true;
-    return sink->begun(sink->context, head_of(ring)->process, &ring->plan, error);
+    return sink->begun(sink->context, trace_ring_head(ring)->process, &ring->plan, error);
 }
 
 int trace_ring_step(struct trace_ring *ring, const struct trace_sink *sink, bool *busy,
                     struct error *error)
 {
-    struct trace_head *const head = head_of(ring);
+    struct trace_head *const head = trace_ring_head(ring);
 
     if (ring->reader == 0)
-        answer_for(ring);
+        own_wake_words(ring);
     atomic_fetch_add(&head->heartbeat, 1);
     if (!ring->planned && !ring->refused && atomic_load(&head->state) == TRACE_ASKED)
         answer(ring);
@@ -432,19 +425,19 @@ int trace_ring_finish(struct trace_ring *ring, const struct trace_sink *sink, st
         return -1;
     for (unsigned i = 0; ring->begun && i < ring->layout.lanes; i++)
         if (atomic_load(&lane_of(ring, i)->state) == TRACE_LANE_USED &&
-            end_lane(ring, i, sink, error) != 0)
+            end_ring_lane(ring, i, sink, error) != 0)
             return -1;
     return 0;
 }
 
 void trace_ring_detach(struct trace_ring *ring)
 {
-    head_of(ring)->policy = TRACE_DROP;
+    trace_ring_head(ring)->policy = TRACE_DROP;
     for (unsigned i = 0; i <= ring->layout.lanes; i++)
         set_wake_word(wake_word_of(ring, i));
 }
 
-/* ---- a process that waits ---- */
+/* ---- holding a thread ---- */
 
 static bool trace_ring_is_used(const struct trace_ring *ring, unsigned lane)
 {
@@ -459,7 +452,7 @@ bool trace_ring_hold(struct trace_ring *ring)
         used += trace_ring_is_used(ring, i);
     if (used != 1 || ring->layout.policy != TRACE_WAIT)
         return false;
-    atomic_store(&head_of(ring)->chunks_open, 1);
+    atomic_store(&trace_ring_head(ring)->chunks_open, 1);
     return true;
 }
 
@@ -469,28 +462,28 @@ uint64_t trace_ring_held_at(const struct trace_ring *ring)
         const struct trace_lane *const lane = lane_of(ring, i);
 
         if (trace_ring_is_used(ring, i) && (atomic_load(&lane->wake_word) & TRACE_WAKE_SET) == 0)
-            return head_of(ring)->mapped_at + wake_word_at(ring, i);
+            return trace_ring_head(ring)->mapped_at + wake_word_at(ring, i);
     }
     return 0;
 }
 
-void trace_ring_go_on(struct trace_ring *ring)
+void trace_ring_continue(struct trace_ring *ring)
 {
-    atomic_store(&head_of(ring)->chunks_open, ring->open);
+    atomic_store(&trace_ring_head(ring)->chunks_open, ring->open);
     for (unsigned i = 0; i < ring->layout.lanes; i++)
         set_wake_word(&lane_of(ring, i)->wake_word);
 }
 
 void trace_ring_open_chunks(struct trace_ring *ring, uint32_t chunks)
 {
-    /* Events that find no chunk would be lost. */
+    /* Otherwise events without a free chunk would be lost. */
     if (ring->layout.policy != TRACE_WAIT)
         return;
     ring->open = chunks < ring->layout.chunks_per_lane ? chunks : ring->layout.chunks_per_lane;
-    atomic_store(&head_of(ring)->chunks_open, ring->open);
+    atomic_store(&trace_ring_head(ring)->chunks_open, ring->open);
 }
 
-bool trace_ring_is_behind(const struct trace_ring *ring)
+bool trace_ring_has_more(const struct trace_ring *ring)
 {
     for (unsigned i = 0; i < ring->layout.lanes; i++) {
         const struct trace_lane *const lane = lane_of(ring, i);
@@ -510,7 +503,7 @@ const struct patch_plan *trace_ring_plan(const struct trace_ring *ring)
 
 uint64_t trace_ring_threads_left_out(const struct trace_ring *ring)
 {
-    return atomic_load(&head_of(ring)->threads_left_out);
+    return atomic_load(&trace_ring_head(ring)->threads_left_out);
 }
 
 void trace_ring_leave_out(struct trace_ring *ring, unsigned number)
@@ -520,7 +513,7 @@ void trace_ring_leave_out(struct trace_ring *ring, unsigned number)
                               ring->plan.functions[number - 1].length);
 }
 
-/* What the process may have written there since concerns only its own text. */
+/* The process may have changed the patch in memory, which affects only its own text. */
 bool trace_ring_patch_of(const struct trace_ring *ring, unsigned number, struct trace_patch *patch)
 {
     const struct trace_head *const head = (const struct trace_head *)ring->memory;

@@ -71,7 +71,7 @@ static const char *name_of(void *context, uint32_t function)
 static void what_is_left_out_was_called_by_its_own_process(void **state)
 {
     static const char *const expected[PROCESSES] = {"f after 3 calls (", "f after 5 calls ("};
-    const struct trace_absence_words words = {.name = name_of};
+    const struct trace_exclusion_words words = {.name = name_of};
     char path[] = "/tmp/test_trace_archive.XXXXXX";
     struct archive archive;
     struct error error;
@@ -85,7 +85,7 @@ static void what_is_left_out_was_called_by_its_own_process(void **state)
     for (uint32_t i = 0; i < PROCESSES; i++) {
         struct buf out = {0};
 
-        assert_int_equal(trace_absences_put(&archive.absences, i, &words, &out, &error), 0);
+        assert_int_equal(trace_exclusions_put(&archive.exclusions, i, &words, &out, &error), 0);
         assert_non_null(strstr(buf_string(&out), expected[i]));
         buf_free(&out);
     }

@@ -24,63 +24,63 @@ static uint64_t calls_of(void *context, uint32_t function)
     return 1000 * (uint64_t)function;
 }
 
-static const struct trace_absence_words words = {name_of, calls_of, NULL, ZERO};
+static const struct trace_exclusion_words words = {name_of, calls_of, NULL, ZERO};
 
-static void note(struct trace_absences *absences, uint32_t process, uint32_t function,
+static void note(struct trace_exclusions *exclusions, uint32_t process, uint32_t function,
                  int64_t milliseconds)
 {
     struct error error;
 
-    assert_int_equal(trace_absences_add(absences, process, function,
-                                        ZERO + milliseconds * (SECOND / 1000), &error),
+    assert_int_equal(trace_exclusions_add(exclusions, process, function,
+                                          ZERO + milliseconds * (SECOND / 1000), &error),
                      0);
 }
 
-static void assert_words(const struct trace_absences *absences, uint32_t process,
+static void assert_words(const struct trace_exclusions *exclusions, uint32_t process,
                          const char *expected)
 {
     struct buf out = {0};
     struct error error;
 
-    assert_int_equal(trace_absences_put(absences, process, &words, &out, &error), 0);
+    assert_int_equal(trace_exclusions_put(exclusions, process, &words, &out, &error), 0);
     assert_string_equal(buf_string(&out), expected);
     buf_free(&out);
 }
 
 static void names_each_function_once_the_most_called_first(void **state)
 {
-    struct trace_absences absences = {0};
+    struct trace_exclusions exclusions = {0};
 
     (void)state;
-    assert_words(&absences, 0, "");
-    note(&absences, 0, 1, 10);
-    note(&absences, 0, 1, 11); /* it is out already */
-    note(&absences, 0, 2, 20);
-    note(&absences, 7, 1, 40);
-    assert_words(&absences, 0,
+    assert_words(&exclusions, 0, "");
+    note(&exclusions, 0, 1, 10);
+    note(&exclusions, 0, 1, 11); /* it is out already */
+    note(&exclusions, 0, 2, 20);
+    note(&exclusions, 7, 1, 40);
+    assert_words(&exclusions, 0,
                  "2 functions left out to keep the overhead, the most called: "
                  "b after 2000 calls (from 0.020 s on), a after 1000 calls (from 0.010 s on)");
-    assert_words(&absences, 7,
+    assert_words(&exclusions, 7,
                  "1 function left out to keep the overhead, the most called: "
                  "a after 1000 calls (from 0.040 s on)");
-    assert_words(&absences, 1, "");
-    trace_absences_free(&absences);
+    assert_words(&exclusions, 1, "");
+    trace_exclusions_free(&exclusions);
 }
 
 static void test_json(void **state)
 {
-    struct trace_absences absences = {0};
+    struct trace_exclusions exclusions = {0};
     struct buf out = {0};
     struct error error;
 
     (void)state;
-    note(&absences, 3, 1, 10);
-    assert_int_equal(trace_absences_put_json(&absences, 3, "p:\"q\"", &words, &out, &error), 0);
+    note(&exclusions, 3, 1, 10);
+    assert_int_equal(trace_exclusions_put_json(&exclusions, 3, "p:\"q\"", &words, &out, &error), 0);
     assert_string_equal(buf_string(&out),
                         "{\"kind\":\"leftOut\",\"process\":\"p:\\\"q\\\"\",\"function\":\"a\","
                         "\"periods\":[[0.010000000,null]]}\n");
     buf_free(&out);
-    trace_absences_free(&absences);
+    trace_exclusions_free(&exclusions);
 }
 
 int main(void)
