@@ -3,7 +3,6 @@
 #include <openssl/evp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "base/io.h"
 #include "base/number.h"
 #include "base/output/packer.h"
+#include "base/thread.h"
 #include "store/integrity/page_vfs.h"
 #include "store/integrity/rows.h"
 #include "store/statements.h"
@@ -473,19 +473,6 @@ static void *run_packing(void *argument)
     return NULL;
 }
 
-/* Signals are for the thread that has the event loop. */
-static int start_packing(struct background_snapshot *background)
-{
-    sigset_t all, before;
-    int result;
-
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail with these arguments */
-    result = pthread_create(&background->thread, NULL, run_packing, background);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result;
-}
-
 static void forget(struct store *store, struct background_snapshot *background)
 {
     struct background_snapshot **link = &store->background;
@@ -602,7 +589,7 @@ static int add_background(struct store *store, const struct background_snapshot 
     if (background == NULL)
         return error_memory(error, "a snapshot");
     *background = *values;
-    result = start_packing(background);
+    result = thread_start(&background->thread, run_packing, background);
     if (result != 0) {
         free(background);
         return error_system(error, result, "cannot start a thread for a snapshot");

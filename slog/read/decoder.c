@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/thread.h"
 #include "slog/read/reader.h"
 
 /* The states of a slot, in this order and then from the first again. */
@@ -222,7 +223,7 @@ static void work_until_done(struct decoder *decoder, const struct slot *slot)
 static int start_threads(struct decoder *decoder, struct error *error)
 {
     for (; decoder->started < decoder->jobs - 1; decoder->started++) {
-        int cause = pthread_create(&decoder->threads[decoder->started], NULL, run_thread, decoder);
+        int cause = thread_start(&decoder->threads[decoder->started], run_thread, decoder);
 
         if (cause != 0)
             return error_system(error, cause, "cannot start a thread");

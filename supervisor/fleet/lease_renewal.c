@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/fleet/lease_renewal.h"
 
-#include <signal.h>
 #include <time.h>
+
+#include "base/thread.h"
 
 /* When the next one is due. */
 static struct timespec lease_renewal_next(const struct fleet_transport *transport)
@@ -47,19 +48,6 @@ static void *run_renewals(void *argument)
     return NULL;
 }
 
-/* Signals are for the thread that waits for them. */
-static int start_quietly(struct lease_renewal *renewal)
-{
-    sigset_t all, before;
-    int result;
-
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail: the words are right */
-    result = pthread_create(&renewal->thread, NULL, run_renewals, renewal);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result;
-}
-
 int lease_renewal_begin(struct lease_renewal *renewal, struct fleet_transport *transport,
                         struct fleet_lease *lease, struct error *error)
 {
@@ -72,7 +60,7 @@ int lease_renewal_begin(struct lease_renewal *renewal, struct fleet_transport *t
     (void)pthread_cond_init(&renewal->wake, &attributes);
     (void)pthread_condattr_destroy(&attributes);
     (void)pthread_mutex_init(&renewal->mutex, NULL);
-    result = start_quietly(renewal);
+    result = thread_start(&renewal->thread, run_renewals, renewal);
     if (result == 0)
         return 0;
     (void)pthread_cond_destroy(&renewal->wake);

@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "base/stamp.h"
+#include "base/thread.h"
 #include "base/visible.h"
 #include "supervisor/ping/ping_options.h"
 #include "supervisor/ping/ping_peer.h"
@@ -48,19 +49,6 @@ static void *compute(void *argument)
     return NULL;
 }
 
-/* Signals are the main thread's, whose timers and waits they end. */
-static int create_quiet(pthread_t *thread, void *(*run)(void *), void *argument)
-{
-    sigset_t all, before;
-    int result;
-
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail: the words are right */
-    result = pthread_create(thread, NULL, run, argument);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result;
-}
-
 /*
  * Starts so many, at most PING_LOAD_MAX, where the calling thread may run. -1 with ERROR_SYSTEM;
  * those that were started are then to be stopped too.
@@ -70,7 +58,7 @@ static int ping_load_start(struct ping_load *load, size_t count, struct error *e
     load->count = 0;
     load->stop = false;
     while (load->count < count) {
-        int result = create_quiet(&load->threads[load->count], compute, &load->stop);
+        int result = thread_start(&load->threads[load->count], compute, &load->stop);
 
         if (result != 0)
             return error_system(error, result, "cannot start a thread for the load");

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 /* ---- a thread that waits for servers ---- */
 
@@ -22,8 +22,8 @@ struct stream_message {
     char text[];
 };
 
-/* A thread that waits for NATS servers so that the event loop need not, and what both use. It gets
- * no signals. The lock guards all members that follow it. */
+/* A thread that waits for NATS servers so that the event loop need not, and what both use. The lock
+ * guards all members that follow it. */
 struct stream_thread {
     pthread_t thread; /* the loop's, like `running` */
     bool running;
@@ -52,13 +52,8 @@ static void stream_thread_init(struct stream_thread *thread)
 static int stream_thread_start(struct stream_thread *thread, void *(*run)(void *), void *context,
                                struct error *error)
 {
-    sigset_t all, before;
-    int result;
+    const int result = thread_start(&thread->thread, run, context);
 
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail: the words are right */
-    result = pthread_create(&thread->thread, NULL, run, context);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     thread->running = result == 0;
     return result == 0 ? 0 : error_system(error, result, "cannot start a thread");
 }

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* Bytes; SQLite needs a few KiB. */
-enum { SYNC_STACK_SIZE = 256 * 1024 };
+#include "base/thread.h"
 
 /*
  * Not one of libuv's pool: libuv aborts if it cannot start those. The semaphores hand the last
@@ -12,7 +11,7 @@ enum { SYNC_STACK_SIZE = 256 * 1024 };
  * then until it posts `ended`.
  */
 struct sync_thread {
-    uv_thread_t thread;
+    pthread_t thread;
     uv_sem_t wanted, ended;
     uv_async_t call; /* wakes the loop when a sync has ended; keeps it running while one is due */
     struct commit_sync *owner; /* the loop's */
@@ -30,7 +29,7 @@ static int write_and_sync(struct sync_thread *thread)
     return store_sync(thread->store, &thread->error);
 }
 
-static void run_syncs(void *argument)
+static void *run_syncs(void *argument)
 {
     struct sync_thread *thread = argument;
 
@@ -38,7 +37,7 @@ static void run_syncs(void *argument)
     for (;;) {
         uv_sem_wait(&thread->wanted);
         if (thread->stopping)
-            return;
+            return NULL;
         thread->result = write_and_sync(thread);
         uv_sem_post(&thread->ended);
         (void)uv_async_send(&thread->call); /* cannot fail while the handle is open */
@@ -71,8 +70,6 @@ static void on_sync_ended(uv_async_t *call);
 /* NULL if it cannot be started. */
 static struct sync_thread *start_sync_thread(struct commit_sync *sync)
 {
-    const uv_thread_options_t options = {.flags = UV_THREAD_HAS_STACK_SIZE,
-                                         .stack_size = SYNC_STACK_SIZE};
     struct sync_thread *thread = calloc(1, sizeof *thread);
 
     if (thread == NULL || !init_semaphores(thread)) {
@@ -88,7 +85,7 @@ static struct sync_thread *start_sync_thread(struct commit_sync *sync)
     }
     thread->call.data = thread;
     uv_unref((uv_handle_t *)&thread->call);
-    if (uv_thread_create_ex(&thread->thread, &options, run_syncs, thread) == 0)
+    if (thread_start(&thread->thread, run_syncs, thread) == 0)
         return thread;
     uv_close((uv_handle_t *)&thread->call, free_thread);
     return NULL;
@@ -98,7 +95,7 @@ static void stop_sync_thread(struct sync_thread *thread)
 {
     thread->stopping = true;
     uv_sem_post(&thread->wanted);
-    (void)uv_thread_join(&thread->thread); /* cannot fail: it is joined once */
+    (void)pthread_join(thread->thread, NULL); /* cannot fail: it is joined once */
     uv_close((uv_handle_t *)&thread->call, free_thread);
 }
 

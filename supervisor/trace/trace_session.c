@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/stamp.h"
+#include "base/thread.h"
 #include "supervisor/process/guest.h"
 #include "trace/read/trace_budget.h"
 #include "trace/ring/trace_ring.h"
@@ -294,7 +295,7 @@ static int trace_session_start(struct trace_session *session, struct error *erro
     result = pthread_cond_init(&session->wake, &attributes);
     (void)pthread_condattr_destroy(&attributes);
     if (result == 0)
-        result = pthread_create(&session->thread, NULL, trace_session_read_all, session);
+        result = thread_start(&session->thread, trace_session_read_all, session);
     return result == 0 ? 0 : error_system(error, result, "cannot start a thread for a trace");
 }
 
