@@ -9,7 +9,7 @@
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
 #include "kernel/kernel.h"
-#include "kernel/lifecycle/operate.h"
+#include "kernel/lifecycle/operator_work.h"
 #include "kernel/lifecycle/vat_lifecycle.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/crank_hash.h"
@@ -37,7 +37,7 @@ static int undo_savepoint(struct kernel *kernel, struct error *error)
 {
     struct crank_state *crank = &kernel->crank;
 
-    kernel->no_vat_held = kernel->no_operation = false; /* what was deleted may be back */
+    kernel->no_quarantine = kernel->no_operator_work = false; /* what was deleted may be back */
     if (store_savepoint_undo(kernel->store, error) != 0)
         return -1;
     spool_truncate(&kernel->changes, crank->changes_before[--crank->savepoints]);
@@ -76,7 +76,7 @@ static void forget_work(struct kernel *kernel)
     crank->message = NULL;
     json_decref(crank->results.info);
     memset(&crank->results, 0, sizeof crank->results);
-    crank->under_way = false;
+    crank->in_progress = false;
     crank->vat = 0;
 }
 
@@ -102,7 +102,7 @@ void kernel_abandon_crank(struct kernel *kernel)
 {
     struct error ignored;
 
-    if (!kernel->crank.under_way)
+    if (!kernel->crank.in_progress)
         return;
     /* If the store fails here, the transaction can only be rolled back, which undoes all. */
     while (kernel->crank.savepoints > 0 && undo_savepoint(kernel, &ignored) == 0)
@@ -143,7 +143,7 @@ static int take_work(struct kernel *kernel, bool *routing, struct error *error)
 
     *routing = false;
     buf_clear(&kernel->crank.message_text);
-    if (operate_next(kernel, item, error) != 0)
+    if (operator_work_next(kernel, item, error) != 0)
         return -1;
     if (*item == NULL) {
         if (queue_take(kernel, QUEUE_ACCEPTANCE, item, &kernel->crank.message_text, error) != 0)
@@ -233,7 +233,7 @@ static int route(struct kernel *kernel, struct kernel_step *step, struct error *
     return result == 0 ? crank_finish(kernel, &step->end, error) : -1;
 }
 
-static bool is_held_back(enum crank_kind kind)
+static bool is_held_in_quarantine(enum crank_kind kind)
 {
     return kind != CRANK_CLEAN_UP && kind < CRANK_QUARANTINE;
 }
@@ -243,21 +243,21 @@ static int do_or_hold(struct kernel *kernel, struct error *error)
 {
     int64_t vat = 0;
 
-    if (is_held_back(kernel->crank.kind) &&
-        held_vat_of(kernel, kernel->crank.message, &vat, error) != 0)
+    if (is_held_in_quarantine(kernel->crank.kind) &&
+        quarantine_vat_of(kernel, kernel->crank.message, &vat, error) != 0)
         return -1;
     if (vat == 0)
         return deliver_work(kernel, error);
-    return operate_is_upgrade(kernel->crank.message)
-               ? operate_upgrade(kernel, vat, error)
-               : held_add(kernel, vat, kernel->crank.message, error);
+    return operator_work_is_upgrade(kernel->crank.message)
+               ? operator_work_upgrade(kernel, vat, error)
+               : quarantine_hold(kernel, vat, kernel->crank.message, error);
 }
 
 static int deliver(struct kernel *kernel, struct kernel_step *step, struct error *error)
 {
     if (set_savepoint(kernel, error) != 0 || do_or_hold(kernel, error) != 0)
         return -1;
-    if (kernel->crank.delivery.under_way) {
+    if (kernel->crank.delivery.in_progress) {
         step->work = KERNEL_DELIVERY;
         step->delivery = kernel->crank.delivery.view;
         return 0;
@@ -271,11 +271,11 @@ int kernel_next(struct kernel *kernel, struct kernel_step *step, struct error *e
     bool routing;
 
     memset(step, 0, sizeof *step);
-    if (kernel->crank.under_way)
+    if (kernel->crank.in_progress)
         return error_set(error, ERROR_SYSTEM, "a delivery is under way");
     kernel->crank.stopped_count = 0;
     kernel->crank.cleaned_up = 0;
-    kernel->crank.under_way = true;
+    kernel->crank.in_progress = true;
     if (set_savepoint(kernel, error) != 0 || take_work(kernel, &routing, error) != 0)
         return -1;
     if (kernel->crank.message == NULL) {
@@ -292,7 +292,7 @@ int kernel_next(struct kernel *kernel, struct kernel_step *step, struct error *e
 /* ---- judging one delivery ---- */
 
 /* The vat ends with a failure, and what it did is undone. */
-static int condemn(struct crank_results *results, const char *problem, struct error *error)
+static int fail_vat(struct crank_results *results, const char *problem, struct error *error)
 {
     results->undo = results->terminate = results->reject = true;
     json_decref(results->info);
@@ -364,17 +364,17 @@ static int end_delivery_judge(struct kernel *kernel, const struct kernel_outcome
     if (outcome->compute > 0 && !delivery->is_before_snapshot)
         results->compute += outcome->compute;
     if (delivery->illegal.length > 0)
-        return condemn(results, buf_string(&delivery->illegal), error);
+        return fail_vat(results, buf_string(&delivery->illegal), error);
     if (outcome->came == KERNEL_CAME_ERROR && spares_vat(kernel)) {
         results->undo = results->rejects_message = true;
         return 0;
     }
     if (outcome->came != KERNEL_CAME_OK)
-        return condemn(results, problem, error);
+        return fail_vat(results, problem, error);
     if (meter_suffices(kernel, outcome->compute, &suffices, error) != 0)
         return -1;
     if (!suffices)
-        return condemn(results, "meter underflow, vat terminated", error);
+        return fail_vat(results, "meter underflow, vat terminated", error);
     if (delivery->exit_info != NULL)
         take_exit(delivery, results);
     return 0;
@@ -415,8 +415,8 @@ static bool has_stopped(const struct kernel *kernel, int64_t vat)
 }
 
 /* Begins a further delivery of the crank, where there must be one. */
-static int go_on(struct kernel *kernel, const struct kernel_outcome *outcome, bool *again,
-                 struct error *error)
+static int continue_crank(struct kernel *kernel, const struct kernel_outcome *outcome, bool *again,
+                          struct error *error)
 {
     const struct delivery_state *delivery = &kernel->crank.delivery;
     bool upgrades = kernel->crank.kind == CRANK_UPGRADE_VAT;
@@ -465,10 +465,10 @@ static bool is_done_with(const struct kernel *kernel)
            kernel->crank.kind == CRANK_CHANGE_OPTIONS;
 }
 
-static int tell_threshold(struct kernel *kernel, const char *meter_id, const struct vat_meter *left,
-                          struct error *error)
+static int notify_threshold(struct kernel *kernel, const char *meter_id,
+                            const struct vat_meter *left, struct error *error)
 {
-    return terminate_tell_vat_admin(
+    return notify_vat_admin(
         kernel, "meterCrossedThreshold",
         json_pack("[s,o]", meter_id, json_sprintf("+%" PRId64, left->remaining)), json_array(),
         error);
@@ -485,11 +485,12 @@ static int deduct(struct kernel *kernel, const char *meter_id, struct error *err
     if (vat_meter_deduct(kernel, meter_id, kernel->crank.results.compute, &left, &crossed, error) !=
         0)
         return -1;
-    return crossed ? tell_threshold(kernel, meter_id, &left, error) : 0;
+    return crossed ? notify_threshold(kernel, meter_id, &left, error) : 0;
 }
 
 /* Before anything is undone: the vat's record may go with that. */
-static int find_meter(struct kernel *kernel, char meter_id[KERNEL_REF_SIZE], struct error *error)
+static int find_vat_meter(struct kernel *kernel, char meter_id[KERNEL_REF_SIZE],
+                          struct error *error)
 {
     struct vat_reading reading;
 
@@ -505,7 +506,7 @@ static int find_meter(struct kernel *kernel, char meter_id[KERNEL_REF_SIZE], str
 }
 
 /* Plain vats are never reaped. */
-static int add_dirt(struct kernel *kernel, struct error *error)
+static int add_reap_dirt(struct kernel *kernel, struct error *error)
 {
     const json_t *krefs = json_object_get(kernel->crank.message, "krefs");
 
@@ -540,13 +541,12 @@ static int end_vat(struct kernel *kernel, struct error *error)
 }
 
 /* The vatAdmin vat waits to hear of vats that are made or upgraded. */
-static int tell_made(struct kernel *kernel, bool upgraded, struct error *error)
+static int notify_made(struct kernel *kernel, bool upgraded, struct error *error)
 {
     if (kernel->crank.kind == CRANK_UPGRADE_VAT)
-        return dynamic_vat_tell_upgraded(kernel, kernel->crank.vat, kernel->crank.message, upgraded,
-                                         error);
+        return notify_upgraded(kernel, kernel->crank.vat, kernel->crank.message, upgraded, error);
     if (kernel->crank.kind == CRANK_CREATE_VAT && !kernel->crank.results.terminate)
-        return dynamic_vat_tell_created(kernel, kernel->crank.vat, error);
+        return notify_created(kernel, kernel->crank.vat, error);
     return 0;
 }
 
@@ -568,29 +568,30 @@ static int settle(struct kernel *kernel, const struct kernel_outcome *outcome, s
     char meter_id[KERNEL_REF_SIZE];
     bool upgraded;
 
-    if (find_meter(kernel, meter_id, error) != 0 || spare_upgrade(kernel, &upgraded, error) != 0)
+    if (find_vat_meter(kernel, meter_id, error) != 0 ||
+        spare_upgrade(kernel, &upgraded, error) != 0)
         return -1;
     if (kernel->crank.results.undo && crank_undo(kernel, !is_done_with(kernel), error) != 0)
         return -1;
     if (kernel->crank.results.rejects_message && reject_message(kernel, outcome, error) != 0)
         return -1;
-    if (deduct(kernel, meter_id, error) != 0 || add_dirt(kernel, error) != 0 ||
+    if (deduct(kernel, meter_id, error) != 0 || add_reap_dirt(kernel, error) != 0 ||
         end_vat(kernel, error) != 0)
         return -1;
-    return tell_made(kernel, upgraded, error);
+    return notify_made(kernel, upgraded, error);
 }
 
 int kernel_end_delivery(struct kernel *kernel, const struct kernel_outcome *outcome,
                         struct kernel_delivery_end *end, struct error *error)
 {
     memset(end, 0, sizeof *end);
-    if (!kernel->crank.delivery.under_way)
+    if (!kernel->crank.delivery.in_progress)
         return error_set(error, ERROR_SYSTEM, "no delivery is under way");
     if (end_delivery_judge(kernel, outcome, error) != 0)
         return -1;
     if (!kernel->crank.results.undo && end_delivery_keep(kernel, outcome, error) != 0)
         return -1;
-    if (go_on(kernel, outcome, &end->again, error) != 0)
+    if (continue_crank(kernel, outcome, &end->again, error) != 0)
         return -1;
     if (end->again) {
         end->delivery = kernel->crank.delivery.view;

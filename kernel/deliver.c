@@ -7,7 +7,7 @@
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
-#include "kernel/lifecycle/operate.h"
+#include "kernel/lifecycle/operator_work.h"
 #include "kernel/lifecycle/vat_lifecycle.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/crank_hash.h"
@@ -22,7 +22,7 @@ void deliver_forget(struct kernel *kernel)
 {
     struct delivery_state *delivery = &kernel->crank.delivery;
 
-    delivery->under_way = false;
+    delivery->in_progress = false;
     delivery->is_reap = delivery->is_upgrade_end = delivery->is_before_snapshot = false;
     delivery->exit_failure = false;
     json_decref(delivery->exit_info);
@@ -98,7 +98,7 @@ static int begin_delivery(struct kernel *kernel, int64_t vat, const char *dispat
     result = fill_texts(kernel, kd, vd, error);
     if (result == 0)
         result = fill_vat(kernel, vat, error);
-    delivery->under_way = result == 0;
+    delivery->in_progress = result == 0;
     return result;
 }
 
@@ -383,7 +383,7 @@ int deliver_work(struct kernel *kernel, struct error *error)
     case CRANK_TERMINATE:
     case CRANK_SKIP:
     case CRANK_SET_LIMIT:
-        return operate_work(kernel, error);
+        return operator_work_do(kernel, error);
     }
     return 0;
 }

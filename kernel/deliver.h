@@ -13,7 +13,7 @@
 
 /*
  * Does the work of the crank under way (kernel->crank.kind and .message). After
- * it kernel->crank.delivery.under_way says whether there is a delivery to make.
+ * it kernel->crank.delivery.in_progress says whether there is a delivery to make.
  */
 int deliver_work(struct kernel *kernel, struct error *error);
 

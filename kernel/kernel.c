@@ -526,7 +526,7 @@ int kernel_forget_result(struct kernel *kernel, const char *promise, struct erro
     if (refcount_decrement(kernel, promise, REFCOUNT_KERNEL, error) != 0)
         return -1;
     /* Within a crank the end of that looks at it. */
-    if (kernel->crank.under_way)
+    if (kernel->crank.in_progress)
         return 0;
     return crank_hash_outside(kernel, collect_unreferenced(kernel, error), error);
 }

@@ -38,7 +38,7 @@ static struct kernel *shadow_of(struct kernel *kernel, struct error *error)
 static int begin_prediction(struct kernel *shadow, struct error *error)
 {
     store_watch(shadow->store, NULL, NULL);
-    shadow->crank.under_way = true;
+    shadow->crank.in_progress = true;
     return store_savepoint_set(shadow->store, error);
 }
 
@@ -47,7 +47,7 @@ static int undo_prediction(struct kernel *kernel, struct error *error)
     struct kernel *shadow = kernel->shadow;
 
     crank_hash_watch(kernel);
-    shadow->crank.under_way = false;
+    shadow->crank.in_progress = false;
     shadow->crank.message = NULL;
     spool_truncate(&shadow->changes, 0);
     reference_set_clear(&shadow->maybe_free);
@@ -99,7 +99,7 @@ static bool do_work(struct kernel *shadow, json_t *item)
     shadow->crank.message = item;
     return work_item_read(item, &shadow->crank.kind, &ignored) == 0 &&
            is_predictable(shadow->crank.kind) && deliver_work(shadow, &ignored) == 0 &&
-           shadow->crank.delivery.under_way;
+           shadow->crank.delivery.in_progress;
 }
 
 static int predict_item(struct kernel *kernel, const struct kernel_prediction *prediction,
@@ -124,7 +124,7 @@ static int look_at(struct kernel *kernel, const struct kernel_prediction *predic
     int result = vat_of(kernel->shadow, item, &vat, error);
 
     if (result == 0)
-        result = held_vat_of(kernel, item, &held, error);
+        result = quarantine_vat_of(kernel, item, &held, error);
     if (result == 0 && vat != 0 && held == 0)
         interest = prediction->interest(prediction->context, vat);
     *enough = interest == KERNEL_ENOUGH;
@@ -228,7 +228,7 @@ int kernel_predict_unqueued(struct kernel *kernel, const struct kernel_predictio
 
 /* ---- its syscalls ---- */
 
-static struct iovec bytes_of(struct vat_text text)
+static struct iovec key_and_value(struct vat_text text)
 {
     return (struct iovec){.iov_base = (void *)(uintptr_t)text.bytes, .iov_len = text.length};
 }
@@ -236,7 +236,7 @@ static struct iovec bytes_of(struct vat_text text)
 static int read_overlay(const struct overlay *overlay, const struct vat_syscall *syscall,
                         struct buf *answer, struct error *error)
 {
-    const struct iovec key = bytes_of(syscall->key);
+    const struct iovec key = key_and_value(syscall->key);
     struct buf text = {0};
     bool found = false;
     int result;
@@ -259,10 +259,11 @@ static int perform_on_overlay(struct overlay *overlay, const struct vat_syscall 
         return read_overlay(overlay, syscall, answer, error);
     case VAT_SYSCALL_STORE_SET:
         buf_append_string(answer, syscall_answer_null);
-        return overlay_set(overlay, bytes_of(syscall->key), bytes_of(syscall->value), error);
+        return overlay_set(overlay, key_and_value(syscall->key), key_and_value(syscall->value),
+                           error);
     case VAT_SYSCALL_STORE_DELETE:
         buf_append_string(answer, syscall_answer_null);
-        return overlay_delete(overlay, bytes_of(syscall->key), error);
+        return overlay_delete(overlay, key_and_value(syscall->key), error);
     default:
         buf_append_string(answer, syscall_answer_null);
         return 0;

@@ -38,7 +38,7 @@ enum crank_kind {
 
 /* The delivery under way. */
 struct delivery_state {
-    bool under_way;
+    bool in_progress;
     enum kernel_vat_runtime runtime;
     struct kernel_delivery view; /* what the caller sees; its texts are those below */
     json_t *kd_value, *vd_value; /* owned */
@@ -73,7 +73,7 @@ struct state_sum {
 };
 
 struct crank_state {
-    bool under_way;
+    bool in_progress;
     int savepoints; /* of the store, that this crank has set: 1 for all of it, 2 for its delivery */
     enum crank_kind kind;
     json_t *message; /* the work, owned */
@@ -103,7 +103,7 @@ struct kernel {
     struct crank_state crank;
     /* Known to be absent, so that no crank looks for them: see held.h and operate.h. False: look.
      */
-    bool no_vat_held, no_operation;
+    bool no_quarantine, no_operator_work;
     struct kernel *shadow; /* of the same store, for predictions; owned; NULL: not used yet */
 };
 

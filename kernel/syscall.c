@@ -22,7 +22,7 @@ int kernel_illegal(struct kernel *kernel, const char *problem, struct error *err
 {
     struct delivery_state *delivery = &kernel->crank.delivery;
 
-    if (!delivery->under_way)
+    if (!delivery->in_progress)
         return error_set(error, ERROR_SYSTEM, "no delivery is under way");
     if (delivery->illegal.length == 0)
         buf_append_string(&delivery->illegal, problem);
@@ -62,7 +62,7 @@ static int write_asked(struct kernel *kernel, const struct vat_syscall *syscall,
     return *text != NULL ? 0 : error_memory(error, "a syscall");
 }
 
-static void tell_translated(const struct kernel *kernel, const struct kernel_syscall_texts *texts)
+static void report_translated(const struct kernel *kernel, const struct kernel_syscall_texts *texts)
 {
     if (kernel->listener.syscall_translated != NULL)
         kernel->listener.syscall_translated(kernel->listener.context, texts);
@@ -97,7 +97,7 @@ static int do_translated(struct kernel *kernel, const struct vat_syscall *syscal
 
     if (write_text(&kernel->ksc, ksc, &texts->ksc, error) != 0)
         return -1;
-    tell_translated(kernel, texts);
+    report_translated(kernel, texts);
     if (syscall_perform(kernel, kernel->crank.vat, syscall, ksc, &ksr, error) != 0)
         return -1;
     texts->ksr = texts->vsr = syscall_answer_null;
@@ -131,7 +131,7 @@ static int do_of_store(struct kernel *kernel, const struct vat_syscall *syscall,
     texts->ksr = texts->vsr = buf_string(ksr);
     if (texts->ksr == NULL)
         return error_memory(error, "an answer");
-    tell_translated(kernel, texts);
+    report_translated(kernel, texts);
     return 0;
 }
 
@@ -183,7 +183,7 @@ enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_sysca
     int result;
 
     *texts = (struct kernel_syscall_texts){.ksc = "null"};
-    if (!kernel->crank.delivery.under_way) {
+    if (!kernel->crank.delivery.in_progress) {
         error_set(error, ERROR_SYSTEM, "a syscall without a delivery");
         return KERNEL_BROKEN;
     }

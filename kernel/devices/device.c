@@ -15,7 +15,7 @@
 
 enum { FIRST_OBJECT = 10, FIRST_DEVICE = 20, FIRST_PROMISE = 30 };
 
-static const char *field(char key[KEYS_NAME_SIZE], int64_t device, const char *name)
+static const char *device_field(char key[KEYS_NAME_SIZE], int64_t device, const char *name)
 {
     return keys_name(key, "d%" PRId64 ".%s", device, name);
 }
@@ -42,11 +42,11 @@ static int create(struct kernel *kernel, const char *name, int64_t *device, stru
     snprintf(id, sizeof id, "d%" PRId64, *device);
     if (keys_set(kernel, keys_name(key, "device.name.%s", name), id, error) != 0 ||
         keys_append_text(kernel, "device.names", name, error) != 0 ||
-        keys_set(kernel, field(key, *device, "name"), name, error) != 0 ||
-        keys_set_number(kernel, field(key, *device, "o.nextID"), FIRST_OBJECT, error) != 0 ||
-        keys_set_number(kernel, field(key, *device, "d.nextID"), FIRST_DEVICE, error) != 0)
+        keys_set(kernel, device_field(key, *device, "name"), name, error) != 0 ||
+        keys_set_number(kernel, device_field(key, *device, "o.nextID"), FIRST_OBJECT, error) != 0 ||
+        keys_set_number(kernel, device_field(key, *device, "d.nextID"), FIRST_DEVICE, error) != 0)
         return -1;
-    return keys_set_number(kernel, field(key, *device, "p.nextID"), FIRST_PROMISE, error);
+    return keys_set_number(kernel, device_field(key, *device, "p.nextID"), FIRST_PROMISE, error);
 }
 
 int device_set_entry(struct kernel *kernel, int64_t device, const char *kref, const char *reference,
@@ -112,7 +112,7 @@ int device_get_state(struct kernel *kernel, int64_t device, json_t **state, stru
     bool found;
 
     *state = NULL;
-    if (keys_has(kernel, field(key, device, "deviceState"), &found, error) != 0)
+    if (keys_has(kernel, device_field(key, device, "deviceState"), &found, error) != 0)
         return -1;
     return found ? keys_get_json(kernel, key, state, error) : 0;
 }
@@ -122,7 +122,7 @@ int device_set_state(struct kernel *kernel, int64_t device, const json_t *state,
 {
     char key[KEYS_NAME_SIZE];
 
-    return keys_set_json(kernel, field(key, device, "deviceState"), state, error);
+    return keys_set_json(kernel, device_field(key, device, "deviceState"), state, error);
 }
 
 int device_send(struct kernel *kernel, const char *target, const char *method, json_t *arguments,

@@ -73,7 +73,8 @@ bool device_is_known(const char *name)
 }
 
 /* What the device was given it holds for good: it says of nothing that it dropped it. */
-static int import(struct kernel *kernel, int64_t device, const char *kref, struct error *error)
+static int import_for_device(struct kernel *kernel, int64_t device, const char *kref,
+                             struct error *error)
 {
     char key[KEYS_NAME_SIZE], reference[VREF_SIZE];
     enum reference_kind kind = reference_kref_kind(kref);
@@ -99,7 +100,7 @@ static int import_all(struct kernel *kernel, int64_t device, const json_t *krefs
 
     json_array_foreach(krefs, i, kref)
     {
-        if (import(kernel, device, json_string_value(kref), error) != 0)
+        if (import_for_device(kernel, device, json_string_value(kref), error) != 0)
             return -1;
     }
     return 0;

@@ -46,7 +46,7 @@ static bool are_handlers(const json_t *handlers)
     return json_is_array(handlers);
 }
 
-static bool is_state(const json_t *state)
+static bool is_clock_state(const json_t *state)
 {
     const json_t *deadlines = json_object_get(state, "deadlines"), *event;
     size_t i;
@@ -69,7 +69,7 @@ static int get_state(struct kernel *kernel, int64_t device, json_t **state, stru
         *state = new_state();
     if (*state == NULL)
         return error_memory(error, "the clock");
-    if (is_state(*state))
+    if (is_clock_state(*state))
         return 0;
     json_decref(*state);
     return error_set(error, ERROR_SYSTEM, "the store is damaged: the clock's deviceState");

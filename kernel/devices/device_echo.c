@@ -98,8 +98,8 @@ static int subscribe(struct kernel *kernel, struct device_call *call, struct err
     return result;
 }
 
-static int tell_listener(struct kernel *kernel, int64_t device, const json_t *state,
-                         const char *words, bool *heard, struct error *error)
+static int notify_listener(struct kernel *kernel, int64_t device, const json_t *state,
+                           const char *words, bool *heard, struct error *error)
 {
     const char *listener = json_string_value(json_object_get(state, "listener"));
     int64_t count = count_of(state) + 1;
@@ -126,7 +126,7 @@ int kernel_trigger(struct kernel *kernel, const char *words, bool *heard, struct
         return 0;
     if (device_get_state(kernel, device, &state, error) != 0)
         return -1;
-    result = tell_listener(kernel, device, state, words, heard, error);
+    result = notify_listener(kernel, device, state, words, heard, error);
     json_decref(state);
     return crank_hash_outside(kernel, result, error);
 }

@@ -449,7 +449,7 @@ static int take_parameters(struct kernel *kernel, struct device_call *call, cons
 }
 
 /* Takes the item over. */
-static int queue_item(struct kernel *kernel, json_t *item, struct error *error)
+static int queue_admin_item(struct kernel *kernel, json_t *item, struct error *error)
 {
     int result = item != NULL ? queue_add(kernel, QUEUE_ACCEPTANCE, item, error)
                               : error_memory(error, "work");
@@ -470,11 +470,11 @@ static int queue_create(struct kernel *kernel, struct device_call *call, const c
         return -1;
     }
     snprintf(vat_id, sizeof vat_id, "v%" PRId64, vat);
-    if (queue_item(kernel,
-                   json_pack("{s:s,s:s,s:{s:s},s:o,s:o}", "type", "create-vat", "vatID", vat_id,
-                             "source", "bundleID", bundle_id, "vatParameters", parameters,
-                             "dynamicOptions", plain_options(argument(call, 1))),
-                   error) != 0)
+    if (queue_admin_item(kernel,
+                         json_pack("{s:s,s:s,s:{s:s},s:o,s:o}", "type", "create-vat", "vatID",
+                                   vat_id, "source", "bundleID", bundle_id, "vatParameters",
+                                   parameters, "dynamicOptions", plain_options(argument(call, 1))),
+                         error) != 0)
         return -1;
     return device_answer_text(call, vat_id, error);
 }
@@ -557,8 +557,8 @@ static int check_upgradable(struct kernel *kernel, const char *vat_id, bool *upg
     return 0;
 }
 
-static int queue_upgrade(struct kernel *kernel, struct device_call *call, json_t *parameters,
-                         struct error *error)
+static int queue_admin_upgrade(struct kernel *kernel, struct device_call *call, json_t *parameters,
+                               struct error *error)
 {
     char upgrade_id[32];
     int64_t number;
@@ -568,12 +568,12 @@ static int queue_upgrade(struct kernel *kernel, struct device_call *call, json_t
         return -1;
     }
     snprintf(upgrade_id, sizeof upgrade_id, "up%" PRId64, number);
-    if (queue_item(kernel,
-                   json_pack("{s:s,s:s,s:s,s:s,s:o,s:s}", "type", "upgrade-vat", "vatID",
-                             text_argument(call, 0), "upgradeID", upgrade_id, "bundleID",
-                             text_argument(call, 1), "vatParameters", parameters, "upgradeMessage",
-                             text_argument(call, 3)),
-                   error) != 0)
+    if (queue_admin_item(kernel,
+                         json_pack("{s:s,s:s,s:s,s:s,s:o,s:s}", "type", "upgrade-vat", "vatID",
+                                   text_argument(call, 0), "upgradeID", upgrade_id, "bundleID",
+                                   text_argument(call, 1), "vatParameters", parameters,
+                                   "upgradeMessage", text_argument(call, 3)),
+                         error) != 0)
         return -1;
     return device_answer_text(call, upgrade_id, error);
 }
@@ -592,7 +592,7 @@ static int upgrade_vat(struct kernel *kernel, struct device_call *call, struct e
                              "upgradeVat needs a living vat, a bundle, parameters and a message");
     if (take_parameters(kernel, call, argument(call, 2), &parameters, error) != 0)
         return -1;
-    return parameters == NULL ? 0 : queue_upgrade(kernel, call, parameters, error);
+    return parameters == NULL ? 0 : queue_admin_upgrade(kernel, call, parameters, error);
 }
 
 /* Its vatID where the first argument is one of a vat that was ever made. */
@@ -647,11 +647,11 @@ static int change_options(struct kernel *kernel, struct device_call *call, struc
         return -1;
     if (!found || !json_is_object(argument(call, 1)) || json_array_size(call->slots) > 0)
         return device_refuse(call, error, "changeOptions needs a vat and options");
-    return queue_item(kernel,
-                      json_pack("{s:s,s:o,s:o}", "type", "changeVatOptions", "vatID",
-                                json_sprintf("v%" PRId64, vat), "options",
-                                plain_options(argument(call, 1))),
-                      error);
+    return queue_admin_item(kernel,
+                            json_pack("{s:s,s:o,s:o}", "type", "changeVatOptions", "vatID",
+                                      json_sprintf("v%" PRId64, vat), "options",
+                                      plain_options(argument(call, 1))),
+                            error);
 }
 
 int device_vat_admin(struct kernel *kernel, struct device_call *call, struct error *error)

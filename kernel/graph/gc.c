@@ -349,8 +349,8 @@ static int look_at_promise(struct kernel *kernel, const char *kpid, struct error
 }
 
 /* Nobody reaches it, and it belongs to a vat that lives. */
-static int tell_owner(struct kernel *kernel, const char *koid, int64_t owner, bool recognizable,
-                      json_t *actions, struct error *error)
+static int notify_owner(struct kernel *kernel, const char *koid, int64_t owner, bool recognizable,
+                        json_t *actions, struct error *error)
 {
     struct clist_entry entry = {0};
     bool found;
@@ -400,7 +400,7 @@ static int look_at_object(struct kernel *kernel, const char *koid, json_t *actio
         (owner != 0 && vat_record_is_terminated(kernel, owner, &ended, error) != 0))
         return -1;
     if (owner != 0 && !ended)
-        return tell_owner(kernel, koid, owner, counts.recognizable > 0, actions, error);
+        return notify_owner(kernel, koid, owner, counts.recognizable > 0, actions, error);
     if (ended && make_orphan(kernel, koid, owner, error) != 0)
         return -1;
     return retire_orphan(kernel, koid, counts.recognizable > 0, error);

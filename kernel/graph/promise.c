@@ -28,7 +28,8 @@ static int set(struct kernel *kernel, const char *kpid, const char *field, const
     return keys_set(kernel, keys_part(key, kpid, field), value, error);
 }
 
-static int drop(struct kernel *kernel, const char *kpid, const char *field, struct error *error)
+static int drop_promise(struct kernel *kernel, const char *kpid, const char *field,
+                        struct error *error)
 {
     char key[KEYS_NAME_SIZE];
 
@@ -273,10 +274,11 @@ static int requeue_messages(struct kernel *kernel, const char *kpid, struct erro
 
 static int forget_unresolved(struct kernel *kernel, const char *kpid, struct error *error)
 {
-    if (drop(kernel, kpid, ".decider", error) != 0 ||
-        drop(kernel, kpid, ".subscribers", error) != 0 || drop(kernel, kpid, ".policy", error) != 0)
+    if (drop_promise(kernel, kpid, ".decider", error) != 0 ||
+        drop_promise(kernel, kpid, ".subscribers", error) != 0 ||
+        drop_promise(kernel, kpid, ".policy", error) != 0)
         return -1;
-    return drop(kernel, kpid, ".queue.nextID", error);
+    return drop_promise(kernel, kpid, ".queue.nextID", error);
 }
 
 /* Someone wanted to hear of it when this fails: kernel messages to the vatAdmin vat. */
@@ -371,13 +373,13 @@ int promise_delete(struct kernel *kernel, const char *kpid, struct error *error)
         if (delete_messages(kernel, kpid, error) != 0 ||
             forget_unresolved(kernel, kpid, error) != 0)
             return -1;
-    } else if (drop(kernel, kpid, ".data.body", error) != 0 ||
-               drop(kernel, kpid, ".data.slots", error) != 0) {
+    } else if (drop_promise(kernel, kpid, ".data.body", error) != 0 ||
+               drop_promise(kernel, kpid, ".data.slots", error) != 0) {
         return -1;
     }
-    if (drop(kernel, kpid, ".state", error) != 0)
+    if (drop_promise(kernel, kpid, ".state", error) != 0)
         return -1;
-    return drop(kernel, kpid, ".refCount", error);
+    return drop_promise(kernel, kpid, ".refCount", error);
 }
 
 /* Onto the stack, so that the first is on top. */

@@ -196,7 +196,7 @@ int queue_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct er
 
 static const char list_key[] = "kernel.quarantined";
 
-struct held_ends {
+struct quarantine_ends {
     int64_t head, tail;
 };
 
@@ -217,40 +217,40 @@ static const char *item_key(char key[KEYS_NAME_SIZE], int64_t vat, int64_t numbe
 }
 
 /* Whether there is a list. */
-static int any_held(struct kernel *kernel, bool *any, struct error *error)
+static int any_quarantined(struct kernel *kernel, bool *any, struct error *error)
 {
     *any = false;
-    if (kernel->no_vat_held)
+    if (kernel->no_quarantine)
         return 0;
     if (keys_has(kernel, list_key, any, error) != 0)
         return -1;
-    kernel->no_vat_held = !*any;
+    kernel->no_quarantine = !*any;
     return 0;
 }
 
-int held_is(struct kernel *kernel, int64_t vat, bool *is, struct error *error)
+int quarantine_is(struct kernel *kernel, int64_t vat, bool *is, struct error *error)
 {
     char name[32];
 
-    if (any_held(kernel, is, error) != 0)
+    if (any_quarantined(kernel, is, error) != 0)
         return -1;
     return *is ? keys_has_text(kernel, list_key, vat_name(name, vat), is, error) : 0;
 }
 
-int held_reason(struct kernel *kernel, int64_t vat, bool *is, struct buf *reason,
-                struct error *error)
+int quarantine_reason(struct kernel *kernel, int64_t vat, bool *is, struct buf *reason,
+                      struct error *error)
 {
     char key[KEYS_NAME_SIZE];
 
-    if (held_is(kernel, vat, is, error) != 0)
+    if (quarantine_is(kernel, vat, is, error) != 0)
         return -1;
     return *is ? keys_require(kernel, vat_key(key, vat, "quarantine"), reason, error) : 0;
 }
 
 /* ---- the items ---- */
 
-static int get_held_ends(struct kernel *kernel, int64_t vat, struct held_ends *ends,
-                         struct error *error)
+static int get_quarantine_ends(struct kernel *kernel, int64_t vat, struct quarantine_ends *ends,
+                               struct error *error)
 {
     char key[KEYS_NAME_SIZE];
     int64_t numbers[2];
@@ -259,12 +259,12 @@ static int get_held_ends(struct kernel *kernel, int64_t vat, struct held_ends *e
         return -1;
     if (!keys_read_numbers(buf_string(&kernel->value), numbers, 2) || numbers[1] < numbers[0])
         return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a queue", key);
-    *ends = (struct held_ends){.head = numbers[0], .tail = numbers[1]};
+    *ends = (struct quarantine_ends){.head = numbers[0], .tail = numbers[1]};
     return 0;
 }
 
-static int set_held_ends(struct kernel *kernel, int64_t vat, struct held_ends ends,
-                         struct error *error)
+static int set_quarantine_ends(struct kernel *kernel, int64_t vat, struct quarantine_ends ends,
+                               struct error *error)
 {
     char key[KEYS_NAME_SIZE], text[64];
 
@@ -272,32 +272,32 @@ static int set_held_ends(struct kernel *kernel, int64_t vat, struct held_ends en
     return keys_set(kernel, vat_key(key, vat, "held"), text, error);
 }
 
-int held_begin(struct kernel *kernel, int64_t vat, const char *reason, struct error *error)
+int quarantine_begin(struct kernel *kernel, int64_t vat, const char *reason, struct error *error)
 {
     char key[KEYS_NAME_SIZE], name[32];
     bool exists;
 
-    if (held_is(kernel, vat, &exists, error) != 0)
+    if (quarantine_is(kernel, vat, &exists, error) != 0)
         return -1;
     if (exists)
         return keys_set(kernel, vat_key(key, vat, "quarantine"), reason, error);
-    kernel->no_vat_held = false;
+    kernel->no_quarantine = false;
     if (keys_has(kernel, list_key, &exists, error) != 0 ||
         (!exists && keys_set(kernel, list_key, "[]", error) != 0) ||
         keys_append_text(kernel, list_key, vat_name(name, vat), error) != 0 ||
         keys_set(kernel, vat_key(key, vat, "quarantine"), reason, error) != 0)
         return -1;
-    return set_held_ends(kernel, vat, (struct held_ends){1, 1}, error);
+    return set_quarantine_ends(kernel, vat, (struct quarantine_ends){1, 1}, error);
 }
 
-int held_vat_of(struct kernel *kernel, const json_t *item, int64_t *vat, struct error *error)
+int quarantine_vat_of(struct kernel *kernel, const json_t *item, int64_t *vat, struct error *error)
 {
     const char *target = json_string_value(json_object_get(item, "target"));
     const char *vat_id = json_string_value(json_object_get(item, "vatID"));
     bool is;
 
     *vat = 0;
-    if (any_held(kernel, &is, error) != 0)
+    if (any_quarantined(kernel, &is, error) != 0)
         return -1;
     if (!is)
         return 0;
@@ -306,50 +306,50 @@ int held_vat_of(struct kernel *kernel, const json_t *item, int64_t *vat, struct 
     if (target != NULL && reference_kref_kind(target) == REFERENCE_OBJECT &&
         object_living_owner(kernel, target, vat, error) != 0)
         return -1;
-    if (*vat != 0 && held_is(kernel, *vat, &is, error) != 0)
+    if (*vat != 0 && quarantine_is(kernel, *vat, &is, error) != 0)
         return -1;
     if (!is)
         *vat = 0;
     return 0;
 }
 
-int held_add(struct kernel *kernel, int64_t vat, const json_t *item, struct error *error)
+int quarantine_hold(struct kernel *kernel, int64_t vat, const json_t *item, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
-    struct held_ends ends;
+    struct quarantine_ends ends;
 
-    if (get_held_ends(kernel, vat, &ends, error) != 0 ||
+    if (get_quarantine_ends(kernel, vat, &ends, error) != 0 ||
         keys_set_json(kernel, item_key(key, vat, ends.tail), item, error) != 0)
         return -1;
     ends.tail++;
-    return set_held_ends(kernel, vat, ends, error);
+    return set_quarantine_ends(kernel, vat, ends, error);
 }
 
-int held_look(struct kernel *kernel, int64_t vat, json_t **item, struct error *error)
+int quarantine_look(struct kernel *kernel, int64_t vat, json_t **item, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
-    struct held_ends ends;
+    struct quarantine_ends ends;
 
     *item = NULL;
-    if (get_held_ends(kernel, vat, &ends, error) != 0)
+    if (get_quarantine_ends(kernel, vat, &ends, error) != 0)
         return -1;
     return ends.head < ends.tail ? keys_get_json(kernel, item_key(key, vat, ends.head), item, error)
                                  : 0;
 }
 
-int held_take(struct kernel *kernel, int64_t vat, json_t **item, struct error *error)
+int quarantine_take(struct kernel *kernel, int64_t vat, json_t **item, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
-    struct held_ends ends;
+    struct quarantine_ends ends;
 
-    if (held_look(kernel, vat, item, error) != 0)
+    if (quarantine_look(kernel, vat, item, error) != 0)
         return -1;
     if (*item == NULL)
         return 0;
-    if (get_held_ends(kernel, vat, &ends, error) == 0 &&
+    if (get_quarantine_ends(kernel, vat, &ends, error) == 0 &&
         keys_delete(kernel, item_key(key, vat, ends.head), error) == 0) {
         ends.head++;
-        if (set_held_ends(kernel, vat, ends, error) == 0)
+        if (set_quarantine_ends(kernel, vat, ends, error) == 0)
             return 0;
     }
     json_decref(*item);
@@ -363,8 +363,8 @@ int held_take(struct kernel *kernel, int64_t vat, json_t **item, struct error *e
 static int give_back(struct kernel *kernel, int64_t vat, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
-    struct held_ends ends;
-    int result = get_held_ends(kernel, vat, &ends, error);
+    struct quarantine_ends ends;
+    int result = get_quarantine_ends(kernel, vat, &ends, error);
 
     while (result == 0 && ends.tail > ends.head) {
         json_t *item;
@@ -391,12 +391,12 @@ static int forget_list_if_empty(struct kernel *kernel, struct error *error)
     return empty ? keys_delete(kernel, list_key, error) : 0;
 }
 
-int held_release(struct kernel *kernel, int64_t vat, struct error *error)
+int quarantine_release(struct kernel *kernel, int64_t vat, struct error *error)
 {
     char key[KEYS_NAME_SIZE], name[32];
     bool is;
 
-    if (held_is(kernel, vat, &is, error) != 0)
+    if (quarantine_is(kernel, vat, &is, error) != 0)
         return -1;
     if (!is)
         return 0;

@@ -62,25 +62,25 @@ int queue_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct er
  * of the items vN.held.NUMBER. A kernel without any has none of these records.
  */
 
-int held_is(struct kernel *kernel, int64_t vat, bool *is, struct error *error);
+int quarantine_is(struct kernel *kernel, int64_t vat, bool *is, struct error *error);
 
 /* Why, in words; *is as above. */
-int held_reason(struct kernel *kernel, int64_t vat, bool *is, struct buf *reason,
-                struct error *error);
+int quarantine_reason(struct kernel *kernel, int64_t vat, bool *is, struct buf *reason,
+                      struct error *error);
 
 /* From now on its work is held. One that is held already gets the new reason. */
-int held_begin(struct kernel *kernel, int64_t vat, const char *reason, struct error *error);
+int quarantine_begin(struct kernel *kernel, int64_t vat, const char *reason, struct error *error);
 
 /* The vat in quarantine that the item is for; 0: it is for none. */
-int held_vat_of(struct kernel *kernel, const json_t *item, int64_t *vat, struct error *error);
+int quarantine_vat_of(struct kernel *kernel, const json_t *item, int64_t *vat, struct error *error);
 
-int held_add(struct kernel *kernel, int64_t vat, const json_t *item, struct error *error);
+int quarantine_hold(struct kernel *kernel, int64_t vat, const json_t *item, struct error *error);
 
 /* The first item, the caller's; NULL with 0: there is none. Taking removes it. */
-int held_look(struct kernel *kernel, int64_t vat, json_t **item, struct error *error);
-int held_take(struct kernel *kernel, int64_t vat, json_t **item, struct error *error);
+int quarantine_look(struct kernel *kernel, int64_t vat, json_t **item, struct error *error);
+int quarantine_take(struct kernel *kernel, int64_t vat, json_t **item, struct error *error);
 
 /* Ends the quarantine, if there is one: what was held is the next that the run queue has. */
-int held_release(struct kernel *kernel, int64_t vat, struct error *error);
+int quarantine_release(struct kernel *kernel, int64_t vat, struct error *error);
 
 #endif

@@ -71,7 +71,8 @@ int kernel_vat_is_operated(struct kernel *kernel, int64_t vat, bool *is, struct 
     bool exists;
     size_t i;
 
-    if (quarantine_is(kernel, vat, is, error) != 0 || keys_has(kernel, queue_key, &exists, error) != 0)
+    if (quarantine_is(kernel, vat, is, error) != 0 ||
+        keys_has(kernel, queue_key, &exists, error) != 0)
         return -1;
     if (*is || !exists)
         return 0;
@@ -130,7 +131,8 @@ int kernel_skip_delivery(struct kernel *kernel, int64_t vat, struct error *error
     json_t *first;
     bool can;
 
-    if (require_quarantine(kernel, vat, error) != 0 || quarantine_look(kernel, vat, &first, error) != 0)
+    if (require_quarantine(kernel, vat, error) != 0 ||
+        quarantine_look(kernel, vat, &first, error) != 0)
         return -1;
     can = can_be_skipped(first);
     json_decref(first);
@@ -305,7 +307,8 @@ static int drop_creation(struct kernel *kernel, int64_t vat, struct error *error
     json_t *first = NULL;
     bool is, made;
 
-    if (quarantine_is(kernel, vat, &is, error) != 0 || (is && quarantine_look(kernel, vat, &first, error) != 0))
+    if (quarantine_is(kernel, vat, &is, error) != 0 ||
+        (is && quarantine_look(kernel, vat, &first, error) != 0))
         return -1;
     made = makes(first, vat);
     json_decref(first);
@@ -332,7 +335,8 @@ int operator_work_upgrade(struct kernel *kernel, int64_t vat, struct error *erro
     started = !starts(first);
     json_decref(first);
     /* The upgrade starts the vat instead. */
-    if ((!started && drop_first(kernel, vat, error) != 0) || quarantine_release(kernel, vat, error) != 0)
+    if ((!started && drop_first(kernel, vat, error) != 0) ||
+        quarantine_release(kernel, vat, error) != 0)
         return -1;
     return queue_put_first(kernel, QUEUE_RUN, item, error);
 }
@@ -357,7 +361,7 @@ static int terminate(struct kernel *kernel, int64_t vat, struct error *error)
     return result;
 }
 
-static int drop_first(struct kernel *kernel, const json_t *item, struct error *error)
+static int drop_held_item(struct kernel *kernel, const json_t *item, struct error *error)
 {
     const char *type = json_string_value(json_object_get(item, "type"));
     const char *result = json_string_value(json_object_get(json_object_get(item, "msg"), "result"));
@@ -379,11 +383,12 @@ static int skip_delivery(struct kernel *kernel, int64_t vat, struct error *error
     bool is;
     int result;
 
-    if (quarantine_is(kernel, vat, &is, error) != 0 || (is && quarantine_take(kernel, vat, &item, error) != 0))
+    if (quarantine_is(kernel, vat, &is, error) != 0 ||
+        (is && quarantine_take(kernel, vat, &item, error) != 0))
         return -1;
     if (!is)
         return 0;
-    result = item != NULL ? drop_first(kernel, item, error) : 0;
+    result = item != NULL ? drop_held_item(kernel, item, error) : 0;
     json_decref(item);
     return result == 0 ? quarantine_release(kernel, vat, error) : -1;
 }

@@ -155,8 +155,8 @@ int dynamic_vat_begin_incarnation(struct kernel *kernel, int64_t vat, const json
     return vat_record_set_bundle(kernel, vat, dynamic_vat_text_of(item, "bundleID"), error);
 }
 
-int dynamic_vat_tell_upgraded(struct kernel *kernel, int64_t vat, const json_t *item, bool well,
-                              struct error *error)
+int notify_upgraded(struct kernel *kernel, int64_t vat, const json_t *item, bool well,
+                    struct error *error)
 {
     const char *upgrade = dynamic_vat_text_of(item, "upgradeID");
     struct vat_position position;
@@ -171,10 +171,10 @@ int dynamic_vat_tell_upgraded(struct kernel *kernel, int64_t vat, const json_t *
             json_pack("[s,b,s,I]", upgrade, 1, "#undefined", (json_int_t)position.incarnation);
     else
         arguments = json_pack("[s,b,o]", upgrade, 0, capdata_error_tree("vat-upgrade failure"));
-    return terminate_tell_vat_admin(kernel, "vatUpgradeCallback", arguments, json_array(), error);
+    return notify_vat_admin(kernel, "vatUpgradeCallback", arguments, json_array(), error);
 }
 
-int dynamic_vat_tell_created(struct kernel *kernel, int64_t vat, struct error *error)
+int notify_created(struct kernel *kernel, int64_t vat, struct error *error)
 {
     struct vref root;
     char kref[KERNEL_REF_SIZE];
@@ -182,10 +182,10 @@ int dynamic_vat_tell_created(struct kernel *kernel, int64_t vat, struct error *e
     (void)reference_read_vref(&root, "o+0", 3);
     if (clist_to_kernel(kernel, vat, &root, kref, error) != 0)
         return -1;
-    return terminate_tell_vat_admin(kernel, "newVatCallback",
-                                    json_pack("[o,{s:s}]", json_sprintf("v%" PRId64, vat),
-                                              "rootObject", "$0.Alleged: undefined"),
-                                    json_pack("[s]", kref), error);
+    return notify_vat_admin(kernel, "newVatCallback",
+                            json_pack("[o,{s:s}]", json_sprintf("v%" PRId64, vat), "rootObject",
+                                      "$0.Alleged: undefined"),
+                            json_pack("[s]", kref), error);
 }
 
 static int set_reap_interval(struct kernel *kernel, int64_t vat, const json_t *interval,
@@ -280,8 +280,8 @@ out:
     return result;
 }
 
-int terminate_tell_vat_admin(struct kernel *kernel, const char *method, json_t *arguments,
-                             json_t *slots, struct error *error)
+int notify_vat_admin(struct kernel *kernel, const char *method, json_t *arguments, json_t *slots,
+                     struct error *error)
 {
     struct buf root = {0};
     json_t *tree;
@@ -326,8 +326,8 @@ static int all_exist(struct kernel *kernel, const json_t *krefs, bool *exist, st
     return 0;
 }
 
-static int tell_ended(struct kernel *kernel, int64_t vat, bool reject, const json_t *info,
-                      struct error *error)
+static int notify_ended(struct kernel *kernel, int64_t vat, bool reject, const json_t *info,
+                        struct error *error)
 {
     const json_t *krefs = json_object_get(info, "slots");
     json_t *tree, *moved = NULL, *slots = json_array();
@@ -346,9 +346,9 @@ static int tell_ended(struct kernel *kernel, int64_t vat, bool reject, const jso
         json_array_clear(slots);
         moved = capdata_error_tree("vat terminated for a reason that cannot be told");
     }
-    return terminate_tell_vat_admin(
-        kernel, "vatTerminated",
-        json_pack("[o,b,o]", json_sprintf("v%" PRId64, vat), reject, moved), slots, error);
+    return notify_vat_admin(kernel, "vatTerminated",
+                            json_pack("[o,b,o]", json_sprintf("v%" PRId64, vat), reject, moved),
+                            slots, error);
 }
 
 static int reject_promises(struct kernel *kernel, int64_t vat, struct error *error)
@@ -373,7 +373,8 @@ int terminate_vat(struct kernel *kernel, int64_t vat, bool reject, const json_t 
     if (lives && (vat_record_mark_terminated(kernel, vat, error) != 0 ||
                   reject_promises(kernel, vat, error) != 0))
         return -1;
-    if (held_release(kernel, vat, error) != 0 || tell_ended(kernel, vat, reject, info, error) != 0)
+    if (quarantine_release(kernel, vat, error) != 0 ||
+        notify_ended(kernel, vat, reject, info, error) != 0)
         return -1;
     return terminate_stop_worker(kernel, vat, error);
 }
@@ -442,7 +443,7 @@ static int clean_rows(struct kernel *kernel, int64_t vat, struct error *error)
     return store_transcript_delete_all(kernel->store, vat, error);
 }
 
-static void tell_cleaned_up(struct kernel *kernel, const struct cleanup *work)
+static void report_cleaned_up(struct kernel *kernel, const struct cleanup *work)
 {
     char text[160];
 
@@ -467,6 +468,6 @@ int terminate_clean_up(struct kernel *kernel, int64_t vat, struct error *error)
         vat_record_forget_terminated(kernel, vat, error) != 0)
         return -1;
     kernel->crank.cleaned_up = vat;
-    tell_cleaned_up(kernel, &work);
+    report_cleaned_up(kernel, &work);
     return 0;
 }

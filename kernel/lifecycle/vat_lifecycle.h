@@ -23,9 +23,9 @@ int dynamic_vat_begin_incarnation(struct kernel *kernel, int64_t vat, const json
                                   struct error *error);
 
 /* Tells the vatAdmin vat how the upgrade came out, or that the vat was made. */
-int dynamic_vat_tell_upgraded(struct kernel *kernel, int64_t vat, const json_t *item, bool well,
-                              struct error *error);
-int dynamic_vat_tell_created(struct kernel *kernel, int64_t vat, struct error *error);
+int notify_upgraded(struct kernel *kernel, int64_t vat, const json_t *item, bool well,
+                    struct error *error);
+int notify_created(struct kernel *kernel, int64_t vat, struct error *error);
 
 /* Sets the options that are the kernel's; *others gets those for the vat, the caller's. */
 int dynamic_vat_change_options(struct kernel *kernel, int64_t vat, const json_t *options,
@@ -52,7 +52,7 @@ int terminate_clean_up(struct kernel *kernel, int64_t vat, struct error *error);
 int terminate_stop_worker(struct kernel *kernel, int64_t vat, struct error *error);
 
 /* Tells the vatAdmin vat, if there is one. Takes the arguments, smallcaps, and their krefs over. */
-int terminate_tell_vat_admin(struct kernel *kernel, const char *method, json_t *arguments,
-                             json_t *slots, struct error *error);
+int notify_vat_admin(struct kernel *kernel, const char *method, json_t *arguments, json_t *slots,
+                     struct error *error);
 
 #endif

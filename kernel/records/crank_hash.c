@@ -213,7 +213,7 @@ int crank_hash_outside(struct kernel *kernel, int result, struct error *error)
 {
     char crankhash[KERNEL_HASH_SIZE], activityhash[KERNEL_HASH_SIZE];
 
-    if (result != 0 || kernel->crank.under_way || spool_length(&kernel->changes) == 0)
+    if (result != 0 || kernel->crank.in_progress || spool_length(&kernel->changes) == 0)
         return result;
     return chain_changes(kernel, crankhash, activityhash, error);
 }

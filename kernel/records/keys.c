@@ -104,7 +104,7 @@ bool keys_is_new(const struct kernel *kernel, const char *name)
     return store_name_is_new(kernel->store, name);
 }
 
-static int damaged(const char *key, struct error *error)
+static int keys_damaged(const char *key, struct error *error)
 {
     return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is missing or no such value",
                      key);
@@ -116,14 +116,14 @@ int keys_require(struct kernel *kernel, const char *key, struct buf *value, stru
 
     if (keys_get(kernel, key, value, &found, error) != 0)
         return -1;
-    return found ? 0 : damaged(key, error);
+    return found ? 0 : keys_damaged(key, error);
 }
 
 int keys_get_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error)
 {
     if (keys_require(kernel, key, &kernel->value, error) != 0)
         return -1;
-    return keys_read_numbers(buf_string(&kernel->value), number, 1) ? 0 : damaged(key, error);
+    return keys_read_numbers(buf_string(&kernel->value), number, 1) ? 0 : keys_damaged(key, error);
 }
 
 bool keys_read_numbers(const char *text, int64_t *numbers, size_t count)
@@ -146,7 +146,7 @@ static int parse_value(struct kernel *kernel, const char *key, json_t **value, s
 {
     *value = json_value_read(kernel->value.data, kernel->value.length,
                              JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
-    return *value != NULL ? 0 : damaged(key, error);
+    return *value != NULL ? 0 : keys_damaged(key, error);
 }
 
 int keys_get_json(struct kernel *kernel, const char *key, json_t **value, struct error *error)
@@ -268,7 +268,7 @@ int keys_append_text(struct kernel *kernel, const char *key, const char *text, s
     if (keys_get_json(kernel, key, &texts, error) != 0)
         return -1;
     if (json_array_append_new(texts, json_string(text)) != 0)
-        result = damaged(key, error);
+        result = keys_damaged(key, error);
     else
         result = keys_set_json(kernel, key, texts, error);
     json_decref(texts);

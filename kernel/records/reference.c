@@ -45,7 +45,7 @@ static bool read_id(const char **at, const char *end, int64_t *id)
     return *at > start && (*start != '0' || *at == start + 1);
 }
 
-static bool skip(const char **at, const char *end, char expected)
+static bool skip_text(const char **at, const char *end, char expected)
 {
     if (*at == end || **at != expected)
         return false;
@@ -58,8 +58,8 @@ static bool read_virtual(const char *at, const char *end)
 {
     int64_t id;
 
-    return read_id(&at, end, &id) && skip(&at, end, '/') && read_id(&at, end, &id) &&
-           (at == end || (skip(&at, end, ':') && read_id(&at, end, &id) && at == end));
+    return read_id(&at, end, &id) && skip_text(&at, end, '/') && read_id(&at, end, &id) &&
+           (at == end || (skip_text(&at, end, ':') && read_id(&at, end, &id) && at == end));
 }
 
 bool reference_read_vref(struct vref *vref, const char *bytes, size_t length)
@@ -206,7 +206,7 @@ void reference_set_free(struct reference_set *set)
     memset(set, 0, sizeof *set);
 }
 
-static int damaged(const char *kref, struct error *error)
+static int refcount_damaged(const char *kref, struct error *error)
 {
     return error_set(error, ERROR_SYSTEM, "the store is damaged: %s.refCount cannot be", kref);
 }
@@ -223,7 +223,7 @@ int refcount_of_object(struct kernel *kernel, const char *kref, struct object_co
     if (!*exists)
         return 0;
     if (!keys_read_numbers(buf_string(&kernel->value), numbers, 2) || numbers[0] > numbers[1])
-        return damaged(kref, error);
+        return refcount_damaged(kref, error);
     *counts = (struct object_counts){.reachable = numbers[0], .recognizable = numbers[1]};
     return 0;
 }
@@ -234,7 +234,7 @@ int refcount_set_object(struct kernel *kernel, const char *kref, const struct ob
     char key[KEYS_NAME_SIZE], text[48];
 
     if (counts->reachable < 0 || counts->reachable > counts->recognizable)
-        return damaged(kref, error);
+        return refcount_damaged(kref, error);
     format_text(text, sizeof text, "%" PRId64 ",%" PRId64, counts->reachable, counts->recognizable);
     return keys_set(kernel, keys_part(key, kref, ".refCount"), text, error);
 }
@@ -250,7 +250,7 @@ static int change_promise(struct kernel *kernel, const char *kpid, int64_t chang
         return -1;
     count += change;
     if (count < 0)
-        return damaged(kpid, error);
+        return refcount_damaged(kpid, error);
     if (keys_set_number(kernel, key, count, error) != 0)
         return -1;
     return change < 0 && count == 0 ? reference_set_add(&kernel->maybe_free, kpid, error) : 0;

@@ -17,12 +17,12 @@ static const char *const runtimes[] = {
     [KERNEL_VAT_LIVESLOTS] = "liveslots",
 };
 
-static const char *field(char key[KEYS_NAME_SIZE], int64_t vat, const char *name)
+static const char *vat_field(char key[KEYS_NAME_SIZE], int64_t vat, const char *name)
 {
     return keys_vat_part(key, vat, ".", name);
 }
 
-static const char *vat_id_of(char id[32], int64_t vat)
+static const char *vat_record_id(char id[32], int64_t vat)
 {
     format_text(id, 32, "v%" PRId64, vat);
     return id;
@@ -37,10 +37,10 @@ static int set_next_ids(struct kernel *kernel, int64_t vat, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
 
-    if (keys_set_number(kernel, field(key, vat, "o.nextID"), FIRST_OBJECT, error) != 0 ||
-        keys_set_number(kernel, field(key, vat, "p.nextID"), FIRST_PROMISE, error) != 0)
+    if (keys_set_number(kernel, vat_field(key, vat, "o.nextID"), FIRST_OBJECT, error) != 0 ||
+        keys_set_number(kernel, vat_field(key, vat, "p.nextID"), FIRST_PROMISE, error) != 0)
         return -1;
-    return keys_set_number(kernel, field(key, vat, "d.nextID"), FIRST_DEVICE, error);
+    return keys_set_number(kernel, vat_field(key, vat, "d.nextID"), FIRST_DEVICE, error);
 }
 
 /* Takes the value over. */
@@ -52,7 +52,7 @@ static int set_new_json(struct kernel *kernel, int64_t vat, const char *name, js
 
     if (value == NULL)
         return error_memory(error, "a vat's record");
-    result = keys_set_json(kernel, field(key, vat, name), value, error);
+    result = keys_set_json(kernel, vat_field(key, vat, name), value, error);
     json_decref(value);
     return result;
 }
@@ -87,7 +87,7 @@ int vat_record_create(struct kernel *kernel, int64_t vat, const struct vat_recor
         limits.compute = 0;
 
     if (set_next_ids(kernel, vat, error) != 0 ||
-        keys_set(kernel, field(key, vat, "reapDirt"), "{}", error) != 0 ||
+        keys_set(kernel, vat_field(key, vat, "reapDirt"), "{}", error) != 0 ||
         vat_record_set_bundle(kernel, vat, record->bundle_id, error) != 0 ||
         set_new_json(kernel, vat, "options", make_options(record), error) != 0 ||
         limits_create(kernel, vat, &limits, error) != 0)
@@ -122,8 +122,9 @@ int vat_record_read(struct kernel *kernel, int64_t vat, struct vat_reading *read
     char key[KEYS_NAME_SIZE];
 
     memset(reading, 0, sizeof *reading);
-    if (keys_get_shared_json(kernel, field(key, vat, "options"), &reading->options, error) != 0 ||
-        keys_get_shared_json(kernel, field(key, vat, "source"), &reading->source, error) != 0) {
+    if (keys_get_shared_json(kernel, vat_field(key, vat, "options"), &reading->options, error) !=
+            0 ||
+        keys_get_shared_json(kernel, vat_field(key, vat, "source"), &reading->source, error) != 0) {
         vat_record_free(reading);
         return -1;
     }
@@ -148,7 +149,7 @@ int vat_record_set_option(struct kernel *kernel, int64_t vat, const char *name, 
     json_t *options;
     int result;
 
-    if (keys_get_json(kernel, field(key, vat, "options"), &options, error) != 0) {
+    if (keys_get_json(kernel, vat_field(key, vat, "options"), &options, error) != 0) {
         json_decref(value);
         return -1;
     }
@@ -169,7 +170,7 @@ int vat_record_set_parameters(struct kernel *kernel, int64_t vat, const json_t *
     int result;
 
     if (refcount_increment_all(kernel, json_object_get(parameters, "slots"), error) != 0 ||
-        keys_has(kernel, field(key, vat, "vatParameters"), &found, error) != 0)
+        keys_has(kernel, vat_field(key, vat, "vatParameters"), &found, error) != 0)
         return -1;
     if (found) {
         if (keys_get_json(kernel, key, &old, error) != 0)
@@ -188,7 +189,7 @@ int vat_record_position(struct kernel *kernel, int64_t vat, struct vat_position 
     char key[KEYS_NAME_SIZE];
     int64_t numbers[3];
 
-    if (keys_require(kernel, field(key, vat, "deliveries"), &kernel->value, error) != 0)
+    if (keys_require(kernel, vat_field(key, vat, "deliveries"), &kernel->value, error) != 0)
         return -1;
     if (!keys_read_numbers(buf_string(&kernel->value), numbers, 3))
         return error_set(error, ERROR_SYSTEM, "the store is damaged: %s", key);
@@ -204,7 +205,7 @@ int vat_record_set_position(struct kernel *kernel, int64_t vat, const struct vat
 
     format_text(text, sizeof text, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]", position->incarnation,
                 position->position, position->delivery_num);
-    return keys_set(kernel, field(key, vat, "deliveries"), text, error);
+    return keys_set(kernel, vat_field(key, vat, "deliveries"), text, error);
 }
 
 int vat_record_is_terminated(struct kernel *kernel, int64_t vat, bool *terminated,
@@ -212,7 +213,7 @@ int vat_record_is_terminated(struct kernel *kernel, int64_t vat, bool *terminate
 {
     char id[32];
 
-    return keys_has_text(kernel, "vats.terminated", vat_id_of(id, vat), terminated, error);
+    return keys_has_text(kernel, "vats.terminated", vat_record_id(id, vat), terminated, error);
 }
 
 int vat_record_lives(struct kernel *kernel, int64_t vat, bool *lives, struct error *error)
@@ -220,7 +221,7 @@ int vat_record_lives(struct kernel *kernel, int64_t vat, bool *lives, struct err
     char key[KEYS_NAME_SIZE];
     bool terminated;
 
-    if (keys_has(kernel, field(key, vat, "o.nextID"), lives, error) != 0)
+    if (keys_has(kernel, vat_field(key, vat, "o.nextID"), lives, error) != 0)
         return -1;
     if (!*lives)
         return 0;
@@ -256,7 +257,7 @@ int vat_record_forget_terminated(struct kernel *kernel, int64_t vat, struct erro
     char id[32];
     bool removed;
 
-    return keys_remove_text(kernel, "vats.terminated", vat_id_of(id, vat), &removed, error);
+    return keys_remove_text(kernel, "vats.terminated", vat_record_id(id, vat), &removed, error);
 }
 
 /* Under vat.ended.NAME, so that a name is not taken for that of a new vat. */
@@ -298,7 +299,7 @@ int vat_record_mark_terminated(struct kernel *kernel, int64_t vat, struct error 
     char id[32];
     bool dynamic;
 
-    if (keys_remove_text(kernel, "vat.dynamicIDs", vat_id_of(id, vat), &dynamic, error) != 0 ||
+    if (keys_remove_text(kernel, "vat.dynamicIDs", vat_record_id(id, vat), &dynamic, error) != 0 ||
         (!dynamic && remove_static(kernel, vat, error) != 0))
         return -1;
     return keys_append_text(kernel, "vats.terminated", id, error);
@@ -308,7 +309,7 @@ int vat_record_name(struct kernel *kernel, const char *name, int64_t vat, struct
 {
     char key[KEYS_NAME_SIZE], id[32];
 
-    if (keys_set(kernel, keys_name(key, "vat.name.%s", name), vat_id_of(id, vat), error) != 0)
+    if (keys_set(kernel, keys_name(key, "vat.name.%s", name), vat_record_id(id, vat), error) != 0)
         return -1;
     return keys_append_text(kernel, "vat.names", name, error);
 }
@@ -358,14 +359,14 @@ int vat_record_add_dynamic(struct kernel *kernel, int64_t vat, struct error *err
 {
     char id[32];
 
-    return keys_append_text(kernel, "vat.dynamicIDs", vat_id_of(id, vat), error);
+    return keys_append_text(kernel, "vat.dynamicIDs", vat_record_id(id, vat), error);
 }
 
 int vat_record_is_dynamic(struct kernel *kernel, int64_t vat, bool *dynamic, struct error *error)
 {
     char id[32];
 
-    return keys_has_text(kernel, "vat.dynamicIDs", vat_id_of(id, vat), dynamic, error);
+    return keys_has_text(kernel, "vat.dynamicIDs", vat_record_id(id, vat), dynamic, error);
 }
 
 int vat_record_next(struct kernel *kernel, int64_t after, int64_t *vat, bool *found,
