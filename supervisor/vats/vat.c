@@ -14,6 +14,8 @@
 
 static void take_vat_input(struct vat *vat, const struct vat_input *input);
 
+static const struct vat_frame no_frame;
+
 /* ---- events of its worker and its timer ---- */
 
 static void on_vat_frame(void *context, struct iovec bytes, struct stamp come)
@@ -51,6 +53,7 @@ static void on_vat_gone(void *context, int exit_status, int signal_number)
 {
     const struct vat_input input = {
         .event = VAT_EVENT_GONE,
+        .frame = &no_frame,
         .exit_status = exit_status,
         .signal_number = signal_number,
     };
@@ -414,13 +417,13 @@ static void take_vat_input(struct vat *vat, const struct vat_input *input)
             run_last_action(vat, step.action, &next);
             notify_owner(vat, before, step.action);
         }
-        next = (struct vat_input){.event = follows};
+        next = (struct vat_input){.event = follows, .frame = &no_frame};
     }
 }
 
 void vat_handle_event(struct vat *vat, enum vat_event event)
 {
-    take_vat_input(vat, &(struct vat_input){.event = event});
+    take_vat_input(vat, &(struct vat_input){.event = event, .frame = &no_frame});
 }
 
 /* ---- what its owner wants ---- */

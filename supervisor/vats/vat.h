@@ -178,7 +178,7 @@ void vat_prepare_again(struct vat *vat, enum runtime_snapshot_result result,
 
 struct vat_input {
     enum vat_event event;
-    const struct vat_frame *frame; /* of DONE, FAILED, REQUEST, STOPPED; else NULL */
+    const struct vat_frame *frame; /* of DONE, FAILED, REQUEST, STOPPED; else empty */
     int exit_status;               /* of GONE */
     int signal_number;             /* of GONE; 0: none */
 };
