@@ -14,10 +14,10 @@ struct overlay;
 struct store;
 
 /*
- * The kernel: what objects and promises there are, who may reach them, and
- * which delivery is next. A machine over a store: it starts no process, reads
- * no clock and waits for nothing. The caller carries deliveries to workers,
- * hands in the syscalls that they make, and says how each delivery ended.
+ * The kernel: objects and promises, which vats may reach them, and the next delivery. A state
+ * machine over a store: it starts no process, reads no clock and waits for nothing. The caller
+ * sends deliveries to workers, passes their syscalls to the kernel, and reports how each delivery
+ * ended.
  *
  * References, order of work, reference counting and records follow SwingSet's
  * kernel (npm @agoric/swingset-vat 0.33.0): the same vats that are sent the
@@ -82,44 +82,37 @@ struct kernel_syscall_texts {
     const char *vsr; /* what goes back to the vat */
 };
 
-/*
- * Called in the order of the lines in SwingSet's slogfiles. Strings are good
- * during the call. Any of them may be NULL.
- */
+/* Called in the order of the lines in SwingSet's slogfiles. Strings are valid during the call. Any
+ * function may be NULL. */
 struct kernel_listener {
     void *context;
     void (*crank_started)(void *context, const struct kernel_crank *crank);
     void (*clist_changed)(void *context, const struct kernel_clist_change *change);
-    /* A syscall was translated and is about to be done; of the texts `vsc` and `ksc` are set. */
+    /* A syscall was translated and is executed next; only `vsc` and `ksc` are set. */
     void (*syscall_translated)(void *context, const struct kernel_syscall_texts *texts);
-    /* A vat ends with its delivery: `terminate` in the slog. */
+    /* A vat is terminated at the end of its delivery: `terminate` in the slog. */
     void (*vat_terminated)(void *context, const struct kernel_termination *termination);
-    /*
-     * A vat that had ended is cleaned up, nothing of it is left: `vat-cleanup` with
-     * `work` (JSON, {"exports":N,...}) and `vat-cleanup-complete` in the slog.
-     */
+    /* A terminated vat was cleaned up completely: `vat-cleanup` with `work` (JSON,
+     * {"exports":N,...}) and `vat-cleanup-complete` in the slog. */
     void (*vat_cleaned_up)(void *context, int64_t vat, const char *work);
-    /* The kernel has something to say to people; one line. */
+    /* A message for the user, one line. */
     void (*console)(void *context, const char *line);
 };
 
-/*
- * What a vat may use, where passing it comes out the same on every machine: it ends
- * the vat, in every run of the same deliveries and at the same place. 0: no limit.
+/* Per-vat limits. Exceeding one terminates the vat at the same point on every machine. 0: no limit.
  */
 struct kernel_limits {
-    /* Of a delivery; who runs the vat's worker holds it to these. */
+    /* Enforced by the worker, per delivery. */
     int64_t compute;      /* computrons */
     int64_t instructions; /* of the machine */
     int64_t cost;         /* units of the compiled-in meter */
-    /* Instructions where they are counted, for a vat without `instructions`: runs without a counter
-     * do not know it. */
+    /* The default for `instructions` in counted runs. */
     int64_t counted_instructions;
-    int64_t metered_cost; /* the same of units, for a vat without `cost` */
+    int64_t metered_cost; /* the default for `cost` in metered runs */
     int64_t heap_bytes;   /* of the engine's heap, in the vat's life since its last snapshot */
-    /* The kernel looks after these. */
+    /* Enforced by the kernel. */
     int64_t syscalls;    /* in a delivery */
-    int64_t store_bytes; /* of the keys and values in the vat's own store */
+    int64_t store_bytes; /* of the keys and values in the vatstore */
     /* Of a message, an answer, a reason to exit or a call of a device: body and references;
      * of what it puts into its store: key and value. */
     int64_t message_bytes;
@@ -128,7 +121,7 @@ struct kernel_limits {
     int64_t transfer_bytes;
 };
 
-/* With it, no entry of a transcript comes near the gigabyte that SQLite has for a row. */
+/* Keeps entries of transcripts far below SQLite's limit of a gigabyte for a row. */
 enum { KERNEL_TRANSFER_DEFAULT = 64 << 20, KERNEL_TRANSFER_MAX = 512 << 20 };
 
 struct kernel_options {
@@ -145,7 +138,7 @@ struct kernel_options {
     struct kernel_listener listener;
 };
 
-/* What SwingSet takes when nobody says otherwise. */
+/* SwingSet's defaults. */
 enum { KERNEL_REAP_INTERVAL = 1, KERNEL_REAP_GC_REFERENCES = 20 };
 
 /*
@@ -197,7 +190,7 @@ int kernel_vat_names(struct kernel *kernel, void (*take)(void *context, const ch
 int kernel_upgrade(struct kernel *kernel, int64_t vat, const char *bundle_id,
                    enum kernel_vat_runtime runtime, bool *same, struct error *error);
 
-/* The name under which vats ask the vatAdmin device for a bundle. */
+/* Names a bundle, for vats that ask the vatAdmin device for it. */
 int kernel_name_bundle(struct kernel *kernel, const char *name, const char *bundle_id,
                        struct error *error);
 
@@ -282,15 +275,14 @@ int kernel_reap_all(struct kernel *kernel, struct error *error);
  * ERROR_INPUT where it cannot be. The vat lives.
  */
 
-/* Its work is held, in its order, and that of others goes on. */
+/* Holds the vat's work in its order; other vats continue. */
 int kernel_quarantine(struct kernel *kernel, int64_t vat, const char *reason, struct error *error);
 
-/* Whether it is in quarantine, and why, in words. */
+/* *quarantined: the vat is in quarantine; appends the reason. */
 int kernel_quarantine_reason(struct kernel *kernel, int64_t vat, bool *quarantined,
                              struct buf *reason, struct error *error);
 
-/* Whether it is in quarantine, or one of the functions below was called for it and what that
- * queued is not done yet. */
+/* *is: the vat is in quarantine, or the work of one of the functions below is still queued. */
 int kernel_vat_is_operated(struct kernel *kernel, int64_t vat, bool *is, struct error *error);
 
 /* Ends the quarantine: what was held is delivered. from_start: the vat is restored by a replay of
@@ -310,7 +302,7 @@ int kernel_terminate(struct kernel *kernel, int64_t vat, struct error *error);
 int kernel_set_limit(struct kernel *kernel, int64_t vat, const char *name, int64_t value,
                      struct error *error);
 
-/* How much is queued: what can be done now, and messages that wait for promises. */
+/* Queued work: `ready` can be done now; `waiting` are messages that wait for promises. */
 struct kernel_queues {
     int64_t ready;
     int64_t waiting;
@@ -394,7 +386,7 @@ enum kernel_verdict {
 enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_syscall *syscall,
                                    struct kernel_syscall_texts *texts, struct error *error);
 
-/* The same for what is no syscall at all: the vat ends for `problem` when its delivery ends. */
+/* For an invalid syscall: terminates the vat with `problem` at the end of its delivery. */
 int kernel_illegal(struct kernel *kernel, const char *problem, struct error *error);
 
 enum kernel_came {
@@ -437,7 +429,7 @@ struct kernel_delivery_end {
 int kernel_end_delivery(struct kernel *kernel, const struct kernel_outcome *outcome,
                         struct kernel_delivery_end *end, struct error *error);
 
-/* Drops the crank under way, when there is one: nothing of it stays, the work is still queued. */
+/* Undoes the crank in progress, if any; its work is still queued. */
 void kernel_abandon_crank(struct kernel *kernel);
 
 /* ---- predicting deliveries ---- */

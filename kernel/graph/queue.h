@@ -57,30 +57,30 @@ int queue_release_send(struct kernel *kernel, const json_t *send, struct error *
 int queue_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct error *error);
 
 /*
- * Vats in quarantine: nothing is delivered to them, and their work is held, in its order, until
- * somebody decides. `kernel.quarantined` lists them; vN.quarantine says why; vN.held is [head,tail]
- * of the items vN.held.NUMBER. A kernel without any has none of these records.
+ * Vats in quarantine get no deliveries. Their work is held in its order until the operator decides.
+ * `kernel.quarantined` lists them; vN.quarantine has the reason; vN.held is [head,tail] of the
+ * items vN.held.NUMBER. A kernel without quarantined vats has none of these records.
  */
 
 int quarantine_is(struct kernel *kernel, int64_t vat, bool *is, struct error *error);
 
-/* Why, in words; *is as above. */
+/* Appends the reason; *is as above. */
 int quarantine_reason(struct kernel *kernel, int64_t vat, bool *is, struct buf *reason,
                       struct error *error);
 
-/* From now on its work is held. One that is held already gets the new reason. */
+/* Begins a quarantine, or changes its reason. */
 int quarantine_begin(struct kernel *kernel, int64_t vat, const char *reason, struct error *error);
 
-/* The vat in quarantine that the item is for; 0: it is for none. */
+/* The quarantined vat that the item is for, or 0. */
 int quarantine_vat_of(struct kernel *kernel, const json_t *item, int64_t *vat, struct error *error);
 
 int quarantine_hold(struct kernel *kernel, int64_t vat, const json_t *item, struct error *error);
 
-/* The first item, the caller's; NULL with 0: there is none. Taking removes it. */
+/* The first item, which the caller frees, or NULL with 0. quarantine_take() also removes it. */
 int quarantine_look(struct kernel *kernel, int64_t vat, json_t **item, struct error *error);
 int quarantine_take(struct kernel *kernel, int64_t vat, json_t **item, struct error *error);
 
-/* Ends the quarantine, if there is one: what was held is the next that the run queue has. */
+/* Ends the quarantine, if any: held items go to the front of the run queue. */
 int quarantine_release(struct kernel *kernel, int64_t vat, struct error *error);
 
 #endif
