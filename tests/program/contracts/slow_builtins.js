@@ -19,6 +19,8 @@ export const arrayIndexOf = n => { const a = range(9999); for (let i = 0; i < n;
 export const bigintKeys = n => { const m = new Map(); for (let i = 0; i < n; i++) m.set(BigInt(i) << 64n, i); }; // limited
 export const weakMaps = n => { const o = {}, k = []; for (let i = 0; i < n; i++) k.push(new WeakMap([[o, i]])); }; // limited
 export const regexpClass = n => { let s = ''; for (let i = 0; i < n; i++) s += String.fromCodePoint(0x10000 + i % 0x80000 * 2); RegExp(`[${s}]`, 'u'); }; // limited
+export const equalStrings = n => { const a = 'x'.repeat(1 << 20), b = 'x'.repeat(1 << 20); for (let i = 0, c = 0; i < n; i++) c += a === b; }; // limited
+export const unicodeSplit = n => 'x'.repeat(n).split(/(?:)/u).length; // limited
 export const raceEndless = () => Promise.race(endless); // limited
 export const setEndless = () => new Set(native).size; // limited
 export const anyEndless = () => Promise.any(native); // limited
