@@ -10,8 +10,8 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(call sources_below,te
 NEVER_SANITIZED := $(patsubst %,tests/program/%.bats,meter meter_musl meter_turns run_fuzzers run_tests setup)
 # What the threads do: sync commits and compress snapshots (run_*, store, quarantine), speak to NATS
 # (run_stream, fleet*), extend leases (fleet*), read traces (trace_run), read slogfiles (slog*), compute (ping).
-# Not run_stopped: gcc's ThreadSanitizer loses some of the signals that stop its runs.
-WITH_THREADS := $(patsubst %,tests/program/%.bats,run_jobs run_stream run_vats run_workers store quarantine \
+# Not run_stopped, run_stream and run_vats: gcc's ThreadSanitizer loses some of the signals that stop its runs.
+WITH_THREADS := $(patsubst %,tests/program/%.bats,run_jobs run_workers store quarantine \
 	fleet fleet_nats trace_run slog_files slogreport slogreport_summary ping)
 LEFT_OUT := $(if $(filter thread,$(SAN)),$(filter-out $(WITH_THREADS),$(wildcard tests/program/*.bats)),$(if $(SAN),$(NEVER_SANITIZED)))
 PROGRAM_TESTS := $(filter-out $(LEFT_OUT),$(wildcard tests/program/*.bats))
