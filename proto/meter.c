@@ -383,6 +383,16 @@ static char *copy_part(struct iovec *copy, const struct iovec *part, char *place
     return part->iov_len > 0 ? mempcpy(place, part->iov_base, part->iov_len) : place;
 }
 
+bool meter_is_long(const struct meter *meter)
+{
+    const size_t last = meter->stamp_count - 1;
+
+    if (meter->cpu_known)
+        return (meter->cpu.user + meter->cpu.system) * 1000 >= METER_LONG_NS;
+    return meter->stamp_count >= 2 &&
+           (meter->stamps[last].real - meter->stamps[0].real) * 1000 >= METER_LONG_NS;
+}
+
 int meter_copy(struct meter *copy, const struct meter *meter)
 {
     char *place;

@@ -80,6 +80,14 @@ int meter_decode(struct meter *meter, const char *json, size_t length, struct er
  */
 int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, struct error *error);
 
+/*
+ * Whether the delivery computed for at least METER_LONG_NS of CPU time; where the worker reports
+ * none, of time from its first stamp to its last. For a shorter one, neither a prediction nor a CPU
+ * of its own is worth its cost.
+ */
+enum { METER_LONG_NS = 2000000 };
+bool meter_is_long(const struct meter *meter);
+
 /* Copies a record, to be freed as well. -1 when out of memory. */
 int meter_copy(struct meter *copy, const struct meter *meter);
 

@@ -13,10 +13,10 @@ enum { ITEMS_PER_JOB = 16 };
 
 /*
  * A prediction, a record and frames that wake another CPU take longer than a short delivery: only
- * vats whose last delivery computed LONG_NS are speculated on. A mispredicted vat restarts by
- * replay, so its next REST_DELIVERIES are not predicted.
+ * vats whose last delivery was long are speculated on. A mispredicted vat restarts by replay, so
+ * its next REST_DELIVERIES are not predicted.
  */
-enum { LONG_NS = 2000000, REST_DELIVERIES = 16 };
+enum { REST_DELIVERIES = 16 };
 
 struct vat_pace {
     bool is_long; /* its last delivery was */
@@ -129,17 +129,6 @@ static struct vat_pace *pace_of(struct speculation *speculation, int64_t vat)
     return &paces[vat];
 }
 
-/* Nanoseconds of CPU time; where the worker does not report them, of time from its first frame to
- * its last one. */
-static int64_t computed(const struct meter *meter)
-{
-    const size_t last = meter->stamp_count - 1;
-
-    if (meter->cpu_known)
-        return (meter->cpu.user + meter->cpu.system) * 1000;
-    return meter->stamp_count < 2 ? 0 : (meter->stamps[last].real - meter->stamps[0].real) * 1000;
-}
-
 /* After a delivery of the vat. */
 static void note_pace(struct speculation *speculation, int64_t vat, const struct meter *meter)
 {
@@ -148,7 +137,7 @@ static void note_pace(struct speculation *speculation, int64_t vat, const struct
     if (pace == NULL)
         return;
     speculation->long_vats -= pace->is_long;
-    pace->is_long = computed(meter) >= LONG_NS;
+    pace->is_long = meter_is_long(meter);
     speculation->long_vats += pace->is_long;
     if (pace->rest > 0)
         pace->rest--;

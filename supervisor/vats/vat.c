@@ -102,7 +102,7 @@ static struct stamp send_vat_delivery(struct vat *vat)
     const struct warehouse_options *options = vat->owner->options;
     const struct iovec vd = {(char *)vat->delivery.text, strlen(vat->delivery.text)};
 
-    if (options->jobs > 1 && options->launcher->placement != NULL)
+    if (options->jobs > 1 && options->launcher->placement != NULL && vat->delivery.was_long)
         return send_at_reserved_cpu(vat, vd);
     return vat_send_delivery(vat, vd);
 }
@@ -246,6 +246,7 @@ static void vat_finish(struct vat *vat, const struct vat_frame *frame)
     answer.source = find_source_line(vat, answer.stack, &source);
     vat_show_stderr(vat);
     vat->delivery.text = NULL;
+    vat->delivery.was_long = meter_is_long(&frame->meter);
     vat_report(vat, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_ANSWERED, .answer = &answer});
     buf_free(&placed);
     buf_free(&stack);

@@ -81,6 +81,7 @@ struct vat_delivery {
     bool stopped;      /* its worker has reported what it used up to where it was stopped, */
     struct meter used; /* this; owned */
     struct stamp stopped_at;
+    bool was_long;     /* the vat's last one (meter_is_long()) */
     int last_cpu;      /* that was reserved for a delivery of this vat; -1: none */
     bool reserves_cpu; /* for this delivery */
 };
