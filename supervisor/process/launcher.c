@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "proto/netstring.h"
+#include "sandbox/contract_filter.h"
 #include "supervisor/process/guest.h"
 
 /*
@@ -343,7 +344,8 @@ static void launch_limit_memory(struct worker_launch *launch, const struct start
     const struct launch_config *const config = starting->config;
 
     launch->memory_limit = config->memory_limit;
-    if (starting->start->program != LAUNCHER_NATIVE_CODE)
+    /* AddressSanitizer reserves terabytes of addresses. */
+    if (starting->start->program != LAUNCHER_NATIVE_CODE || SANDBOX_SANITIZED)
         return;
     if (launch->memory_limit == 0)
         launch->memory_limit =

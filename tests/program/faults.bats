@@ -229,7 +229,7 @@ END
 }
 
 @test "an answer out of turn" {
-    trouble twice:1 'out of turn'
+    trouble twice:1 'before it was answered'
 }
 
 @test "a result that cannot be read, of every kind" {

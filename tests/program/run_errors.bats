@@ -273,7 +273,7 @@ EOF
     gaspipe_run --vat "$token" --store text - < /dev/null
     assert_bad_input 3 'text/gaspipe.sqlite: not a gaspipe store'
     gaspipe_run --vat "$token" --store nowhere/store - < /dev/null
-    assert_bad_input 4 "nowhere/store: cannot make the store's folder"
+    assert_bad_input 4 "nowhere/store: cannot make the store's directory"
 
     coproc "$NATIVE/gaspipe" run --json --counter none --store store --vat "$token" - 2> /dev/null
     # shellcheck disable=SC2154

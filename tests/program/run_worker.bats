@@ -78,7 +78,7 @@ floods() {
     floods 'printf 0:, >&4; exec sleep 60' 'not a reply'
     floods 'printf 5:ab >&4' 'inside a frame'
     floods 'printf 1:x, >&4; exec sleep 60' 'not a reply'
-    floods 'printf 1:.,1:., >&4; exec sleep 60' 'out of turn'
+    floods 'printf 1:.,1:., >&4; exec sleep 60' 'before it was answered'
     floods 'cat /dev/zero >&4' '0x00'
     floods 'yes 4:?abc, | tr -d "\n" >&4' ''
     floods 'exit 7' 'exit status 7'

@@ -143,6 +143,7 @@ start_unfinished() {
 
     cp "$DATA/shapes/blocks.slog" growing
     for i in {1..10}; do
+        rm -f report
         "$BUILD/slogreport" --json --trace trace.json --follow growing > report 2> err &
         reader=$!
         wait_for 20 grep -q '"crankNum":49' report

@@ -75,7 +75,7 @@ static int table_write(struct table *table, struct buf *text, struct error *erro
 /* Writes what is left, and gives the file its name. */
 static int table_finish(struct table *table, struct error *error)
 {
-    const gzFile zip = table->zip;
+    gzFile zip = table->zip;
 
     table->zip = NULL;
     return gzclose(zip) == Z_OK ? output_file_finish(&table->file, error)
