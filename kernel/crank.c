@@ -37,7 +37,7 @@ static int undo_savepoint(struct kernel *kernel, struct error *error)
 {
     struct crank_state *crank = &kernel->crank;
 
-    kernel->no_quarantine = kernel->no_operator_work = false; /* what was deleted may be back */
+    kernel->no_quarantine = kernel->no_operator_work = false; /* undoing may restore deleted rows */
     if (store_savepoint_undo(kernel->store, error) != 0)
         return -1;
     spool_truncate(&kernel->changes, crank->changes_before[--crank->savepoints]);

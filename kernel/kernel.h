@@ -112,7 +112,7 @@ struct kernel_limits {
     int64_t heap_bytes;   /* of the engine's heap, in the vat's life since its last snapshot */
     /* Enforced by the kernel. */
     int64_t syscalls;    /* in a delivery */
-    int64_t store_bytes; /* of the keys and values in the vatstore */
+    int64_t store_bytes; /* size of the vatstore: keys and values */
     /* Of a message, an answer, a reason to exit or a call of a device: body and references;
      * of what it puts into its store: key and value. */
     int64_t message_bytes;

@@ -56,7 +56,7 @@ struct meter {
     bool gas_known;     /* the engine charges gas */
     uint64_t gas_burnt; /* by NEAR's costs (docs/wasm.md) */
     bool refund_known;
-    uint64_t gas_refunded; /* of the prepaid gas, to the payer */
+    uint64_t gas_refunded; /* prepaid gas that the payer gets back */
     struct iovec
         gas_profile; /* the same by cost: a JSON object of numbers, borrowed as `profile` */
 

@@ -53,7 +53,7 @@ struct vat_syscall {
     struct vat_text value;
     struct vat_text target;    /* of send, subscribe and callNow */
     struct vat_text method;    /* of callNow */
-    struct vat_text result;    /* of send; bytes is NULL if none is wanted */
+    struct vat_text result;    /* for send; bytes is NULL if the vat wants none */
     bool is_failure;           /* of exit */
     const json_t *capdata;     /* checked: methargs of send, arguments of callNow, info of exit */
     const json_t *references;  /* checked: array of strings */

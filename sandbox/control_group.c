@@ -180,7 +180,7 @@ static int lock_directory(const char *directory)
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
         return fd;
     if (fd >= 0)
-        (void)close(fd); /* of a directory that was only read */
+        (void)close(fd); /* nothing was written to it */
     return -1;
 }
 

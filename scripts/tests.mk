@@ -95,7 +95,7 @@ built: check-built
 check check-quick unit program:
 	@mkdir -p build
 	@flock -o build/make.lock $(MAKE) --no-print-directory $@-built
-	$(if $(LEFT_OUT),@echo 'left to the ordinary build ($(if $(filter thread,$(SAN)),they start no other threads,nothing of theirs is sanitized)): $(basename $(notdir $(LEFT_OUT)))')
+	$(if $(LEFT_OUT),@echo 'left to the ordinary build ($(if $(filter thread,$(SAN)),their threads are tested there only,nothing of theirs is sanitized)): $(basename $(notdir $(LEFT_OUT)))')
 	$(run_tests) $(call narrow,$($@_tests))
 
 golden: all

@@ -14,7 +14,7 @@ uint64_t gasmeter_string_bytes(const char *string)
     return strlen(string);
 }
 
-/* What is behind a string's end may be read as far as its page goes. */
+/* Reading past a string's end is safe up to the end of its page. */
 static bool is_readable(const char *word)
 {
     enum { PAGE = 4096 };
@@ -22,7 +22,7 @@ static bool is_readable(const char *word)
     return (uintptr_t)word % PAGE <= PAGE - sizeof(uint64_t);
 }
 
-/* Whether 8 bytes of both are the same, and none of them is 0; false if that is not easy to say. */
+/* True if 8 bytes of both are equal and none is 0. False, too, if that would read another page. */
 static bool words_are_same(const char *one, const char *other)
 {
     const uint64_t ones = 0x0101010101010101, highest = 0x8080808080808080;

@@ -34,7 +34,7 @@ struct model {
     const struct gas_model *gas; /* NULL: none */
     const char *file;            /* as model_begin_file() */
     struct names vat_ids, kinds, sessions;
-    struct model_totals totals; /* of phases: model->phases has them */
+    struct model_totals totals; /* without phases, which model->phases counts */
     struct phases phases;
     struct causes causes;
     struct vat *vats; /* by number in vat_ids */

@@ -203,7 +203,7 @@ int database_sync_directory(const struct store *store, struct error *error)
     if (result != 0)
         error_system(error, errno, "%s: cannot sync its directory", store->path);
     if (fd >= 0)
-        (void)close(fd); /* of a directory that was only read */
+        (void)close(fd); /* nothing was written to it */
     return result;
 }
 

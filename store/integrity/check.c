@@ -330,7 +330,7 @@ static bool is_in_use(const char *directory)
     if (fd < 0)
         return false;
     in_use = flock(fd, LOCK_SH | LOCK_NB) != 0;
-    (void)close(fd); /* of a directory that was only read */
+    (void)close(fd); /* nothing was written to it */
     return in_use;
 }
 

@@ -103,10 +103,8 @@ static void stop_sync_thread(struct sync_thread *thread)
 
 static void begin_sync(struct commit_sync *sync)
 {
-    sync->again = false;
-    sync->busy = true;
-    sync->thread->writes = sync->handed_over;
-    sync->handed_over = false;
+    sync->thread->writes = sync->state == COMMIT_SYNC_HANDED_OVER;
+    sync->state = COMMIT_SYNC_BUSY;
     sync->begins(sync->context);
     uv_ref((uv_handle_t *)&sync->thread->call);
     uv_sem_post(&sync->thread->wanted);
@@ -119,18 +117,22 @@ static void report_sync(struct commit_sync *sync)
     struct error error = sync->thread->error;
 
     uv_unref((uv_handle_t *)&sync->thread->call);
-    sync->busy = false;
     if (result == 0 && sync->slog != NULL)
         result = slog_writer_flush_blocks(sync->slog, &error);
-    if (result != 0)
-        sync->again = false;
+    sync->state =
+        result == 0 && sync->state == COMMIT_SYNC_BUSY_AGAIN ? COMMIT_SYNC_DUE : COMMIT_SYNC_IDLE;
     sync->over(sync->context, result, &error);
+}
+
+static bool is_syncing(const struct commit_sync *sync)
+{
+    return sync->state >= COMMIT_SYNC_BUSY;
 }
 
 /* Reports the sync that has ended; false: none has. */
 static bool report_ended(struct commit_sync *sync)
 {
-    if (!sync->busy || uv_sem_trywait(&sync->thread->ended) != 0)
+    if (!is_syncing(sync) || uv_sem_trywait(&sync->thread->ended) != 0)
         return false;
     report_sync(sync);
     return true;
@@ -141,7 +143,7 @@ static void on_sync_ended(uv_async_t *call)
     const struct sync_thread *thread = call->data;
     struct commit_sync *sync = thread->owner;
 
-    if (report_ended(sync) && sync->again && !sync->busy)
+    if (report_ended(sync) && sync->state == COMMIT_SYNC_DUE)
         begin_sync(sync);
 }
 
@@ -168,7 +170,7 @@ static int hand_over(struct commit_sync *sync, struct error *error)
     if ((sync->slog != NULL && slog_writer_end_block(sync->slog, error) != 0) ||
         store_transaction_hand_over(sync->store, error) != 0)
         return -1;
-    sync->handed_over = true;
+    sync->state = COMMIT_SYNC_HANDED_OVER;
     return 0;
 }
 
@@ -179,7 +181,7 @@ void commit_sync_poll(struct commit_sync *sync)
 
 int commit_sync_write(struct commit_sync *sync, struct error *error)
 {
-    if (sync->in_place || sync->thread == NULL || sync->busy)
+    if (sync->in_place || sync->thread == NULL || is_syncing(sync))
         return write_in_place(sync, error);
     return hand_over(sync, error);
 }
@@ -192,17 +194,17 @@ void commit_sync_request(struct commit_sync *sync)
     }
     if (sync->thread == NULL)
         sync_in_place(sync);
-    else if (sync->busy)
-        sync->again = true;
+    else if (is_syncing(sync))
+        sync->state = COMMIT_SYNC_BUSY_AGAIN;
     else
         begin_sync(sync);
 }
 
-/* Waits until all that was requested is over. */
+/* Waits until all that was handed over or requested is over. */
 static void settle_syncs(struct commit_sync *sync)
 {
-    while (sync->busy || sync->again) {
-        if (!sync->busy)
+    while (sync->state != COMMIT_SYNC_IDLE) {
+        if (!is_syncing(sync))
             begin_sync(sync);
         uv_sem_wait(&sync->thread->ended);
         report_sync(sync);

@@ -15,6 +15,14 @@
  * in place. The slog follows each commit. Without a thread, or if nothing has to be synced, it ends
  * at once. All members are the loop's; sync_thread has what both threads use.
  */
+enum commit_sync_state {
+    COMMIT_SYNC_IDLE,
+    COMMIT_SYNC_HANDED_OVER, /* a commit waits for its request */
+    COMMIT_SYNC_DUE,         /* a request came during the last sync */
+    COMMIT_SYNC_BUSY,        /* the thread syncs */
+    COMMIT_SYNC_BUSY_AGAIN,  /* ... and another request has come */
+};
+
 struct commit_sync {
     uv_loop_t *loop;          /* borrowed, like the store */
     struct store *store;      /* open until commit_sync_close() */
@@ -27,9 +35,7 @@ struct commit_sync {
 
     struct sync_thread *thread; /* from the first request on */
     bool alone;                 /* there can be no thread */
-    bool handed_over;           /* the last commit, and not requested yet */
-    bool busy;                  /* one is in progress */
-    bool again;                 /* for a commit that came after its beginning */
+    enum commit_sync_state state;
 };
 
 /* Calls over() if a sync has ended that the loop has not seen yet. */

@@ -273,6 +273,26 @@ static void the_text_is_handed_on_only_if_all_of_it_is_known(void **state)
     }
 }
 
+static void a_delivery_is_long_by_its_cpu_time_or_else_its_stamps(void **state)
+{
+    struct stamp stamps[] = {{.real = 1000000}, {.real = 1001999}};
+    struct meter meter = {.cpu_known = true, .cpu = {.user = 1500, .system = 499}};
+
+    (void)state;
+    assert_false(meter_is_long(&meter));
+    meter.cpu.system = 500;
+    assert_true(meter_is_long(&meter));
+    meter.cpu_known = false;
+    assert_false(meter_is_long(&meter));
+    meter.stamps = stamps;
+    meter.stamp_count = 1;
+    assert_false(meter_is_long(&meter));
+    meter.stamp_count = 2;
+    assert_false(meter_is_long(&meter));
+    stamps[1].real++;
+    assert_true(meter_is_long(&meter));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +305,7 @@ int main(void)
         cmocka_unit_test(the_text_has_xsnaps_fields_first),
         cmocka_unit_test(ten_thousand_stamps_come_through),
         cmocka_unit_test(what_is_no_record_is_refused_with_its_field),
+        cmocka_unit_test(a_delivery_is_long_by_its_cpu_time_or_else_its_stamps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
