@@ -7,25 +7,24 @@
 #include <unistd.h>
 
 /*
- * Marks around the part of a program whose machine instructions are to be
- * counted. The header stands alone; copy it where you need it.
+ * Marks around code whose machine instructions are counted. The header needs no
+ * other file; copy it where you need it.
  *
- * A mark is a read(2) from a descriptor that does not exist. Under a plain
- * kernel, and under QEMU without the counter, that fails with EBADF and changes
- * nothing: the same binary runs with and without a counter. Under
- * `qemu-x86_64 -plugin libgascount.so` the read fails with EBADF as well, but
- * the counter has seen it, and where the mark asks for a number the number now
- * stands in the buffer. A wrapper here therefore fills its buffer with
- * GASMARK_NONE first and returns what it finds in it afterwards.
+ * A mark is a read(2) from a descriptor that does not exist. Without a counter
+ * it fails with EBADF and changes nothing, so one binary runs with and without a
+ * counter. Under `qemu-x86_64 -plugin libgascount.so` it also fails with EBADF,
+ * but the counter sees it and writes a requested number into the buffer. The
+ * wrappers here fill their buffer with GASMARK_NONE first, to detect that.
  *
- * What is counted: the instructions that the thread executes after the
- * `syscall` instruction of the start mark, up to and including the `syscall`
- * instruction of the stop mark. The same holds between resume and pause. So the
- * few instructions with which the stop's wrapper loads its registers are
- * counted; they are the same number each time. An instruction that faults is
- * not counted; when it is executed again after a handler has returned, it is.
- * A `rep` string instruction of N iterations counts N + 1, unless the counter
- * was loaded with rep=once.
+ *     start mark   mov ...  syscall |           not counted up to here
+ *     the work                      | counted
+ *     stop mark    mov ...  syscall | counted, the syscall instruction included
+ *
+ * The same holds from resume to pause. The few instructions that load the stop
+ * mark's registers are counted; their number is constant. An instruction that
+ * faults is not counted, until it is executed again after a signal handler
+ * returned. A `rep` string instruction of N iterations counts N + 1, unless the
+ * counter was loaded with rep=once.
  *
  * Other languages need nothing but read(2). The descriptor is compared in its
  * low 32 bits, so both -889275714 and 0xcafebabe start. In Python:
@@ -36,54 +35,48 @@
  *     work()
  *     libc.syscall(0, 0xcafebabf, ctypes.byref(count), 8)
  *
- * 0x0afebabe may stand for 0xcafebabe throughout.
+ * 0x0afebabe works in place of 0xcafebabe, for each mark.
  */
 
-/* What the counter tells with GASMARK_HELLO; a counter of another version is not used. */
+/* GASMARK_HELLO returns it. Callers ignore a counter of another version. */
 #define GASMARK_VERSION 1
 
-/* In place of a number: no counter is there. No count ever gets that high. */
+/* A mark returns this if no counter is loaded; no count reaches it. */
 #define GASMARK_NONE UINT64_MAX
 
-/* The exit status of a process whose region went over its limit. */
+/* The exit status of a process whose region exceeded its limit. */
 #define GASMARK_EXIT_LIMIT 30
 
-/*
- * The descriptors. Where a buffer is given, it holds eight bytes in the byte
- * order of the machine, but for GASMARK_HELLO.
- */
+/* The descriptors. A buffer holds eight bytes in the machine's byte order, except as noted. */
 enum gasmark {
-    GASMARK_START = 0,         /* begin at zero, also when a region was open */
-    GASMARK_STOP = 1,          /* end the region; buffer gets its instructions, or where it
-                                  has room for them, a struct gasmark_totals */
-    GASMARK_BYTES_READ = 2,    /* buffer gets the bytes that system calls in the region have read */
-    GASMARK_BYTES_WRITTEN = 3, /* ... and have written */
-    GASMARK_PAUSE = 4,         /* leave the region for a while */
-    GASMARK_RESUME = 5,        /* come back to it */
+    GASMARK_START = 0,         /* reset to zero and count, even if a region was open */
+    GASMARK_STOP = 1,          /* end the region; buffer receives its instructions, or a struct
+                                * gasmark_totals if that fits */
+    GASMARK_BYTES_READ = 2,    /* buffer receives the bytes that system calls in the region read */
+    GASMARK_BYTES_WRITTEN = 3, /* ... and wrote */
+    GASMARK_PAUSE = 4,         /* suspend the region */
+    GASMARK_RESUME = 5,        /* resume it */
     GASMARK_PEEK = 6,          /* buffer gets the instructions so far; nothing changes */
-    GASMARK_LIMIT = 7,         /* buffer holds the limit for regions that start from now on */
+    GASMARK_LIMIT = 7,         /* buffer holds the limit of regions that start later */
     GASMARK_HELLO = 8,         /* buffer gets a struct gasmark_hello */
     GASMARK_SYSCALLS = 9, /* buffer gets the number of system calls in the region, marks left out */
-    GASMARK_SCOPE = 10,   /* buffer holds a gasmark_scope for regions that start from now on */
+    GASMARK_SCOPE = 10,   /* buffer holds a gasmark_scope for regions that start later */
     GASMARK_FAULTS = 11,  /* buffer gets the number of instructions that faulted */
-    GASMARK_CONFINE = 12, /* put the whole process under the filter of sandbox/contract_filter.h;
-                             buffer gets 0, or the errno that stood in the way */
-    GASMARK_COUNT = 13,   /* how many marks there are */
+    GASMARK_CONFINE = 12, /* confine the process with the filter of sandbox/contract_filter.h;
+                           * buffer receives 0 or an errno */
+    GASMARK_COUNT = 13,   /* number of marks */
 };
 
-/* Whose instructions a region counts. */
+/* A region counts the instructions of these threads. */
 enum gasmark_scope {
     GASMARK_THREAD = 0,  /* the thread that started it; each thread has its own region */
     GASMARK_PROCESS = 1, /* all threads; any thread may stop it. Exact when no other
                             thread runs at the moment of start and stop */
 };
 
-/*
- * With which precision the counter counts. It goes over from the first, which
- * is faster, to the second by itself when a program installs a handler for
- * SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGTRAP, or makes memory writable and
- * executable at once; a user can force either.
- */
+/* How precisely the counter counts. Block precision is faster. The counter switches to instruction
+ * precision by itself when a program installs a handler for SIGSEGV, SIGBUS, SIGFPE, SIGILL or
+ * SIGTRAP, or makes memory writable and executable at once. A user can force either. */
 enum gasmark_precision {
     GASMARK_BLOCK = 0,       /* exact while nothing faults: while gasmark_faults() is 0 */
     GASMARK_INSTRUCTION = 1, /* exact always */
@@ -95,7 +88,7 @@ struct gasmark_hello {
     uint32_t precision; /* enum gasmark_precision at this moment */
 };
 
-/* What a region came to, all at one mark: each mark costs a microsecond or so. */
+/* The totals of a region, in one answer, because each mark costs about a microsecond. */
 struct gasmark_totals {
     uint64_t instructions;
     uint64_t bytes_read;
@@ -104,7 +97,8 @@ struct gasmark_totals {
 
 #define GASMARK_MAGIC UINT64_C(0x6b72616d736167) /* "gasmark" */
 
-/* In assembler: leaves such a stack at the beginning of a function, and goes on from one. */
+/* Assembler: GASMARK_PUSH saves the callee-saved registers of a function that switches stacks;
+ * GASMARK_POP_AND_RETURN returns from that function when its stack is in use again. */
 #define GASMARK_PUSH                                                                               \
     "push %rbp\n"                                                                                  \
     "push %rbx\n"                                                                                  \
@@ -121,13 +115,11 @@ struct gasmark_totals {
     "pop %rbp\n"                                                                                   \
     "ret\n"
 
-/*
- * Makes one mark. One place for the instruction, so that a mark costs the same
- * number of instructions wherever it is made; errno stays as it was.
- */
+/* Makes one mark. Every mark uses this one instruction, so a mark costs the same number of
+ * instructions wherever it is made. errno stays unchanged. */
 #ifdef __GASPIPE_METER__
-/* Compiled by gaspipe-cc: the mark makes a region of the compiled-in meter as well, whose
- * number stands in the buffer when no counter is there (gasmeter.h). */
+/* With gaspipe-cc, a mark also opens a region of the compiled-in meter. The buffer receives that
+ * meter's count if no counter is loaded (gasmeter.h). */
 void gasmeter_mark(unsigned mark, void *buffer, unsigned long size);
 
 static inline void gasmark_call(enum gasmark mark, void *buffer, unsigned long size)
@@ -148,13 +140,13 @@ static inline void gasmark_call(enum gasmark mark, void *buffer, unsigned long s
     (void)result;
 #else
     if (read((int)descriptor, buffer, size) < 0) {
-        /* It always fails: that is what makes it harmless. */
+        /* The read always fails, so the mark has no effect without a counter. */
     }
 #endif
 }
 #endif
 
-/* A mark that asks for a number: that number, or GASMARK_NONE without a counter. */
+/* Makes a mark that asks for a number. Returns it, or GASMARK_NONE without a counter. */
 static inline uint64_t gasmark_ask(enum gasmark mark)
 {
     uint64_t number = GASMARK_NONE;
@@ -163,12 +155,12 @@ static inline uint64_t gasmark_ask(enum gasmark mark)
     return number;
 }
 
-static inline void gasmark_tell(enum gasmark mark, uint64_t number)
+static inline void gasmark_pass(enum gasmark mark, uint64_t number)
 {
     gasmark_call(mark, &number, sizeof number);
 }
 
-/* 1: a counter is there; 0: none; -1: one that speaks another version. */
+/* Returns 1 if a counter is loaded, 0 if none is, -1 if it has another version. */
 static inline int gasmark_present(void)
 {
     struct gasmark_hello hello;
@@ -180,7 +172,7 @@ static inline int gasmark_present(void)
     return hello.version == GASMARK_VERSION ? 1 : -1;
 }
 
-/* Opens the calling thread's region (or the process's, see gasmark_set_scope()) at zero. */
+/* Opens the calling thread's region at zero (or the process's, see gasmark_set_scope()). */
 static inline void gasmark_start(void)
 {
     char unused = 0;
@@ -188,16 +180,14 @@ static inline void gasmark_start(void)
     gasmark_call(GASMARK_START, &unused, 1);
 }
 
-/*
- * Closes the region: its instructions, 0 when none was open, GASMARK_NONE
- * without a counter. What it read and wrote can be asked until the next start.
- */
+/* Closes the region. Returns its instructions, 0 if none was open, GASMARK_NONE without a counter.
+ * The bytes that it read and wrote remain available until the next start. */
 static inline uint64_t gasmark_stop(void)
 {
     return gasmark_ask(GASMARK_STOP);
 }
 
-/* The same with what it read and wrote, at the price of one mark. */
+/* Like gasmark_stop(), but also returns bytes and system calls, in one mark. */
 static inline struct gasmark_totals gasmark_stop_totals(void)
 {
     struct gasmark_totals totals = {GASMARK_NONE, GASMARK_NONE, GASMARK_NONE};
@@ -220,7 +210,7 @@ static inline void gasmark_resume(void)
     gasmark_call(GASMARK_RESUME, &unused, 1);
 }
 
-/* The region's instructions up to here, this mark's system call included. */
+/* Returns the region's instructions so far, including this mark's system call. */
 static inline uint64_t gasmark_peek(void)
 {
     return gasmark_ask(GASMARK_PEEK);
@@ -241,27 +231,22 @@ static inline uint64_t gasmark_syscalls(void)
     return gasmark_ask(GASMARK_SYSCALLS);
 }
 
-/* Instructions in the region that began and did not complete. */
+/* Returns the instructions in the region that began and did not complete. */
 static inline uint64_t gasmark_faults(void)
 {
     return gasmark_ask(GASMARK_FAULTS);
 }
 
-/*
- * A process whose region has more than `instructions` ends with exit status
- * GASMARK_EXIT_LIMIT: soon after it passed the limit, and in any case at its
- * stop mark. 0 takes the limit away. Holds for regions that start afterwards.
- */
+/* Limits regions that start afterwards; 0 removes the limit. A process whose region exceeds
+ * `instructions` exits with GASMARK_EXIT_LIMIT, at its stop mark at the latest. */
 static inline void gasmark_limit(uint64_t instructions)
 {
-    gasmark_tell(GASMARK_LIMIT, instructions);
+    gasmark_pass(GASMARK_LIMIT, instructions);
 }
 
-/*
- * From now on the process, QEMU included, does no more than compute, read and write the
- * descriptors that it has, and end. 0, an errno, or GASMARK_NONE without a counter: the guest of
- * QEMU cannot do it by itself.
- */
+/* Confines the process, including QEMU: it can only compute, use its open descriptors and exit. The
+ * counter does this because a guest cannot confine QEMU. Returns 0, an errno, or GASMARK_NONE
+ * without a counter. */
 static inline uint64_t gasmark_confine(void)
 {
     return gasmark_ask(GASMARK_CONFINE);
@@ -270,7 +255,7 @@ static inline uint64_t gasmark_confine(void)
 /* Holds for regions of the calling thread that start afterwards. */
 static inline void gasmark_set_scope(enum gasmark_scope scope)
 {
-    gasmark_tell(GASMARK_SCOPE, scope);
+    gasmark_pass(GASMARK_SCOPE, scope);
 }
 
 #endif

@@ -21,7 +21,7 @@ static void take_prefix(struct opcode *opcode, uint8_t byte)
     }
 }
 
-/* Bytes of an instruction from somewhere on; a byte that is not there is 0. */
+/* The bytes of an instruction from a position on; bytes past the end read as 0. */
 struct rest {
     const uint8_t *bytes;
     size_t size;
@@ -107,7 +107,7 @@ const char *const kind_memory_names[KIND_MEMORIES] = {
     [KIND_LOAD_AND_STORE] = "loadAndStore",
 };
 
-/* What an opcode does to memory, whatever ModRM says, or where ModRM names memory. */
+/* How an opcode accesses memory: always, or only if ModRM names memory. */
 enum access {
     NONE = 0,
     LOADS,   /* always */
@@ -118,11 +118,9 @@ enum access {
     CHANGES, /* reads and writes it */
 };
 
-/*
- * The tables follow the opcode maps of the AMD64 Architecture Programmer's
- * Manual, volume 3, appendix A, and of Intel's, volume 2, appendix A. Entries
- * that ModRM or a prefix splits further are put right by the functions below.
- */
+/* The tables follow the opcode maps of the AMD64 Architecture Programmer's Manual, volume 3,
+ * appendix A, and of Intel's, volume 2, appendix A. The functions below correct entries that ModRM
+ * or a prefix splits further. */
 struct entry {
     uint8_t class, access;
 };
@@ -172,7 +170,7 @@ static const struct entry one_byte[256] = {
     [0x9c] = IS(MOVE, STORES),           /* pushf */
     [0x9d] = IS(MOVE, LOADS),            /* popf */
     RANGE(0x9e, 0x9f) = IS(MOVE, NONE),  /* sahf, lahf */
-    RANGE(0xa0, 0xa1) = IS(MOVE, LOADS), /* of an address in the instruction */
+    RANGE(0xa0, 0xa1) = IS(MOVE, LOADS), /* at an address in the instruction */
     RANGE(0xa2, 0xa3) = IS(MOVE, STORES),
     RANGE(0xa4, 0xa5) = IS(STRING, BOTH),  /* movs */
     RANGE(0xa6, 0xa7) = IS(STRING, LOADS), /* cmps */
@@ -215,7 +213,7 @@ static const struct entry after_0f[256] = {
     [0x2a] = IS(FLOAT, READS), /* cvt */
     [0x2b] = IS(VECTOR, WRITES),
     RANGE(0x2c, 0x2f) = IS(FLOAT, READS), /* cvt, ucomis, comis */
-    RANGE(0x30, 0x33) = IS(SYSTEM, NONE), /* rdtsc and its like */
+    RANGE(0x30, 0x33) = IS(SYSTEM, NONE), /* rdtsc, rdmsr, rdpmc, wrmsr */
     RANGE(0x40, 0x4f) = IS(MOVE, READS),  /* cmov */
     [0x50] = IS(VECTOR, NONE),
     RANGE(0x51, 0x53) = IS(FLOAT, READS),  /* sqrt, rsqrt, rcp */
@@ -292,7 +290,7 @@ static const struct entry after_0f3a[256] = {
     [0xf0] = IS(LOGIC, READS),            /* rorx */
 };
 
-/* ---- what ModRM's reg field or a prefix splits ---- */
+/* ---- opcodes that ModRM's reg field or a prefix splits ---- */
 
 static struct entry group_1(const struct opcode *opcode)
 {
@@ -329,7 +327,7 @@ static struct entry group_5(const struct opcode *opcode)
     return entry;
 }
 
-/* A bit for each reg field with which it stores, of 0xd8 to 0xdf. */
+/* One bit per reg field with which 0xd8 to 0xdf store. */
 static struct entry x87(const struct opcode *opcode)
 {
     static const uint8_t stores[8] = {0, 0xcc, 0, 0x8e, 0, 0xce, 0, 0xce};
@@ -385,7 +383,7 @@ static struct entry split_0f(const struct opcode *opcode)
     }
 }
 
-/* In these maps, what is not listed works on vectors. */
+/* Opcodes that these maps do not list work on vectors. */
 static struct entry listed_or_vector(const struct entry *table, const struct opcode *opcode)
 {
     struct entry entry = table[opcode->byte];

@@ -6,11 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Where an x86-64 instruction stands in the opcode maps (AMD64 Architecture
- * Programmer's Manual, volume 3, sections 1.1 and A; Intel's, volume 2,
- * sections 2.1 to 2.3).
- */
+/* The opcode maps of x86-64 (AMD64 Architecture Programmer's Manual, volume 3, sections 1.1 and A;
+ * Intel's, volume 2, sections 2.1 to 2.3). */
 
 enum opcode_map {
     OPCODE_UNKNOWN, /* cut off, or of an encoding that no QEMU executes (EVEX, XOP) */
@@ -23,7 +20,7 @@ enum opcode_map {
 struct opcode {
     enum opcode_map map;
     uint8_t byte;      /* the opcode within its map */
-    uint8_t modrm;     /* the byte behind it, whether or not it is one; 0 where there is none */
+    uint8_t modrm;     /* the byte after the opcode, even if it is not a ModRM; 0 past the end */
     uint8_t mandatory; /* the prefix that chooses between instructions: 0, 0x66, 0xf2 or 0xf3 */
     bool repeat;       /* there is a prefix 0xf2 or 0xf3 */
     bool lock;         /* there is a prefix 0xf0 */
@@ -31,10 +28,10 @@ struct opcode {
     bool is_vex;
 };
 
-/* At most `size` bytes are looked at. */
+/* Reads at most `size` bytes. */
 struct opcode opcode_of(const uint8_t *bytes, size_t size);
 
-/* What ModRM says; only for instructions that have it. */
+/* Returns true if ModRM names memory. Valid only for instructions that have a ModRM. */
 static inline bool opcode_names_memory(const struct opcode *opcode)
 {
     return opcode->modrm >> 6 != 3;
@@ -45,11 +42,8 @@ static inline unsigned opcode_field(const struct opcode *opcode)
     return opcode->modrm >> 3 & 7;
 }
 
-/*
- * What kind of instruction it is, in two ways. By class: each instruction is in
- * exactly one. By what it does to memory: likewise. So the counts of either add
- * up to the number of instructions.
- */
+/* Each instruction has one class and one kind of memory access. The counts of either add up to the
+ * number of instructions. */
 
 enum kind_class {
     KIND_OTHER,      /* nop, hints, flags, and what is not known */
@@ -64,7 +58,7 @@ enum kind_class {
     KIND_STRING, /* movs, cmps, stos, lods, scas */
     KIND_FLOAT,  /* arithmetic, comparison, conversion: SSE and AVX; all of x87 */
     KIND_VECTOR, /* what else SSE, AVX and MMX do: moves, shuffles, integers */
-    KIND_SYSTEM, /* syscall, cpuid, rdtsc, int3, fences, states, ... */
+    KIND_SYSTEM, /* system calls, cpuid, rdtsc, int3, fences, states, ... */
     KIND_CLASSES
 };
 
@@ -84,13 +78,11 @@ struct kind {
     enum kind_memory memory;
 };
 
-/*
- * Prefetches, nops with an operand and fetching the instruction itself are no
- * accesses; the stack's are. What no QEMU executes is KIND_OTHER.
- */
+/* Prefetches, nops with an operand and instruction fetches are not accesses; stack accesses are.
+ * Instructions that no QEMU executes are KIND_OTHER. */
 struct kind kind_of(const struct opcode *opcode);
 
-/* As they are called in JSON: "move", ...; "none", "load", "store", "loadAndStore". */
+/* The names in JSON: "move", ...; "none", "load", "store", "loadAndStore". */
 extern const char *const kind_class_names[KIND_CLASSES];
 extern const char *const kind_memory_names[KIND_MEMORIES];
 

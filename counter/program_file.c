@@ -32,7 +32,7 @@ static char *trimmed(char *text)
     return text;
 }
 
-/* Puts a word before the others; it is shorter than there is room. */
+/* Inserts a word before the others. It is shorter than the space. */
 static void put_first(struct program_file *file, const char *word)
 {
     memmove(file->word[1], file->word[0], file->words * sizeof file->word[0]);
@@ -40,8 +40,8 @@ static void put_first(struct program_file *file, const char *word)
     file->words++;
 }
 
-/* The line, without "#!": the interpreter, and all that follows is one argument. */
-static bool parse_line(char *line, struct program_file *file)
+/* Parses the line after "#!": the interpreter, and the rest as one argument. */
+static bool parse_script_line(char *line, struct program_file *file)
 {
     size_t length;
     char *argument;
@@ -59,7 +59,7 @@ static bool parse_line(char *line, struct program_file *file)
     return true;
 }
 
-/* A descriptor of a file that may be executed, or -errno. */
+/* Returns a descriptor of an executable file, or -errno. */
 static int open_executable(const char *path)
 {
     struct stat status;
@@ -76,7 +76,7 @@ static int open_executable(const char *path)
     return -EACCES;
 }
 
-/* As program_file_open(); `scripts`: so many more may follow. */
+/* Like program_file_open(); at most `scripts` more scripts may follow. */
 static int open_program(const char *path, struct program_file *file, int scripts)
 {
     char start[PROGRAM_FILE_LINE] = {0};
@@ -95,7 +95,8 @@ static int open_program(const char *path, struct program_file *file, int scripts
         return ENOEXEC;
     if (scripts == 0)
         return ELOOP;
-    return parse_line(start + 2, file) ? open_program(file->word[0], file, scripts - 1) : ENOEXEC;
+    return parse_script_line(start + 2, file) ? open_program(file->word[0], file, scripts - 1)
+                                              : ENOEXEC;
 }
 
 int program_file_open(const char *path, struct program_file *file)

@@ -8,12 +8,9 @@
 
 #include "counter/kind.h"
 
-/*
- * What the counter tells the one who started it (`report=PATH`), in a file that
- * both map. Numbers are written as they arise, so they are right however a
- * process ends. One record for each process, and for each program that a
- * process becomes by execve(2).
- */
+/* The counter's report for its parent process (`report=PATH`): a file that both map. The counter
+ * updates the numbers as it counts, so they are right however a process ends. Each process has a
+ * record, and each program that a process becomes by execve(2) has one. */
 
 #define REPORT_VERSION       4
 #define REPORT_PROCESSES_MAX 256
@@ -27,23 +24,23 @@
 struct report_process {
     int32_t pid;
     int32_t parent;
-    uint32_t precision;  /* enum gasmark_precision, the best that it had */
-    uint32_t over_limit; /* it was ended because of its instruction limit */
-    /* Added to by translated code while there is one thread: */
+    uint32_t precision;  /* enum gasmark_precision, the highest that it reached */
+    uint32_t over_limit; /* it exceeded its instruction limit and was ended */
+    /* Translated code adds to these while there is one thread: */
     uint64_t words[REPORT_WORDS] __attribute__((aligned(128)));
-    /* Added to at each system call, by all threads: */
-    uint64_t begun; /* beside words */
+    /* All threads add to these at each system call: */
+    uint64_t begun; /* in addition to words */
     uint64_t faults;
     uint64_t bytes_read;
     uint64_t bytes_written;
     uint64_t syscalls;
-    uint64_t inherited; /* words and begun less faults, as they were copied by fork(2) */
-    /* Of the instructions, likewise, where kinds are asked for: */
+    uint64_t inherited; /* words and begun less faults, copied from the parent by fork(2) */
+    /* The instructions by kind, likewise, if requested: */
     uint64_t kind_words[KIND_COUNT];
-    uint64_t kinds[KIND_COUNT]; /* beside kind_words, of what completed */
+    uint64_t kinds[KIND_COUNT]; /* completed, in addition to kind_words */
     uint64_t kinds_inherited[KIND_COUNT];
     uint64_t by_number[REPORT_SYSCALLS]; /* system calls, by report_call() */
-    char program[REPORT_NAME_SIZE];      /* its name, without a folder; terminated, may be cut */
+    char program[REPORT_NAME_SIZE];      /* its name without directories; terminated, may be cut */
 };
 
 _Static_assert(sizeof(struct report_process) <= REPORT_PAGE, "a record has outgrown its page");
@@ -63,11 +60,11 @@ struct report_region {
 
 struct report {
     uint32_t version;
-    uint32_t processes; /* that there were; those above the maximum have no record */
+    uint32_t processes; /* number of processes; those above the maximum have no record */
     uint32_t regions;   /* likewise */
-    uint32_t objects;   /* bytes used below; more than fits: some were left out */
+    uint32_t objects;   /* bytes used below; if more than fits, some were left out */
     struct report_region region[REPORT_REGIONS_MAX];
-    /* Paths of files that were mapped to be executed, each with its '\0'. */
+    /* Paths of files that were mapped as executable code, each with its '\0'. */
     char object[REPORT_OBJECTS_SIZE];
 };
 
@@ -76,13 +73,13 @@ struct report {
     ((sizeof(struct report) + REPORT_PAGE - 1) / REPORT_PAGE * (size_t)REPORT_PAGE)
 #define REPORT_SIZE (REPORT_HEAD_SIZE + (size_t)REPORT_PROCESSES_MAX * REPORT_PAGE)
 
-/* Where a system call is counted, by its number; the last place is for all that have none. */
+/* Returns the index of a system call's counter; the last one is for all other numbers. */
 static inline size_t report_call(int64_t number)
 {
     return number >= 0 && number < REPORT_SYSCALLS ? (size_t)number : REPORT_SYSCALLS - 1;
 }
 
-/* What a process has executed: instructions that completed. */
+/* Returns the instructions that a process completed. */
 static inline uint64_t report_instructions(const struct report_process *process)
 {
     uint64_t begun = process->begun;
@@ -92,7 +89,7 @@ static inline uint64_t report_instructions(const struct report_process *process)
     return begun - process->faults - process->inherited;
 }
 
-/* What it has executed of a kind, one of KIND_COUNT. */
+/* Returns the instructions of one kind (below KIND_COUNT) that it completed. */
 static inline uint64_t report_kind(const struct report_process *process, int kind)
 {
     return process->kind_words[kind] + process->kinds[kind] - process->kinds_inherited[kind];

@@ -21,36 +21,31 @@
 /*
  * ---- the watchdog ----
  *
- * A thread that checks now and then whether a region has passed its limit, and ends the process
- * with GASMARK_EXIT_LIMIT if so. It sleeps while no region is limited, and costs the counted code
- * nothing.
+ * A thread that checks whether a region passed its limit, and if so ends the process with
+ * GASMARK_EXIT_LIMIT. It sleeps while no region is limited. The counted code does not wait for it.
  */
 
-/*
- * No guest under QEMU executes more than about this many instructions in a
- * nanosecond, so there is nothing to check before that time has passed.
- */
+/* QEMU never runs more than about this many guest instructions per nanosecond, so the watchdog
+ * sleeps until a region could have reached its limit. */
 #define INSTRUCTIONS_PER_NANOSECOND 4
 #define SHORTEST_SLEEP_NS           1000000
 #define LONGEST_SLEEP_NS            50000000
 
-/*
- * The least number of instructions that the process may still execute before a region passes its
- * limit; 0: one has passed it; UINT64_MAX: nothing is limited. Called on any thread.
- */
+/* Returns how many instructions the process may still execute before a region passes its limit. 0:
+ * a region passed it; UINT64_MAX: no limits. Any thread may call it. */
 static uint64_t instructions_left(void);
 static void watchdog_wake(void);
 static bool running;
 static sem_t wanted;
 
-/* Ends the process: says why on stderr and exits with GASMARK_EXIT_LIMIT. */
+/* Reports the reason on stderr and exits with GASMARK_EXIT_LIMIT. */
 static _Noreturn void watchdog_over_limit(void)
 {
     static const char words[] = "gasmark: instruction limit passed\n";
 
     reporter_over_limit();
     if (write(STDERR_FILENO, words, sizeof words - 1) < 0) {
-        /* stderr is closed; the exit status says it as well. */
+        /* stderr is closed; the exit status still shows the reason */
     }
     _exit(GASMARK_EXIT_LIMIT);
 }
@@ -84,7 +79,7 @@ static void *watch(void *unused)
     return NULL;
 }
 
-/* Of `running`; held over a fork, since the child has only the thread that forks. */
+/* Protects `running`. Held during a fork, because the child has only the thread that forks. */
 static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_watchdog_lock(void)
@@ -97,7 +92,7 @@ static void leave_watchdog_lock(void)
     pthread_mutex_unlock(&running_lock);
 }
 
-/* A forked child has the region but not the thread. */
+/* A forked child has the region but no watchdog thread. */
 static void watchdog_in_child(void)
 {
     running = false;
@@ -111,7 +106,7 @@ static void start_thread(void)
     sigset_t all, before;
     pthread_t thread;
 
-    /* QEMU's signal handlers may run on its own threads only. */
+    /* QEMU's signal handlers may only run on QEMU's threads. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (pthread_create(&thread, NULL, watch, NULL) == 0) {
@@ -124,18 +119,18 @@ static void start_thread(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void prepare(void)
+static void prepare_watchdog(void)
 {
     sem_init(&wanted, 0, 0);
     pthread_atfork(take_watchdog_lock, leave_watchdog_lock, watchdog_in_child);
 }
 
-/* Called after a region with a limit began to run. */
+/* Called when a region with a limit begins to run. */
 static void watchdog_wake(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, prepare);
+    pthread_once(&once, prepare_watchdog);
     take_watchdog_lock();
     if (!running)
         start_thread();
@@ -146,12 +141,12 @@ static void watchdog_wake(void)
 #define FIRST_DESCRIPTOR      0xcafebabeU
 #define FIRST_DESCRIPTOR_NEAR 0x0afebabeU
 
-/* What one thread has asked for. */
+/* The state of one guest thread. */
 struct thread {
     struct region own;
     uint64_t limit;
-    enum gasmark_scope scope; /* of the regions that it starts from now on */
-    bool has_own;             /* its last start mark opened its own region */
+    enum gasmark_scope scope; /* of regions that it starts later */
+    bool has_own;             /* its last start mark opened a region of its own */
 };
 
 static struct thread threads[TALLY_THREADS_MAX];
@@ -159,7 +154,7 @@ static struct region process_region;
 static struct region program_region;
 static unsigned threads_used;
 
-/* Marks are rare and the watchdog looks from outside, so one lock for all. */
+/* One lock for all threads: marks are rare, and the watchdog reads every thread. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_marks_lock(void)
@@ -184,7 +179,7 @@ void marks_check_program(void)
         watchdog_over_limit();
 }
 
-/* What a hello is told. */
+/* GASMARK_HELLO returns it. */
 static enum gasmark_precision precision_now;
 
 void marks_set_precision(enum gasmark_precision precision)
@@ -201,7 +196,7 @@ void marks_thread_began(unsigned thread)
     pthread_mutex_unlock(&lock);
 }
 
-/* The mark that a descriptor stands for, or GASMARK_COUNT. */
+/* Returns the mark that the descriptor stands for, or GASMARK_COUNT. */
 static enum gasmark mark_of(uint64_t descriptor)
 {
     uint32_t low = (uint32_t)descriptor;
@@ -229,14 +224,14 @@ static void stop_region(unsigned index, struct region *region, struct tally now)
     region_stop(region, now);
 }
 
-/* Only as many bytes as the guest's buffer has. */
-static void answer(uint64_t buffer, uint64_t size, uint64_t number)
+/* Writes at most as many bytes as the guest's buffer holds. */
+static void answer_mark(uint64_t buffer, uint64_t size, uint64_t number)
 {
     if (size >= sizeof number)
         guest_memory_write(buffer, &number, sizeof number);
 }
 
-/* All that a region came to, where the buffer has room for it. */
+/* Writes a struct gasmark_totals if the buffer can hold one. */
 static void answer_totals(uint64_t buffer, uint64_t size, const struct tally *kept)
 {
     const struct gasmark_totals totals = {
@@ -248,10 +243,10 @@ static void answer_totals(uint64_t buffer, uint64_t size, const struct tally *ke
     if (size >= sizeof totals)
         guest_memory_write(buffer, &totals, sizeof totals);
     else
-        answer(buffer, size, kept->instructions);
+        answer_mark(buffer, size, kept->instructions);
 }
 
-static uint64_t told(uint64_t buffer, uint64_t size)
+static uint64_t read_argument(uint64_t buffer, uint64_t size)
 {
     uint64_t number = 0;
 
@@ -297,33 +292,34 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
         profile_region_rests(index, false);
         break;
     case GASMARK_PEEK:
-        answer(buffer, size, region_tally(region, now).instructions);
+        answer_mark(buffer, size, region_tally(region, now).instructions);
         break;
     case GASMARK_BYTES_READ:
-        answer(buffer, size, region_tally(region, now).bytes_read);
+        answer_mark(buffer, size, region_tally(region, now).bytes_read);
         break;
     case GASMARK_BYTES_WRITTEN:
-        answer(buffer, size, region_tally(region, now).bytes_written);
+        answer_mark(buffer, size, region_tally(region, now).bytes_written);
         break;
     case GASMARK_SYSCALLS:
-        answer(buffer, size, region_tally(region, now).syscalls);
+        answer_mark(buffer, size, region_tally(region, now).syscalls);
         break;
     case GASMARK_FAULTS:
-        answer(buffer, size, region_tally(region, now).faults);
+        answer_mark(buffer, size, region_tally(region, now).faults);
         break;
     case GASMARK_LIMIT:
-        thread->limit = told(buffer, size);
+        thread->limit = read_argument(buffer, size);
         break;
     case GASMARK_SCOPE:
-        thread->scope = told(buffer, size) == GASMARK_PROCESS ? GASMARK_PROCESS : GASMARK_THREAD;
+        thread->scope =
+            read_argument(buffer, size) == GASMARK_PROCESS ? GASMARK_PROCESS : GASMARK_THREAD;
         break;
     case GASMARK_HELLO:
         hello(buffer, size, precision_now);
         break;
     case GASMARK_CONFINE:
-        watchdog_wake(); /* no thread can be made afterwards */
+        watchdog_wake(); /* the filter forbids threads that are created later */
         profile_sees_files();
-        answer(buffer, size, (uint64_t)sandbox_enter_contract_filter(true));
+        answer_mark(buffer, size, (uint64_t)sandbox_enter_contract_filter(true));
         break;
     case GASMARK_COUNT:
         break;
@@ -366,7 +362,7 @@ static uint64_t left_in(const struct region *region, struct tally now)
     return done > region->limit ? 0 : region->limit - done + 1;
 }
 
-/* As watchdog_begin() wants it. */
+/* For the watchdog. */
 static uint64_t instructions_left(void)
 {
     struct tally process = tally_of_process();
@@ -385,7 +381,8 @@ static uint64_t instructions_left(void)
     return least;
 }
 
-/* As in tally_begin(). Of what is registered later, the lock is taken earlier. */
+/* Holds the lock over a fork, like tally_begin(). Handlers that are registered later take their
+ * lock earlier, so this lock is taken before the tally's. */
 void marks_begin(void)
 {
     pthread_atfork(take_marks_lock, leave_marks_lock, leave_marks_lock);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * libgascount.so: counts what a program under QEMU's user mode executes.
- * QEMU loads it with `-plugin libgascount.so`; see gasmark.h for what the
- * program can ask of it.
- */
+/* libgascount.so counts the instructions of a program under QEMU's user mode. Load it with `-plugin
+ * libgascount.so`; gasmark.h has the program's side. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,17 +30,18 @@
 #include "counter/qemu/tally.h"
 #include "sandbox/contract_filter.h"
 
-/* How the blocks that are translated from now on are to be counted. */
+/* How to count the blocks that are translated next. */
 struct blocks_manner {
     enum gasmark_precision precision;
-    bool repeat_once; /* a string instruction counts once, not once for each iteration */
-    bool kinds;       /* with the kinds of the instructions */
-    bool shared;      /* others can see the memory: atomic operations are TALLY_ATOMIC */
+    bool repeat_once; /* a repeated string instruction counts once, not per iteration */
+    bool kinds;       /* count the kinds of the instructions */
+    bool shared;      /* other processes or threads see the memory: atomic operations are
+                       * TALLY_ATOMIC */
 };
 
 #define GUEST_PAGE_SIZE 4096
 
-/* A sequence in the making. */
+/* A sequence under construction. */
 struct open_sequence {
     struct qemu_plugin_insn *first; /* NULL: empty */
     struct insn_sequence sequence;
@@ -68,11 +66,9 @@ static void close_sequence(struct open_sequence *open, enum tally_manner manner)
     *open = (struct open_sequence){0};
 }
 
-/*
- * QEMU 7.2 ends a block before an instruction that reaches into the next page,
- * but has shown it to plugins as the block's last, cut at the end of the page.
- * What was arranged for the instruction itself it takes back.
- */
+/* QEMU 7.2 ends a block before an instruction that crosses into the next page. It has already shown
+ * that instruction to plugins as the block's last, cut at the page's end, and later discards the
+ * callbacks registered for it. So such an instruction gets a sequence of its own. */
 static bool may_be_taken_back(const struct qemu_plugin_tb *tb, size_t i)
 {
     uint64_t address = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i));
@@ -100,11 +96,18 @@ static enum tally_manner manner_of(const struct instruction *instruction,
 }
 
 /*
- * With the precision of an instruction, a sequence ends with one that can fault:
- * when that one does, it is the only one of them that did not complete. With
- * the precision of a block, all of it is one sequence.
+ * Splits a block into sequences and registers their counting, while QEMU
+ * translates it. A sequence is counted when its first instruction begins, so an
+ * abort in its middle would count too much.
+ *
+ *   precision     block:   mov  load  add  store  jmp
+ *   block                  [---------- 5 ----------]   one sequence
+ *   instruction            [---- 2 ---][--- 2 ---][1]  ends at each instruction
+ *                                                      that can fault
+ *
+ * With instruction precision, at most the last instruction of a sequence does
+ * not complete, and the counter subtracts it (tally_note_abort()).
  */
-/* Makes the instructions of a block count, while it is being translated. */
 static void blocks_count(struct qemu_plugin_tb *tb, struct blocks_manner manner)
 {
     size_t count = qemu_plugin_tb_n_insns(tb);
@@ -129,18 +132,19 @@ static void blocks_count(struct qemu_plugin_tb *tb, struct blocks_manner manner)
 
 /* ---- options ---- */
 
-/* What stands behind the plugin's name: `-plugin libgascount.so,NAME=VALUE,...`. */
+/* The options after the plugin's name: `-plugin libgascount.so,NAME=VALUE,...`. */
 struct options {
     enum gasmark_precision precision; /* precision=block|instruction */
     bool precision_is_forced;         /* not with precision=auto, the default */
     bool repeat_once;                 /* rep=once */
-    bool repeat_each;                 /* rep=iterations, the default where QEMU can tell */
+    bool repeat_each;                 /* rep=iterations, the default if QEMU shows iterations */
     bool pin_random;                  /* random=pinned: getrandom(2) gives the same bytes */
     bool kinds;                       /* kinds=on: instructions by kind, too */
-    bool follow;                      /* follow=exec: programs that the guest becomes, too */
-    uint64_t limit;                   /* limit=N instructions of the whole program; 0: none */
-    const char *profile;              /* profile=PATH, likewise */
-    uint64_t profile_fd;              /* profile-fd=N: of each region, to that descriptor; 0: no */
+    bool follow;                      /* follow=exec: also programs that the guest executes */
+    uint64_t limit;                   /* limit=N instructions for the whole program; 0: none */
+    const char *profile;              /* profile=PATH, likewise borrowed */
+    uint64_t profile_fd;              /* profile-fd=N: profile each region to that descriptor; 0:
+                                       * no */
     const char *report;               /* report=PATH, borrowed from the arguments; or NULL */
 };
 
@@ -196,7 +200,7 @@ static bool parse_one(struct options *options, const char *argument)
     return true;
 }
 
-/* False when one of them is not known: says so on stderr. */
+/* Returns false for an unknown option; reports it on stderr. */
 static bool options_parse(struct options *options, int count, char **arguments)
 {
     *options = (struct options){0};
@@ -257,11 +261,8 @@ static bool has_writable_code(int file)
     return false;
 }
 
-/*
- * Whether a program is laid out at its start so that a store can change the block that it is in:
- * its ELF file asks for a segment or a stack that is both writable and executable. True as well
- * where the file cannot be read.
- */
+/* Returns true if a store can change the block that it is in: the program's ELF file asks for a
+ * segment or a stack that is both writable and executable. Also true if the file cannot be read. */
 static bool precision_is_needed_by(const char *program)
 {
     int file = open(program, O_RDONLY | O_CLOEXEC);
@@ -272,12 +273,9 @@ static bool precision_is_needed_by(const char *program)
     return needed;
 }
 
-/*
- * Whether a system call, by its number and arguments, makes it possible that the
- * guest goes on after an instruction in the middle of a block has not
- * completed: it installs a handler for a fault, or makes memory both writable
- * and executable, where a store can change the block that it is in.
- */
+/* Returns true if after this system call the guest can continue past an instruction that did not
+ * complete. Either it installs a handler for a fault. Or it makes memory writable and executable,
+ * so that a store can change the block that it is in. */
 static bool precision_is_needed(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
 {
     switch (number) {
@@ -298,14 +296,12 @@ static struct options options;
 static struct blocks_manner manner;
 static bool guest_runs;
 
-/*
- * Blocks that QEMU may keep translated. Of itself it keeps 128 MB of them, and those of
- * libraries that were closed are not used again. A block takes some 500 bytes.
- */
+/* Discard all translated code beyond this many blocks of about 500 bytes. QEMU alone keeps up to
+ * 128 MB, including code of libraries that were closed. */
 #define BLOCKS_MAX 100000
 static unsigned blocks;
 
-static void thread_began(qemu_plugin_id_t id, unsigned thread)
+static void register_thread(qemu_plugin_id_t id, unsigned thread)
 {
     (void)id;
     if (!tally_thread_began(thread)) {
@@ -313,7 +309,7 @@ static void thread_began(qemu_plugin_id_t id, unsigned thread)
         exit(EXIT_FAILURE);
     }
     if (!guest_runs)
-        tally_set_thread(thread); /* of later ones QEMU tells in the thread that makes them */
+        tally_set_thread(thread); /* QEMU reports later threads from the thread that creates them */
     marks_thread_began(thread);
     profile_thread_began(thread);
     ended_threads_began(thread);
@@ -326,7 +322,7 @@ static void set_precision(enum gasmark_precision precision)
     reporter_precision(precision);
 }
 
-/* What can only be known when QEMU has loaded the program, and before it runs. */
+/* Needs the loaded program, so it runs when the guest executes its first block. */
 static void guest_begins(void)
 {
     char path[PATH_MAX];
@@ -350,7 +346,7 @@ static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 static void register_callbacks(qemu_plugin_id_t id);
 
-/* QEMU has forgotten all blocks, and translates them anew in the manner of now. */
+/* QEMU has discarded all blocks and translates them again, now with the new settings. */
 static void was_reset(qemu_plugin_id_t id)
 {
     __atomic_store_n(&blocks, 0, __ATOMIC_RELAXED);
@@ -363,7 +359,7 @@ static void become_precise(qemu_plugin_id_t id)
     qemu_plugin_reset(id, was_reset);
 }
 
-/* Linux's stack_t: where, flags, size. */
+/* Linux's stack_t: address, flags, size. */
 static void note_alternate_stack(unsigned thread, uint64_t address)
 {
     stack_t stack = {0};
@@ -373,7 +369,7 @@ static void note_alternate_stack(unsigned thread, uint64_t address)
                                 stack.ss_flags & SS_DISABLE ? 0 : stack.ss_size);
 }
 
-/* What the profile has to know. */
+/* Reports the system calls that the profile needs. */
 static void profile_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
 {
     bool kills = number == SYS_kill || number == SYS_tkill ? a2 == SIGKILL
@@ -397,7 +393,7 @@ static void threads_come(void)
     guest_memory_is_shared();
 }
 
-/* Of the system calls that a region makes over and over: no mapping is another one afterwards. */
+/* Returns true for frequent system calls that do not change mappings. */
 static bool leaves_mappings(int64_t number)
 {
     switch (number) {
@@ -414,7 +410,7 @@ static bool leaves_mappings(int64_t number)
     }
 }
 
-/* What can only be done before QEMU does the syscall. */
+/* Work that must precede QEMU's own handling of the system call. */
 static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3,
                            uint64_t a4, uint64_t a5)
 {
@@ -477,7 +473,7 @@ static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t numbe
 typedef int kill_function(pid_t, int);
 static kill_function *real_kill;
 
-/* So QEMU ends itself where a signal ends the guest. */
+/* With this, QEMU itself ends by the signal that ends the guest. */
 static int end_by_signal(pid_t pid, int signal)
 {
     if (pid == getpid()) {
@@ -489,7 +485,7 @@ static int end_by_signal(pid_t pid, int signal)
 
 static void register_callbacks(qemu_plugin_id_t id)
 {
-    qemu_plugin_register_vcpu_init_cb(id, thread_began);
+    qemu_plugin_register_vcpu_init_cb(id, register_thread);
     qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
     qemu_plugin_register_vcpu_syscall_cb(id, syscall_entered);
     qemu_plugin_register_vcpu_syscall_ret_cb(id, syscall_returned);
@@ -510,7 +506,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     }
     if (options.repeat_each && !host_shows_iterations()) {
         fprintf(stderr,
-                "gascount: this QEMU does not tell iterations apart; there is only rep=once\n");
+                "gascount: this QEMU does not show iterations; use rep=once\n");
         return -1;
     }
     tally_begin();

@@ -69,7 +69,7 @@ static struct report *report;
 static struct report_process *record;
 static char program_name[REPORT_NAME_SIZE];
 
-/* Without a report, or when there are too many processes, this is the record. */
+/* The record if there is no report file or too many processes. */
 static union {
     struct report_process process;
     char page[REPORT_PAGE];
@@ -77,7 +77,7 @@ static union {
 
 #define ADD(field, number) __atomic_fetch_add(&(field), number, __ATOMIC_RELAXED)
 
-/* Maps the record with that index, over the old one where there is one. */
+/* Maps the record with that index, replacing the previous mapping. */
 static bool map_record(int fd, uint32_t index)
 {
     off_t offset = (off_t)(REPORT_HEAD_SIZE + (size_t)index * REPORT_PAGE);
@@ -90,15 +90,15 @@ static bool map_record(int fd, uint32_t index)
     return true;
 }
 
-/* argv[0] of the program, which stands behind "-0" in QEMU's own command line. */
+/* Reads the program's argv[0], which follows "-0" in QEMU's own command line. */
 static void read_program_name(void)
 {
     FILE *file = fopen("/proc/self/cmdline", "re");
     char *word = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     bool found = false;
 
-    while (file != NULL && getdelim(&word, &room, '\0', file) > 0) {
+    while (file != NULL && getdelim(&word, &capacity, '\0', file) > 0) {
         const char *slash = strrchr(word, '/');
 
         if (found) {
@@ -124,11 +124,8 @@ static uint64_t completed(const struct report_process *process)
     return report_instructions(process) + process->inherited;
 }
 
-/*
- * Translated code in the child adds to the same addresses, so another record
- * goes there. The numbers go on from those of the parent, since open regions
- * are differences of them.
- */
+/* The child's translated code adds to the same addresses, so this maps another record there. Its
+ * numbers start from the parent's, because open regions are differences of them. */
 static void reporter_in_child(void)
 {
     static struct report_process before;
@@ -137,7 +134,7 @@ static void reporter_in_child(void)
 
     before = *record;
     if (fd < 0 || index >= REPORT_PROCESSES_MAX || !map_record(fd, index)) {
-        /* Not to be counted as the parent's: a page of its own, seen by nobody. */
+        /* On failure, a private page keeps the child's counts out of the parent's record. */
         void *page = mmap(record, REPORT_PAGE, PROT_READ | PROT_WRITE,
                           /* cppcheck-suppress invalidFunctionArg */
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);

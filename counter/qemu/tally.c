@@ -12,40 +12,40 @@
 #include "counter/qemu/emulator/host.h"
 #include "counter/qemu/emulator/interpose.h"
 
-/* A cache line pair for each thread, so that threads do not slow each other. */
+/* One pair of cache lines per thread, so that threads do not slow each other. */
 struct slot {
-    uint64_t begun;  /* instructions, those that did not complete included */
-    uint64_t aborts; /* of them, those that did not complete */
+    uint64_t begun;  /* instructions begun, including those that did not complete */
+    uint64_t aborts; /* instructions that did not complete */
     uint64_t bytes_read;
     uint64_t bytes_written;
     uint64_t syscalls;
-    uint64_t repeated_address; /* the last repeating instruction that began */
-    uint64_t repeated_begun;   /* begun_by() the thread just after it was counted */
+    uint64_t repeated_address; /* address of the last repeated instruction that began */
+    uint64_t repeated_begun;   /* begun_by() for the thread directly after it was counted */
     struct tally flushed;
-    uint64_t raising_begun; /* begun_by() it when an instruction that can raise began */
-    uint64_t atomic_begun;  /* the same of an atomic operation; 0: none that may begin again */
+    uint64_t raising_begun; /* begun_by() when an instruction that can raise an exception began */
+    uint64_t atomic_begun;  /* likewise for an atomic operation; 0: none that may begin again */
     uint64_t added_before;  /* host_added() when the thread began */
-    /* Only where kinds or a profile are asked for: */
-    uint32_t last;              /* sequence to begin, its key; 0: none */
-    uint64_t kinds[KIND_COUNT]; /* of what completed */
+    /* Only if kinds or a profile are requested: */
+    uint32_t last;              /* key of the sequence that began last; 0: none */
+    uint64_t kinds[KIND_COUNT]; /* of completed instructions */
 } __attribute__((aligned(128)));
 
 static struct slot slots[TALLY_THREADS_MAX];
 static unsigned slots_used;
 
-/* Threads that ended and whose index was given to another. */
+/* Totals of threads that ended and whose index was reused. */
 static struct tally ended;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What the first thread began while it was the only one: the sum of these. */
+/* The instructions of the first thread while it was alone: the sum of these words. */
 static uint64_t *alone_words;
 static bool many_threads;
 
-/* Like alone_words, for kinds; NULL: nobody asked for them. */
+/* Like alone_words, for kinds; NULL: not requested. */
 static uint64_t *alone_kinds;
 static bool feeds_profile;
 
-/* Which slot is the calling host thread's. */
+/* The calling host thread's slot. */
 static __thread struct slot *own_slot __attribute__((tls_model("initial-exec")));
 
 struct tally tally_sum(struct tally a, struct tally b)
@@ -82,7 +82,7 @@ static void leave_tally_lock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* A child of fork(2) must not find the lock held by a thread that it does not have. */
+/* Holds the lock over a fork, so that the child does not inherit it locked. */
 void tally_begin(void)
 {
     pthread_atfork(take_tally_lock, leave_tally_lock, leave_tally_lock);
@@ -108,7 +108,7 @@ void tally_threads_come(void)
     many_threads = true;
 }
 
-/* The words change behind the compiler's back. */
+/* Volatile, because translated code changes the words without the compiler's knowledge. */
 static uint64_t begun_alone(void)
 {
     uint64_t begun = 0;
@@ -118,7 +118,7 @@ static uint64_t begun_alone(void)
     return begun;
 }
 
-/* What went to the thread's own words. */
+/* Returns what was counted in the thread's own slot. */
 static uint64_t begun_in_slot(const struct slot *slot)
 {
     if (!host_has_scoreboards())
@@ -136,7 +136,7 @@ void tally_set_thread(unsigned thread)
     own_slot = &slots[thread];
 }
 
-/* A thread can fault before its first system call, so this says whose slot is the host thread's. */
+/* Also records the host thread's slot, since a thread can fault before its first system call. */
 static void begin_instructions(unsigned thread, uint64_t instructions)
 {
     tally_set_thread(thread);
@@ -162,10 +162,8 @@ static void add_atomic(unsigned thread, void *unused)
     slots[thread].atomic_begun = begun_by(thread);
 }
 
-/*
- * QEMU begins the same instruction again and nothing else in between: only then
- * is the number of instructions begun the same as when it was counted.
- */
+/* Returns true if QEMU begins the same instruction again directly: then the number of instructions
+ * begun has not changed since it was counted. */
 static bool begins_again(unsigned thread, uint64_t address)
 {
     const struct slot *slot = &slots[thread];
@@ -184,7 +182,7 @@ static void add_repeated(unsigned thread, void *address)
     slot->repeated_begun = begun_by(thread);
 }
 
-/* ---- where kinds or a profile are asked for, a function is called for each sequence ---- */
+/* ---- functions that each sequence calls if kinds or a profile are requested ---- */
 
 static void add_kinds(unsigned thread, const struct insn_sequence *sequence)
 {
@@ -203,7 +201,7 @@ static void tally_note(unsigned thread, const struct insn_sequence *sequence)
         profile_began(thread, sequence);
 }
 
-/* As quick to be seen from outside as what translated code adds by itself. */
+/* Adds to the same words as translated code, so that a reader sees both kinds of count at once. */
 static void note_plain(unsigned thread, void *insn_sequence_of)
 {
     const struct insn_sequence *sequence = insn_sequence_of;
@@ -215,8 +213,7 @@ static void note_plain(unsigned thread, void *insn_sequence_of)
     tally_note(thread, sequence);
 }
 
-/* The same while there is one thread and kinds are not asked for. What it is told fits into a word,
- * so that it need not be read from anywhere. */
+/* For one thread without kinds. Length and key fit into one word, which saves a load. */
 static void note_profiled(unsigned thread, void *length_and_key)
 {
     const uint32_t key = (uint32_t)(uintptr_t)length_and_key;
@@ -317,7 +314,7 @@ void tally_count_before(struct qemu_plugin_insn *insn, const struct insn_sequenc
         count_plain(insn, sequence->length);
 }
 
-/* What began is the last instruction of the last sequence: its kind is taken away again. */
+/* The aborted instruction is the last of the last sequence; this subtracts its kind. */
 static void take_back_kind(struct slot *slot)
 {
     unsigned thread = (unsigned)(slot - slots);
@@ -362,7 +359,7 @@ void tally_add_bytes(unsigned thread, uint64_t read, uint64_t written)
     slots[thread].bytes_written += written;
 }
 
-/* Without what went to the words. */
+/* Without the words. */
 static struct tally tally_of_slot(const struct slot *slot)
 {
     struct tally tally = {
@@ -444,9 +441,9 @@ struct property {
     void *opaque; /* of a child, the child */
 };
 
-/* A processor that is a child; all NULL: none. */
+/* A vCPU object that is a child of its container; all NULL: none. */
 struct child {
-    void *table; /* of properties, of its parent */
+    void *table; /* the parent's table of properties */
     struct property *property;
 };
 
@@ -463,7 +460,7 @@ static seed_function *real_seed;
 static free_function *free_random;
 static release_function *real_release;
 
-/* Those of running threads, by their indices, and those whose threads have ended. */
+/* The children of running threads by index, then those of ended threads. */
 static struct child children[TALLY_THREADS_MAX];
 static struct child ended_children[TALLY_THREADS_MAX];
 static unsigned ended_count;
@@ -471,9 +468,9 @@ static pthread_mutex_t children_lock = PTHREAD_MUTEX_INITIALIZER;
 
 #define OF_THREAD static __thread __attribute__((tls_model("initial-exec")))
 
-OF_THREAD struct child last_made; /* by this thread */
-OF_THREAD struct child own;       /* from when its exit began */
-OF_THREAD void *random_numbers;   /* the thread's own generator */
+OF_THREAD struct child last_made; /* the child that this thread created last */
+OF_THREAD struct child own;       /* set when the thread's exit began */
+OF_THREAD void *random_numbers;   /* the thread's own random number generator */
 
 static bool is_processor(const struct property *property, const void *key)
 {
@@ -486,7 +483,7 @@ static bool is_processor(const struct property *property, const void *key)
     return length > 5 && strcmp(property->type + length - 5, "-cpu>") == 0;
 }
 
-/* QEMU does it by itself, when the thread exits. */
+/* QEMU removed the child itself when the thread exited. */
 static void released(void *object, const char *name, void *opaque)
 {
     if (own.property != NULL && own.property->opaque == opaque)
@@ -494,7 +491,7 @@ static void released(void *object, const char *name, void *opaque)
     real_release(object, name, opaque);
 }
 
-/* All NULL: there is none. */
+/* Returns a child of an ended thread; all NULL if no such child is left. */
 static struct child take_ended(void)
 {
     struct child taken = {0};
@@ -506,7 +503,7 @@ static struct child take_ended(void)
     return taken;
 }
 
-/* The release function looks at nothing but the child. */
+/* The release function reads only the child. */
 static void reclaim(void)
 {
     for (struct child child = take_ended(); child.property != NULL; child = take_ended()) {
@@ -541,7 +538,7 @@ static void *seed_random(const uint32_t *seed, unsigned length)
     return random_numbers;
 }
 
-/* Where there is no room to remember it, it stays. */
+/* If the table is full, the child is not reclaimed. */
 static _Noreturn void end_thread(void *result)
 {
     if (own.property != NULL) {
@@ -585,7 +582,7 @@ void ended_threads_began(unsigned thread)
     last_made = (struct child){0};
 }
 
-/* Soon another thread may have the index. */
+/* Another thread may soon get this index. */
 void ended_threads_exits(unsigned thread)
 {
     pthread_mutex_lock(&children_lock);

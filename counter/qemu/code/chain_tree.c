@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A program that recurses deeper has no such stack. */
+/* Programs that recurse deeper overflow their stack. */
 #define CALLS_MAX   ((size_t)1 << 22)
 #define FIRST_CALLS 64
 
@@ -13,10 +13,8 @@ static bool is_on_other(const struct call_stack *stack, uint64_t slot)
     return slot >= stack->other_start && slot < stack->other_end;
 }
 
-/*
- * A handler on the other stack was entered from the first, and ends when
- * something is done on the first again.
- */
+/* A signal handler enters the alternate stack from the first stack. Its calls are over when the
+ * first stack is used again. */
 static bool is_over(const struct call_stack *stack, const struct call *call, uint64_t slot)
 {
     bool call_on_other = is_on_other(stack, call->slot);
@@ -35,15 +33,15 @@ void call_stack_leave_either(struct call_stack *stack, uint64_t slot)
 bool call_stack_grow(struct call_stack *stack)
 {
     const size_t used = stack->calls != NULL ? call_stack_depth(stack) + 1 : 0;
-    const size_t room = used > 0 ? 2 * used : FIRST_CALLS;
+    const size_t capacity = used > 0 ? 2 * used : FIRST_CALLS;
     struct call *const larger =
-        room <= CALLS_MAX ? realloc(stack->calls, room * sizeof *larger) : NULL;
+        capacity <= CALLS_MAX ? realloc(stack->calls, capacity * sizeof *larger) : NULL;
 
     if (larger == NULL)
         return false;
     stack->calls = larger;
     stack->top = larger + (used > 0 ? used - 1 : 0);
-    stack->end = larger + room;
+    stack->end = larger + capacity;
     return true;
 }
 
@@ -66,32 +64,32 @@ void call_stack_free(struct call_stack *stack)
 /* ---- chains ---- */
 
 #define FIRST_CHAINS 1024
-#define FIRST_CELLS  8 /* a power of two, as all that follow: a cache line */
+#define FIRST_CELLS  8 /* a power of two, like all later sizes: one cache line */
 
-/* Of chains in which nothing was executed: many are only on the way to others. */
+/* The cells of chains in which nothing was executed. Many chains only lead to others. */
 static struct call_cell no_cell;
 
-static bool reserve(struct chain_tree *tree)
+static bool reserve_chain(struct chain_tree *tree)
 {
-    const size_t room = tree->room > 0 ? 2 * tree->room : FIRST_CHAINS;
+    const size_t capacity = tree->capacity > 0 ? 2 * tree->capacity : FIRST_CHAINS;
     struct call_chain **chains;
     uint32_t *visited;
 
-    if (tree->count < tree->room)
+    if (tree->count < tree->capacity)
         return true;
-    chains = reallocarray(tree->chains, room, sizeof *chains);
+    chains = reallocarray(tree->chains, capacity, sizeof *chains);
     if (chains == NULL)
         return false;
     tree->chains = chains;
-    visited = reallocarray(tree->visited, room, sizeof *visited);
+    visited = reallocarray(tree->visited, capacity, sizeof *visited);
     if (visited == NULL)
         return false;
     tree->visited = visited;
-    tree->room = room;
+    tree->capacity = capacity;
     return true;
 }
 
-/* Behind the last one. NULL without memory. */
+/* Returns the place after the last chain; NULL if out of memory. */
 static struct call_chain *place_for_chain(const struct chain_tree *tree)
 {
     if (tree->count % CHAINS_IN_A_ROW != 0)
@@ -102,7 +100,7 @@ static struct call_chain *place_for_chain(const struct chain_tree *tree)
 static struct call_chain *add_chain(struct chain_tree *tree, uint32_t caller,
                                     uint64_t return_address)
 {
-    struct call_chain *chain = reserve(tree) ? place_for_chain(tree) : NULL;
+    struct call_chain *chain = reserve_chain(tree) ? place_for_chain(tree) : NULL;
 
     if (chain == NULL)
         return NULL;
@@ -138,8 +136,9 @@ struct call_chain *chain_tree_find(struct chain_tree *tree, const struct call_ch
     return chain;
 }
 
-/* Where the sequence is, or would be: there is always an empty cell. */
-static struct call_cell *place_of(struct call_cell *cells, uint32_t mask, uint32_t key)
+/* Returns the sequence's cell, or the empty cell where it belongs. There is always an empty
+ * cell. */
+static struct call_cell *find_cell(struct call_cell *cells, uint32_t mask, uint32_t key)
 {
     uint32_t at = key & mask;
 
@@ -150,33 +149,33 @@ static struct call_cell *place_of(struct call_cell *cells, uint32_t mask, uint32
 
 static bool grow_chain(struct call_chain *chain)
 {
-    const uint32_t room = chain->cells == &no_cell ? FIRST_CELLS : 2 * (chain->mask + 1);
-    struct call_cell *cells = aligned_alloc(CACHE_LINE, room * sizeof *cells);
+    const uint32_t capacity = chain->cells == &no_cell ? FIRST_CELLS : 2 * (chain->mask + 1);
+    struct call_cell *cells = aligned_alloc(CACHE_LINE, capacity * sizeof *cells);
 
     if (cells == NULL)
         return false;
-    memset(cells, 0, room * sizeof *cells);
+    memset(cells, 0, capacity * sizeof *cells);
     for (uint32_t i = 0; i <= chain->mask; i++)
         if (chain->cells[i].key != 0)
-            *place_of(cells, room - 1, chain->cells[i].key) = chain->cells[i];
+            *find_cell(cells, capacity - 1, chain->cells[i].key) = chain->cells[i];
     if (chain->cells != &no_cell)
         free(chain->cells);
     chain->cells = cells;
-    chain->mask = room - 1;
+    chain->mask = capacity - 1;
     return true;
 }
 
 struct call_cell *call_chain_make_cell(struct call_chain *chain, uint32_t key)
 {
-    struct call_cell *cell = place_of(chain->cells, chain->mask, key);
+    struct call_cell *cell = find_cell(chain->cells, chain->mask, key);
 
     if (cell->key == key)
         return cell;
-    /* Never more than half full, so that most are found where they are looked for first. */
+    /* Never more than half full, so that most lookups succeed at the first cell. */
     if (2 * (chain->used + 1) > chain->mask + 1) {
         if (!grow_chain(chain))
             return NULL;
-        cell = place_of(chain->cells, chain->mask, key);
+        cell = find_cell(chain->cells, chain->mask, key);
     }
     cell->key = key;
     chain->used++;
@@ -200,7 +199,7 @@ bool chain_tree_add(struct chain_tree *tree, const struct call_chain *chain, str
     return true;
 }
 
-/* Where something was carried, its entry is there already. */
+/* If a number was carried, its entry exists already. */
 void chain_tree_take_back(struct chain_tree *tree, const struct call_chain *chain,
                           struct call_cell *cell)
 {

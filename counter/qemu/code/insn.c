@@ -6,17 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * What an opcode can do. The tables follow the opcode maps of the AMD64
- * Architecture Programmer's Manual, volume 3, appendix A.
- */
+/* The effects that an opcode can have. The tables follow the opcode maps of the AMD64 Architecture
+ * Programmer's Manual, volume 3, appendix A. */
 enum effect {
-    UNKNOWN = 0,     /* not known, or privileged, or raises exceptions */
+    UNKNOWN = 0,     /* unknown, privileged, or it raises exceptions */
     HARMLESS,        /* no operand in memory, no exception */
     MEMORY,          /* an access to memory, no other exception */
-    OPERAND,         /* as ModRM says: a register, or memory */
-    ADDRESS,         /* ModRM names an address, which is only computed (lea) */
-    OPERAND_NOT_6_7, /* as OPERAND, but the reg fields 6 and 7 raise (div, idiv) */
+    OPERAND,         /* a register or memory, as ModRM says */
+    ADDRESS,         /* ModRM names an address that is only computed (lea) */
+    OPERAND_NOT_6_7, /* as OPERAND, but the reg fields 6 and 7 raise exceptions (div, idiv) */
 };
 
 #define RANGE(from, to) [(from)...(to)]
@@ -69,9 +67,9 @@ static const uint8_t one_byte[256] = {
     [0xff] = MEMORY,                     /* inc, dec, call, jmp, push */
 };
 
-/* After 0x0f. SSE3 and later, which a CPU model can lack, may access memory. */
+/* After 0x0f. SSE3 and later, which a CPU model can lack, are treated as memory accesses. */
 static const uint8_t two_bytes[256] = {
-    [0x05] = HARMLESS,            /* syscall: it completes, and the system call is QEMU's */
+    [0x05] = HARMLESS,            /* system calls complete, and QEMU performs them */
     [0x0d] = HARMLESS,            /* prefetch */
     RANGE(0x10, 0x11) = OPERAND,  /* mov of floating point */
     RANGE(0x12, 0x13) = MEMORY,   /* the same, and SSE3 */
@@ -111,7 +109,7 @@ static const uint8_t two_bytes[256] = {
     RANGE(0xf1, 0xfe) = OPERAND,  /* SSE2 on integers */
 };
 
-/* ModRM made use of: one of the first three effects. */
+/* Resolves OPERAND and ADDRESS with ModRM to one of the first three effects. */
 static enum effect effect_of(enum effect effect, const struct opcode *opcode)
 {
     switch (effect) {
@@ -131,7 +129,7 @@ static enum effect effect_of(enum effect effect, const struct opcode *opcode)
     return UNKNOWN;
 }
 
-/* Of those that VEX encodes, nothing is known here; a locked register is illegal. */
+/* VEX instructions are unknown here. A locked register is illegal. */
 static enum effect look_up_instruction(const struct opcode *opcode)
 {
     if (opcode->is_vex || (opcode->lock && !opcode_names_memory(opcode)))
@@ -150,13 +148,13 @@ static enum effect look_up_instruction(const struct opcode *opcode)
     return UNKNOWN;
 }
 
-/* movs, cmps, stos, lods, scas; ins and outs fault in a user's program. */
-static bool is_string(uint8_t opcode)
+/* movs, cmps, stos, lods, scas; also ins and outs, which fault in user mode. */
+static bool is_string_opcode(uint8_t opcode)
 {
     return (opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf);
 }
 
-/* xchg with memory is so without a prefix. */
+/* xchg with memory is atomic even without a prefix. */
 static bool is_atomic(const struct opcode *opcode)
 {
     bool exchanges = opcode->map == OPCODE_ONE_BYTE && (opcode->byte & 0xfe) == 0x86;
@@ -171,7 +169,8 @@ struct instruction instruction_of(const struct opcode *opcode)
     return (struct instruction){
         .may_fault = effect != HARMLESS,
         .raises = effect == UNKNOWN,
-        .repeats = opcode->repeat && opcode->map == OPCODE_ONE_BYTE && is_string(opcode->byte),
+        .repeats =
+            opcode->repeat && opcode->map == OPCODE_ONE_BYTE && is_string_opcode(opcode->byte),
         .atomic = is_atomic(opcode),
     };
 }
@@ -185,7 +184,7 @@ struct kept {
 
 static struct kept *buckets[BUCKETS];
 
-/* All of them, by number, where they stay. */
+/* All kept sequences by number. They never move. */
 #define ROW  1024
 #define ROWS 65536
 
@@ -207,12 +206,11 @@ static bool is_same(const struct insn_sequence *a, const struct insn_sequence *b
            a->last_memory == b->last_memory && memcmp(a->kinds, b->kinds, sizeof a->kinds) == 0;
 }
 
-/*
- * By an odd number: the lower bits differ as those of the number do, and do not stand in a row. But
- * four sequences that were met one after the other, as they will be again, share a cache line.
- */
+/* A key is the number times an odd constant. Its lower bits spread well in a hash table. Four
+ * consecutive numbers share a cache line, because code that was translated together runs
+ * together. */
 #define FACTOR  0x9e3779b1U
-#define INVERSE 0x0e8b2f51U /* FACTOR times this is 1 */
+#define INVERSE 0x0e8b2f51U /* FACTOR times INVERSE is 1 */
 
 static uint32_t scatter(uint32_t number, uint32_t factor)
 {
@@ -226,8 +224,8 @@ const struct insn_sequence *insn_sequence_of_key(uint32_t key)
     return &rows[number / ROW][number % ROW].sequence;
 }
 
-/* Where the next one goes. NULL without memory. */
-static struct kept *next_place(void)
+/* Returns the next free entry; NULL if out of memory. */
+static struct kept *next_kept(void)
 {
     const uint32_t number = last_number + 1;
 
@@ -249,7 +247,7 @@ static const struct insn_sequence *find_or_add(const struct insn_sequence *seque
     for (kept = *bucket; kept != NULL; kept = kept->next)
         if (is_same(&kept->sequence, sequence))
             return &kept->sequence;
-    kept = next_place();
+    kept = next_kept();
     if (kept == NULL)
         return NULL;
     *kept = (struct kept){*sequence, *bucket};

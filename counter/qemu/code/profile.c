@@ -90,20 +90,20 @@ void profile_text_append(const char *path, const struct chain_tree *tree,
     free(text);
 }
 
-/* Above what the guest is given, so that its own descriptors have the numbers that they have
- * without a profile. */
+/* Higher than the guest's descriptors, so that the guest gets the same numbers as without a
+ * profile. */
 #define STREAM_FD_LEAST 40
 
 static int stream = -1;
 static struct guest_files mapped_files;
 
-/* What the reader was told before. */
-static char **told_paths;
-static size_t told_files;
-static uint8_t *told_sequences; /* by number */
-static size_t told_room;
-static size_t told_chains = 1;
-static pid_t told_process;
+/* The numbers that the stream's reader knows already. */
+static char **known_paths;
+static size_t known_files;
+static uint8_t *known_sequences; /* by number */
+static size_t known_capacity;
+static size_t known_chains = 1;
+static pid_t stream_process;
 
 bool profile_regions_open(int fd)
 {
@@ -138,90 +138,90 @@ static void profile_regions_put_head(FILE *out, enum profile_stream_type type, s
     fwrite(&head, sizeof head, 1, out);
 }
 
-/* The file's number; 0 without memory. */
-static uint32_t tell_file(FILE *out, const char *path)
+/* Returns the file's number and writes its path the first time. Returns 0 if out of memory. */
+static uint32_t stream_file(FILE *out, const char *path)
 {
     char **more;
 
-    for (size_t i = 0; i < told_files; i++)
-        if (strcmp(told_paths[i], path) == 0)
+    for (size_t i = 0; i < known_files; i++)
+        if (strcmp(known_paths[i], path) == 0)
             return (uint32_t)i + 1;
-    more = reallocarray(told_paths, told_files + 1, sizeof *more);
+    more = reallocarray(known_paths, known_files + 1, sizeof *more);
     if (more == NULL)
         return 0;
-    told_paths = more;
-    more[told_files] = strdup(path);
-    if (more[told_files] == NULL)
+    known_paths = more;
+    more[known_files] = strdup(path);
+    if (more[known_files] == NULL)
         return 0;
     profile_regions_put_head(out, PROFILE_STREAM_FILE, strlen(path));
     fwrite(path, 1, strlen(path), out);
     put_padding(out, strlen(path));
-    return (uint32_t)++told_files;
+    return (uint32_t)++known_files;
 }
 
-/* Files go out at once, places are gathered. */
-static void tell_place(FILE *out, FILE *places, uint64_t address, struct profile_stream_place place)
+/* Writes the file to `out` at once, and the place to `places`. */
+static void add_place(FILE *out, FILE *places, uint64_t address, struct profile_stream_place place)
 {
     const struct guest_file *file;
 
     place.offset = address;
     file = guest_files_find(&mapped_files, address, &place.offset);
     if (file != NULL)
-        place.file = tell_file(out, file->path);
+        place.file = stream_file(out, file->path);
     fwrite(&place, sizeof place, 1, places);
 }
 
 /* ---- places and chains ---- */
 
-/* False without memory: it may be told again. */
-static bool mark_told(uint32_t number)
+/* Returns false if out of memory; the caller may then write the sequence again. */
+static bool mark_known(uint32_t number)
 {
-    const size_t room = 2 * ((size_t)number + 512);
+    const size_t capacity = 2 * ((size_t)number + 512);
     uint8_t *larger;
 
-    if (number >= told_room) {
-        larger = realloc(told_sequences, room);
+    if (number >= known_capacity) {
+        larger = realloc(known_sequences, capacity);
         if (larger == NULL)
             return true;
-        memset(larger + told_room, 0, room - told_room);
-        told_sequences = larger;
-        told_room = room;
+        memset(larger + known_capacity, 0, capacity - known_capacity);
+        known_sequences = larger;
+        known_capacity = capacity;
     }
-    if (told_sequences[number] != 0)
+    if (known_sequences[number] != 0)
         return false;
-    told_sequences[number] = 1;
+    known_sequences[number] = 1;
     return true;
 }
 
-static void tell_sequence(FILE *out, FILE *places, const struct insn_sequence *sequence)
+static void add_sequence(FILE *out, FILE *places, const struct insn_sequence *sequence)
 {
-    if (mark_told(sequence->number))
-        tell_place(out, places, sequence->address,
-                   (struct profile_stream_place){
-                       .number = sequence->number,
-                       .length = (uint32_t)sequence->length,
-                   });
+    if (mark_known(sequence->number))
+        add_place(out, places, sequence->address,
+                  (struct profile_stream_place){
+                      .number = sequence->number,
+                      .length = (uint32_t)sequence->length,
+                  });
 }
 
-static void tell_sequences(FILE *out, FILE *places, const struct chain_tree *tree,
-                           const struct call_chain *chain)
+static void stream_sequences(FILE *out, FILE *places, const struct chain_tree *tree,
+                             const struct call_chain *chain)
 {
     for (uint32_t at = 0; at <= chain->mask; at++)
         if (chain_tree_completed(tree, chain, &chain->cells[at]) > 0)
-            tell_sequence(out, places, insn_sequence_of_key(chain->cells[at].key));
+            add_sequence(out, places, insn_sequence_of_key(chain->cells[at].key));
 }
 
-static void tell_chains(FILE *out, FILE *places, const struct chain_tree *tree)
+static void stream_chains(FILE *out, FILE *places, const struct chain_tree *tree)
 {
-    for (; told_chains < tree->count; told_chains++)
-        tell_place(out, places, tree->chains[told_chains]->return_address,
-                   (struct profile_stream_place){
-                       .number = (uint32_t)told_chains,
-                       .caller = tree->chains[told_chains]->caller,
-                   });
+    for (; known_chains < tree->count; known_chains++)
+        add_place(out, places, tree->chains[known_chains]->return_address,
+                  (struct profile_stream_place){
+                      .number = (uint32_t)known_chains,
+                      .caller = tree->chains[known_chains]->caller,
+                  });
 }
 
-/* What `tell` gathers, behind the files that it names. */
+/* Writes the gathered places, after the files that they name. */
 static void put_places(FILE *out, enum profile_stream_type type, const struct chain_tree *tree)
 {
     char *text = NULL;
@@ -231,10 +231,10 @@ static void put_places(FILE *out, enum profile_stream_type type, const struct ch
     if (places == NULL)
         return;
     if (type == PROFILE_STREAM_CHAINS)
-        tell_chains(out, places, tree);
+        stream_chains(out, places, tree);
     else
         for (size_t i = 0; i < tree->visited_count; i++)
-            tell_sequences(out, places, tree, tree->chains[tree->visited[i]]);
+            stream_sequences(out, places, tree, tree->chains[tree->visited[i]]);
     if (fclose(places) == 0 && length > 0) {
         profile_regions_put_head(out, type, length / sizeof(struct profile_stream_place));
         fwrite(text, 1, length, out);
@@ -244,24 +244,24 @@ static void put_places(FILE *out, enum profile_stream_type type, const struct ch
 
 /* ---- regions ---- */
 
-/* Adds the chain's cells to `out`; NULL: only counts them. */
+/* Writes the chain's cells to `out`; if that is NULL, only counts them. */
 static size_t put_cells(FILE *out, const struct chain_tree *tree, const struct call_chain *chain)
 {
     size_t count = 0;
 
     for (uint32_t at = 0; at <= chain->mask; at++) {
         const struct call_cell *cell = &chain->cells[at];
-        struct profile_stream_cell told = {
+        struct profile_stream_cell record = {
             .chain = chain->id,
             .instructions = chain_tree_completed(tree, chain, cell),
         };
 
-        if (told.instructions == 0)
+        if (record.instructions == 0)
             continue;
         count++;
-        told.place = insn_sequence_of_key(cell->key)->number;
+        record.place = insn_sequence_of_key(cell->key)->number;
         if (out != NULL)
-            fwrite(&told, sizeof told, 1, out);
+            fwrite(&record, sizeof record, 1, out);
     }
     return count;
 }
@@ -299,15 +299,15 @@ void profile_regions_write(const struct chain_tree *tree, int64_t began, int64_t
     size_t length = 0;
     FILE *out;
 
-    /* A child of fork(2) has no stream of its own. */
-    if (stream < 0 || (told_process != 0 && told_process != getpid()))
+    /* A child of fork(2) must not write to its parent's stream. */
+    if (stream < 0 || (stream_process != 0 && stream_process != getpid()))
         return;
     out = open_memstream(&bytes, &length);
     if (out == NULL)
         return;
-    if (told_process == 0) {
-        told_process = getpid();
-        profile_regions_put_head(out, PROFILE_STREAM_PROCESS, (size_t)told_process);
+    if (stream_process == 0) {
+        stream_process = getpid();
+        profile_regions_put_head(out, PROFILE_STREAM_PROCESS, (size_t)stream_process);
     }
     put_places(out, PROFILE_STREAM_PLACES, tree);
     put_places(out, PROFILE_STREAM_CHAINS, tree);
@@ -319,34 +319,35 @@ void profile_regions_write(const struct chain_tree *tree, int64_t began, int64_t
     free(bytes);
 }
 
-/* Chains of calls beyond so many are not told apart from their callers' chains. */
+/* Calls beyond this many chains count for their caller's chain. */
 #define CHAINS_MAX 1000000
 
-/* A call instruction, by where it returns to: the same call out of the same chains comes often. */
+/* A call instruction, identified by its return address. It caches its last chains, because the same
+ * callers recur. */
 #define SITE_CALLERS 4
 struct call_site {
     uint64_t return_address;
     struct {
         struct call_chain *caller, *chain;
-    } last[SITE_CALLERS]; /* by the caller's number; NULL: there was none yet */
+    } last[SITE_CALLERS]; /* at [caller's number % SITE_CALLERS]; NULL: unused */
 };
 
 struct profiled_thread {
-    struct call_stack stack; /* of calls by their struct call_chain */
-    bool counts;             /* what it executes */
-    int64_t began;           /* when its region did; 0: it has none, or none is written */
+    struct call_stack stack; /* calls; each handle is a struct call_chain */
+    bool counts;             /* whether what it executes counts */
+    int64_t began;           /* start of its region; 0: no region, or regions are not written */
 };
 
 static char profile_path[PATH_MAX]; /* "": only regions are written */
 static bool is_open, writes_regions;
-static bool shared;         /* there may be several threads */
-static bool maps_are_known; /* to profile_write.h */
+static bool shared;         /* true once a second thread may exist */
+static bool maps_are_known; /* known to profile_text_append() */
 static struct chain_tree tree;
 static struct pair_table sites; /* from a return address to its struct call_site */
 static struct profiled_thread threads[TALLY_THREADS_MAX];
 
-/* Of the tree and the sites. Taken only where there are several threads, or a block is translated.
- */
+/* Protects the tree and the sites. Taken only if there may be several threads, or while a block is
+ * translated. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_profile_lock(void)
@@ -377,13 +378,13 @@ static _Noreturn void out_of_memory(void)
     abort();
 }
 
-/* That of the innermost call, as of the last call or return. */
+/* Returns the chain of the innermost call. */
 static struct call_chain *chain_of(const struct profiled_thread *thread)
 {
     return thread->stack.top->chain;
 }
 
-/* Threads that are in no chain yet begin in that of no calls. */
+/* Threads start in the chain of no calls. */
 static void visit_first(void)
 {
     chain_tree_visit(&tree, tree.chains[0]);
@@ -398,7 +399,7 @@ static void clear_tree(void)
     visit_first();
 }
 
-/* The counts that fork(2) has copied are the parent's. */
+/* fork(2) copied the parent's counts; the child starts at 0. */
 static void profile_in_child(void)
 {
     clear_tree();
@@ -441,7 +442,7 @@ bool profile_open_regions(int fd)
 
 /* ---- counting ---- */
 
-/* Nothing is found in it, so that profile_began() decides what is counted. */
+/* A cell array in which nothing is found, so that profile_began() decides whether to count. */
 static struct call_cell nothing;
 struct profile_alone profile_alone = {.cells = &nothing};
 
@@ -470,11 +471,11 @@ void profile_began(unsigned thread, const struct insn_sequence *sequence)
     if (!chain_tree_add(&tree, chain_of(&threads[thread]), cell_of(thread, sequence),
                         (uint32_t)sequence->length))
         out_of_memory();
-    set_alone(&threads[thread]); /* it may have become larger */
+    set_alone(&threads[thread]); /* the chain's table may have grown */
     unlock_if_shared();
 }
 
-/* The cell is there already, so no memory is asked for: this may be a signal handler. */
+/* The cell exists already, so this allocates no memory and may run in a signal handler. */
 void profile_aborted(unsigned thread, const struct insn_sequence *sequence)
 {
     if (!threads[thread].counts)
@@ -516,7 +517,7 @@ void profile_alternate_stack(unsigned thread, uint64_t start, uint64_t size)
     threads[thread].stack.other_end = size > 0 ? start + size : 0;
 }
 
-/* The same for a call that is not among the site's last. */
+/* Like chain_of_call(), for a caller that is not in the site's cache. */
 static struct call_chain *find_chain(const struct profiled_thread *thread, struct call_site *site,
                                      struct call_chain *caller)
 {
@@ -533,7 +534,7 @@ static struct call_chain *find_chain(const struct profiled_thread *thread, struc
     return chain;
 }
 
-/* The chain that the call makes; its caller's own where there are too many. */
+/* Returns the chain that the call leads to, or the caller's chain if there are too many. */
 static inline struct call_chain *chain_of_call(const struct profiled_thread *thread,
                                                struct call_site *site, struct call_chain *caller)
 {
@@ -564,7 +565,7 @@ static inline void follow_return(struct profiled_thread *thread, uint64_t slot)
 static void called(unsigned index, qemu_plugin_meminfo_t info, uint64_t slot, void *site)
 {
     if (!qemu_plugin_mem_is_store(info))
-        return; /* of whom to call */
+        return; /* it loaded the call's target */
     lock_if_shared();
     follow_call(&threads[index], slot, site);
     set_alone(&threads[index]);
@@ -580,7 +581,7 @@ static void returned(unsigned index, qemu_plugin_meminfo_t info, uint64_t slot, 
     unlock_if_shared();
 }
 
-/* The same while there is one thread, as short as can be. */
+/* Like set_alone(), as short as possible, while there is one thread. */
 static inline void count_alone(const struct call_chain *chain)
 {
     if (!threads[0].counts)
@@ -603,7 +604,7 @@ static void returned_alone(unsigned index, qemu_plugin_meminfo_t info, uint64_t 
     count_alone(chain_of(&threads[0]));
 }
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 static struct call_site *find_site(uint64_t return_address)
 {
     struct pair *pair = pair_table_find(&sites, return_address, 0);
@@ -621,18 +622,18 @@ static struct call_site *find_site(uint64_t return_address)
 
 static struct call_site *site_of(const struct qemu_plugin_insn *insn)
 {
-    const uint64_t behind = qemu_plugin_insn_vaddr(insn) + qemu_plugin_insn_size(insn);
+    const uint64_t return_address = qemu_plugin_insn_vaddr(insn) + qemu_plugin_insn_size(insn);
     struct call_site *site;
 
     take_profile_lock();
-    site = find_site(behind);
+    site = find_site(return_address);
     leave_profile_lock();
     if (site == NULL)
         out_of_memory();
     return site;
 }
 
-/* QEMU 7.2 takes loads for stores where it is told only of one, so all are asked for. */
+/* QEMU 7.2 reports loads as stores if a plugin asks for one kind only, so this asks for both. */
 static void watch_memory(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t callback,
                          struct call_site *site)
 {
@@ -640,22 +641,24 @@ static void watch_memory(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_
                                      site);
 }
 
-/* Of whom to call; all others only store where to return to. */
-static bool loads(const struct opcode *call)
+/* Returns true if the call reads its target from memory. Other calls only store their return
+ * address. */
+static bool loads_target(const struct opcode *call)
 {
     const bool relative = call->map == OPCODE_ONE_BYTE && call->byte == 0xe8;
 
     return !relative && opcode_names_memory(call);
 }
 
-/* QEMU translates anew when threads come. */
+/* This chooses the callbacks once per translation: QEMU translates all blocks again when the second
+ * thread comes. */
 void profile_watch(struct qemu_plugin_insn *insn, const struct opcode *opcode)
 {
     if (!is_open)
         return;
     switch (kind_of(opcode).class) {
     case KIND_CALL:
-        watch_memory(insn, shared || loads(opcode) ? called : called_alone, site_of(insn));
+        watch_memory(insn, shared || loads_target(opcode) ? called : called_alone, site_of(insn));
         break;
     case KIND_RETURN:
         watch_memory(insn, shared ? returned : returned_alone, NULL);
@@ -667,7 +670,7 @@ void profile_watch(struct qemu_plugin_insn *insn, const struct opcode *opcode)
 
 /* ---- regions ---- */
 
-static int64_t now(void)
+static int64_t profile_now(void)
 {
     struct timespec time;
 
@@ -693,7 +696,7 @@ void profile_region_starts(unsigned thread)
     if (!writes_regions)
         return;
     profile_sees_files();
-    threads[thread].began = now();
+    threads[thread].began = profile_now();
     lock_if_shared();
     clear_tree();
     unlock_if_shared();
@@ -712,7 +715,7 @@ void profile_region_ends(unsigned thread, uint64_t instructions)
         return;
     set_counts(&threads[thread], false);
     lock_if_shared();
-    profile_regions_write(&tree, threads[thread].began, now(), instructions);
+    profile_regions_write(&tree, threads[thread].began, profile_now(), instructions);
     clear_tree();
     unlock_if_shared();
     threads[thread].began = 0;
@@ -720,7 +723,7 @@ void profile_region_ends(unsigned thread, uint64_t instructions)
 
 /* ---- writing ---- */
 
-/* What is written is not written again, should the process go on. */
+/* Clears the counts afterwards: if an execve fails, they must not be written twice. */
 static void write_all(const struct guest_files *files)
 {
     take_profile_lock();

@@ -11,80 +11,86 @@
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
 
-/* Appends what the tree has gathered to the file, as profile.h describes its lines. Says on stderr
- * what went wrong. */
+/* Appends the tree's counts to the file, in the format below. Reports errors on stderr. */
 void profile_text_append(const char *path, const struct chain_tree *tree,
                          const struct guest_files *files);
 
-/* Writes a profile of each region as counter/profile_stream.h has it. */
+/* Writes a profile of each region in the format of counter/profile_stream.h. */
 
-/* To a copy of that descriptor, which is closed. False: it is not open. */
+/* Duplicates and closes the descriptor. Returns false if it is not open. */
 bool profile_regions_open(int fd);
 
-/* Looks which files are mapped; where it may not, those of before stay. */
+/* Updates the list of mapped files. If the process may not read it, the old list stays. */
 void profile_regions_mapped(void);
 
-/* What the tree has gathered is a region's. It is written to the end, or nothing more is: a
- * program does not fail because nobody listens. */
+/* Writes the tree's counts as one region. After a write error it writes nothing more: a program
+ * must not fail because the reader exited. */
 void profile_regions_write(const struct chain_tree *tree, int64_t began, int64_t ended,
                            uint64_t instructions);
 
 /*
- * Where the instructions are that were executed, and who called them
- * (`profile=PATH`). Each process appends to the file when it ends or becomes
- * another program, lines of decimal numbers with a path last:
+ * A profile with call chains (`profile=PATH`). Each process appends to the
+ * file when it ends or calls execve(2). Lines have decimal numbers and a path:
  *
  *   process PID
- *   call ID CALLER OFFSET PATH       a chain of calls: that of CALLER, an ID of a
- *                                    line before or 0 for none, and behind it a call
- *                                    that returns to OFFSET in the file at PATH
- *   count INSTRUCTIONS ID OFFSET PATH  so many completed at that place, called so
+ *   call ID CALLER OFFSET PATH       chain ID extends chain CALLER (0: no calls) by
+ *                                    a call that returns to OFFSET in PATH
+ *   count INSTRUCTIONS ID OFFSET PATH  instructions that completed at OFFSET in
+ *                                    PATH, in chain ID
  *
- * Code from no file has the offset 0 and the path "-". Chains longer than
- * PROFILE_DEPTH_MAX are cut: what is called deeper counts for the last chain.
+ * Code from no file has the offset 0 and the path "-". Calls deeper than
+ * PROFILE_DEPTH_MAX count for the last chain.
  *
- * Who called is followed by where return addresses lie on the stack: a call
- * writes one, a return reads one. All calls whose return address lies below
- * one that is read or written later are over, so that longjmp(3), exceptions
- * and calls in the place of a return do no harm. A handler on an alternate
- * stack counts as called by what it interrupted. A program that changes stacks
- * by itself (swapcontext(3)) has all its instructions, but callers may be wrong.
+ * Following calls is hard because QEMU reports no calls, only memory accesses.
+ * A call instruction writes its return address to the stack; a return reads
+ * one. The counter keeps these slots on a stack of its own:
+ *
+ *   higher addresses    main's slot      chain 1
+ *                       parse's slot     chain 2
+ *   lower addresses     read's slot      chain 3, the innermost
+ *
+ * A write or read of a slot ends all calls whose slots lie below it. So
+ * longjmp(3), exceptions and tail calls, which skip returns, do no harm. A
+ * handler on an alternate stack counts as called by the code it interrupted.
+ * If a program switches stacks (swapcontext(3)), all its instructions are
+ * counted, but some callers are wrong.
  */
 
 #define PROFILE_DEPTH_MAX 256
 
-/* False, with words on stderr, when the path is too long. */
+/* Returns false if the path is too long; reports it on stderr. */
 bool profile_open(const char *path);
 
-/* Instead, or as well: each region of a thread is written to that descriptor, which it takes
- * (counter/profile_stream.h). Then nothing outside of regions is counted. */
+/* Writes each region of a thread to that descriptor, which it takes over
+ * (counter/profile_stream.h). Code outside of regions is no longer counted. May be combined with
+ * profile_open(). */
 bool profile_open_regions(int fd);
 
 /*
- * The others do nothing, or are not called, where no profile was asked for.
+ * The functions below do nothing if no profile was opened.
  *
- * While a block is being translated: follows what `insn` does to the stack, if
- * it is a call or a return.
+ * Called while a block is translated: watches the stack accesses of `insn` if it is a call or a
+ * return.
  */
 void profile_watch(struct qemu_plugin_insn *insn, const struct opcode *opcode);
 
-/* A thread with this index begins; nobody has called it. */
+/* A thread with this index begins, in no call. */
 void profile_thread_began(unsigned thread);
 
-/* There may be several threads from now on. */
+/* The guest may have several threads from this call on. */
 void profile_threads_come(void);
 
-/* The sequence begins on that thread. */
+/* The thread begins the sequence. */
 void profile_began(unsigned thread, const struct insn_sequence *sequence);
 
-/* Where the sequences of the first thread are counted while it is the only one. */
+/* The cells that the first thread counts in while it is the only one. */
 extern struct profile_alone {
     struct call_cell *cells;
     uint32_t mask; /* as in struct call_chain */
 } profile_alone;
 
-/* The same as profile_began() while there is one thread, for the sequence with that key and length.
- * This is called for each sequence, so it is short enough to become part of the caller. */
+/* Like profile_began(), while there is one thread, for the sequence with that key and length. Each
+ * sequence calls it, so it is short enough to inline. */
 static inline void profile_began_alone(uint32_t key, uint32_t length)
 {
     struct call_cell *cell = &profile_alone.cells[key & profile_alone.mask];
@@ -93,19 +99,19 @@ static inline void profile_began_alone(uint32_t key, uint32_t length)
         profile_began(0, insn_sequence_of_key(key));
 }
 
-/* The last instruction of the sequence, the last that began, did not complete. */
+/* The last instruction of the thread's last sequence did not complete. */
 void profile_aborted(unsigned thread, const struct insn_sequence *sequence);
 
-/* The thread's handlers may run on this stack from now on; size 0: not any more. */
+/* Sets the thread's alternate signal stack; size 0: none. */
 void profile_alternate_stack(unsigned thread, uint64_t start, uint64_t size);
 
-/* To be called before a system call that ends the process or makes it another program. */
+/* Call this before a system call that ends the process or executes another program. */
 void profile_write(void);
 
-/* To be called before the guest unmaps memory: afterwards nobody knows what was there. */
+/* Call this before the guest unmaps memory: it is the last chance to learn which file was there. */
 void profile_unmaps(uint64_t start, uint64_t size);
 
-/* Marks of the thread (counter/gasmark.h); `instructions`: what its region came to. */
+/* The thread's marks (counter/gasmark.h); `instructions`: the region's total. */
 void profile_region_starts(unsigned thread);
 void profile_region_rests(unsigned thread, bool rests);
 void profile_region_ends(unsigned thread, uint64_t instructions);
@@ -113,7 +119,7 @@ void profile_region_ends(unsigned thread, uint64_t instructions);
 /* The guest maps code. */
 void profile_maps_change(void);
 
-/* To be called before the process loses sight of its files: notes which are mapped. */
+/* Call this before the process loses access to /proc/self/maps: it reads the mapped files. */
 void profile_sees_files(void);
 
 #endif

@@ -12,12 +12,13 @@
 #include "counter/qemu/emulator/interpose.h"
 #include "counter/qemu/guest/follow.h"
 
-/* QEMU reads it when it has loaded the file, and refuses what it does not know. */
+/* QEMU checks this version after loading the plugin and rejects an unknown one. */
 int qemu_plugin_version = 1;
 
-/* Up to version 2 qemu_plugin_insn_data() gives where the bytes are, from 3 on it copies them. */
+/* qemu_plugin_insn_data() returns a pointer to the bytes in versions 1 and 2, and copies the bytes
+ * from version 3 on. */
 typedef const void *point_function(const struct qemu_plugin_insn *insn);
-typedef size_t copy_function(const struct qemu_plugin_insn *insn, void *to, size_t room);
+typedef size_t copy_function(const struct qemu_plugin_insn *insn, void *to, size_t capacity);
 static point_function *point_to_bytes;
 static copy_function *copy_bytes;
 
@@ -57,20 +58,20 @@ bool host_shows_iterations(void)
 
 bool host_program(char path[PATH_MAX])
 {
-    char *told = qemu_plugin_path_to_binary != NULL ? qemu_plugin_path_to_binary() : NULL;
-    bool known =
-        told != NULL ? snprintf(path, PATH_MAX, "%s", told) < PATH_MAX : present_program(path);
+    char *qemu_path = qemu_plugin_path_to_binary != NULL ? qemu_plugin_path_to_binary() : NULL;
+    bool known = qemu_path != NULL ? snprintf(path, PATH_MAX, "%s", qemu_path) < PATH_MAX
+                                   : present_program(path);
 
-    free(told);
+    free(qemu_path);
     return known;
 }
 
-size_t host_instruction_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes, size_t room)
+size_t host_instruction_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes, size_t capacity)
 {
     size_t size = qemu_plugin_insn_size(insn);
 
-    if (size > room)
-        size = room;
+    if (size > capacity)
+        size = capacity;
     if (copy_bytes != NULL)
         return copy_bytes(insn, bytes, size);
     memcpy(bytes, point_to_bytes(insn), size);
@@ -90,10 +91,8 @@ uint64_t host_added(unsigned thread)
 
 /* ---- instructions that were aborted ---- */
 
-/*
- * One guest thread is one host thread. This model keeps the first access from
- * taking memory, since that may happen within a signal handler.
- */
+/* One guest thread is one host thread. With this TLS model the first access allocates no memory,
+ * which matters in a signal handler. */
 #define OF_THREAD static __thread __attribute__((tls_model("initial-exec")))
 
 OF_THREAD bool in_fault_signal;
@@ -131,7 +130,7 @@ static void checked_jump(sigjmp_buf where, int value)
     real_checked_jump(where, value);
 }
 
-static int lock(pthread_mutex_t *mutex)
+static int count_lock(pthread_mutex_t *mutex)
 {
     int result = real_lock(mutex);
 
@@ -139,8 +138,8 @@ static int lock(pthread_mutex_t *mutex)
     return result;
 }
 
-/* What was locked before the counter watched is unlocked as well. */
-static int unlock(pthread_mutex_t *mutex)
+/* QEMU may unlock a mutex that it locked before aborts_watch(). */
+static int count_unlock(pthread_mutex_t *mutex)
 {
     int result = real_unlock(mutex);
 
@@ -148,7 +147,7 @@ static int unlock(pthread_mutex_t *mutex)
     return result;
 }
 
-/* A fault that QEMU mends, such as a store to a page with code, returns. */
+/* If QEMU repairs the fault, such as a store to a page with code, the handler returns. */
 static void handle_fault(int signal, siginfo_t *info, void *context)
 {
     in_fault_signal = true;
@@ -156,18 +155,18 @@ static void handle_fault(int signal, siginfo_t *info, void *context)
     in_fault_signal = false;
 }
 
-/* QEMU has one handler for all signals. */
+/* QEMU installs one handler for all signals. */
 static int install(int signal, const struct sigaction *action, struct sigaction *before)
 {
-    struct sigaction ours;
+    struct sigaction watched;
 
     if (action == NULL || (signal != SIGSEGV && signal != SIGBUS) ||
         (action->sa_flags & SA_SIGINFO) == 0)
         return real_sigaction(signal, action, before);
     fault_handler = action->sa_sigaction;
-    ours = *action;
-    ours.sa_sigaction = handle_fault;
-    return real_sigaction(signal, &ours, before);
+    watched = *action;
+    watched.sa_sigaction = handle_fault;
+    return real_sigaction(signal, &watched, before);
 }
 
 bool aborts_watch(abort_function *noted)
@@ -177,8 +176,8 @@ bool aborts_watch(abort_function *noted)
     note = noted;
     jumps = interpose("siglongjmp", (void *)jump, (void **)&real_jump);
     jumps |= interpose("__longjmp_chk", (void *)checked_jump, (void **)&real_checked_jump);
-    return jumps && interpose("pthread_mutex_lock", (void *)lock, (void **)&real_lock) &&
-           interpose("pthread_mutex_unlock", (void *)unlock, (void **)&real_unlock) &&
+    return jumps && interpose("pthread_mutex_lock", (void *)count_lock, (void **)&real_lock) &&
+           interpose("pthread_mutex_unlock", (void *)count_unlock, (void **)&real_unlock) &&
            interpose("sigaction", (void *)install, (void **)&real_sigaction);
 }
 

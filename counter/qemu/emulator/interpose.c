@@ -10,16 +10,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What the program's dynamic section says of its imports. */
+/* The program's imports, from its dynamic section. */
 struct imports {
     const char *strings;
     const Elf64_Sym *symbols;
-    const Elf64_Rela *tables[2]; /* of the PLT, and all others */
+    const Elf64_Rela *tables[2]; /* of the PLT; all others */
     size_t sizes[2];             /* in bytes */
     uintptr_t base;
 };
 
-/* glibc has made the addresses in it absolute. */
+/* glibc relocated the addresses in the dynamic section already. */
 static void read_dynamic(const Elf64_Dyn *entry, struct imports *imports)
 {
     for (; entry->d_tag != DT_NULL; entry++) {
@@ -48,7 +48,7 @@ static void read_dynamic(const Elf64_Dyn *entry, struct imports *imports)
     }
 }
 
-/* The program comes first; 1 ends the walk. */
+/* The program comes first in the list; returning 1 ends the walk. */
 static int read_program(struct dl_phdr_info *info, size_t size, void *imports_out)
 {
     struct imports *imports = imports_out;
@@ -62,8 +62,8 @@ static int read_program(struct dl_phdr_info *info, size_t size, void *imports_ou
     return 1;
 }
 
-/* The word through which the program calls `name`, or NULL. */
-static void **find_slot(const struct imports *imports, const char *name)
+/* Returns the word that holds the address of `name`, or NULL. */
+static void **find_import(const struct imports *imports, const char *name)
 {
     for (int table = 0; table < 2; table++) {
         for (size_t i = 0; i < imports->sizes[table] / sizeof(Elf64_Rela); i++) {
@@ -87,7 +87,7 @@ bool interpose(const char *name, void *replacement, void **original)
     void *page;
 
     dl_iterate_phdr(read_program, &imports);
-    slot = find_slot(&imports, name);
+    slot = find_import(&imports, name);
     if (slot == NULL)
         return false;
     page = (void *)((uintptr_t)slot & -page_size);
@@ -95,7 +95,7 @@ bool interpose(const char *name, void *replacement, void **original)
         return false;
     __atomic_store_n(original, *slot, __ATOMIC_SEQ_CST);
     __atomic_store_n(slot, replacement, __ATOMIC_SEQ_CST);
-    /* The program was linked with full RELRO; left writable it works as well. */
+    /* If this fails, the page stays writable, which does no harm. */
     mprotect(page, page_size, PROT_READ);
     return true;
 }

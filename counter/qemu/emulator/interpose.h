@@ -4,14 +4,10 @@
 
 #include <stdbool.h>
 
-/*
- * Makes the program (QEMU itself) call `replacement` where it calls the C
- * library's `name` from now on. Only the program's own calls change, not those
- * of its libraries, nor the guest's. *original becomes the function that was
- * called before, to which the replacement passes on: it is there before the
- * first call can come, which may be at once, on another thread. False, with
- * nothing changed, when the program does not import that name.
- */
+/* Makes the program (QEMU itself) call `replacement` instead of the C library's `name`. Calls by
+ * QEMU's libraries and by the guest do not change. *original receives the previous function, for
+ * the replacement to call. It is set before the first call can come, which may be at once and on
+ * another thread. Returns false and changes nothing if the program does not import that name. */
 bool interpose(const char *name, void *replacement, void **original);
 
 #endif

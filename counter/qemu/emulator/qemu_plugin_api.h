@@ -13,7 +13,7 @@
  * All functions live in the qemu-x86_64 program itself.
  */
 
-/* A function that only some of the versions have; elsewhere its address is NULL. */
+/* For functions that only some versions have; the address is NULL in the others. */
 #define QEMU_PLUGIN_MAY_LACK __attribute__((weak))
 
 typedef uint64_t qemu_plugin_id_t;
@@ -47,7 +47,7 @@ enum qemu_plugin_mem_rw {
     QEMU_PLUGIN_MEM_RW,
 };
 
-/* What an access was; opaque. */
+/* Describes an access; opaque. */
 typedef uint32_t qemu_plugin_meminfo_t;
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 
@@ -69,21 +69,20 @@ typedef void (*qemu_plugin_simple_cb_t)(qemu_plugin_id_t id);
 typedef void (*qemu_plugin_vcpu_simple_cb_t)(qemu_plugin_id_t id, unsigned vcpu_index);
 typedef void (*qemu_plugin_vcpu_udata_cb_t)(unsigned vcpu_index, void *userdata);
 typedef void (*qemu_plugin_vcpu_tb_trans_cb_t)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
-/* After an access that succeeded, of the guest, at that address. */
+/* Called after a memory access of the guest succeeded. */
 typedef void (*qemu_plugin_vcpu_mem_cb_t)(unsigned vcpu_index, qemu_plugin_meminfo_t info,
                                           uint64_t vaddr, void *userdata);
-/* Before QEMU does the system call; num is the guest's number. */
+/* Called before QEMU performs the system call; num is the guest's number. */
 typedef void (*qemu_plugin_vcpu_syscall_cb_t)(qemu_plugin_id_t id, unsigned vcpu_index, int64_t num,
                                               uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
                                               uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8);
-/* After it; ret is -errno on failure. Not called for exit, exit_group, a successful execve. */
+/* Called after it; ret is -errno on failure. Not called for exit, exit_group, a successful
+ * execve. */
 typedef void (*qemu_plugin_vcpu_syscall_ret_cb_t)(qemu_plugin_id_t id, unsigned vcpu_index,
                                                   int64_t num, int64_t ret);
 
-/*
- * Takes all callbacks away and discards all translated code, at a moment when no
- * thread executes any, then calls cb, which may register callbacks again.
- */
+/* Waits until no thread runs translated code, removes all callbacks and discards the code. Then
+ * calls cb, which may register callbacks again. */
 void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb);
 
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb);
@@ -98,11 +97,11 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
                                       enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
                                       void *userdata);
-/* Each time before the instruction is executed: *ptr += imm, not atomic. Version 1 only. */
+/* Adds imm to *ptr before each execution of the instruction, not atomically. Version 1 only. */
 QEMU_PLUGIN_MAY_LACK void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn,
                                                                      enum qemu_plugin_op op,
                                                                      void *ptr, uint64_t imm);
-/* The same to the vCPU's own word. From version 2 on. */
+/* Adds to the vCPU's own word. Since version 2. */
 QEMU_PLUGIN_MAY_LACK void
 qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn,
                                                     enum qemu_plugin_op op,
@@ -112,16 +111,16 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
-/* Where the instruction's bytes stand in QEMU's own memory. */
+/* The address of the instruction's bytes in QEMU's own memory. */
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
 
-/* The path of the program's file, as QEMU was given it; new, to be freed. Lacking in 10.0. */
+/* Returns the program's path as QEMU got it, for the caller to free. Missing in 10.0. */
 QEMU_PLUGIN_MAY_LACK char *qemu_plugin_path_to_binary(void);
 
 /* Writes to QEMU's log (stderr, or the file of -D). */
 void qemu_plugin_outs(const char *string);
 
-/* What a plugin offers to QEMU. */
+/* Marks the functions that a plugin exports to QEMU. */
 #define QEMU_PLUGIN_OFFERED __attribute__((visibility("default")))
 extern QEMU_PLUGIN_OFFERED int qemu_plugin_version;
 QEMU_PLUGIN_OFFERED int qemu_plugin_install(qemu_plugin_id_t id,

@@ -20,7 +20,8 @@
 enum { PAGE_BITS = 12 };
 
 static uint64_t guest_base;
-static uint64_t proven_page; /* of the host, by its number; can be written to. 0: none is known */
+static uint64_t proven_page; /* a page of the host by number that is known to be writable; 0:
+                              * none */
 static bool is_shared;
 
 void guest_memory_learn(const struct qemu_plugin_insn *insn)
@@ -33,7 +34,8 @@ uint64_t guest_memory_host_address(uint64_t guest_address)
     return guest_address + guest_base;
 }
 
-/* Linux copies, and answers EFAULT where a plain access would be a SIGSEGV inside QEMU. */
+/* Linux copies the bytes: for a bad address it returns EFAULT, where a plain access would crash
+ * QEMU. */
 bool guest_memory_read(uint64_t guest_address, void *to, size_t length)
 {
     struct iovec local = {to, length};
@@ -58,7 +60,7 @@ bool guest_memory_may_be_shared(void)
     return is_shared;
 }
 
-/* The page that all of it lies in, or 0. */
+/* Returns the page that contains the whole range, or 0. */
 static uint64_t page_of(uint64_t address, size_t length)
 {
     uint64_t page = address >> PAGE_BITS;
@@ -84,7 +86,7 @@ bool guest_memory_write(uint64_t guest_address, const void *from, size_t length)
     return true;
 }
 
-static bool parse_line(const char *line, struct guest_file *file)
+static bool parse_map_line(const char *line, struct guest_file *file)
 {
     char *at;
     const char *path = strchr(line, '/');
@@ -120,7 +122,7 @@ void guest_files_read(struct guest_files *files)
     while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
         struct guest_file file;
 
-        if (parse_line(line, &file) && !add_file(files, file)) {
+        if (parse_map_line(line, &file) && !add_file(files, file)) {
             free(file.path);
             break;
         }
@@ -169,13 +171,13 @@ void guest_files_free(struct guest_files *files)
 
 /* ---- the address space ---- */
 
-/* Where QEMU 7.2 begins to look, in a 64-bit guest on a 64-bit host. */
+/* QEMU 7.2 begins its search here, for a 64-bit guest on a 64-bit host. */
 #define FIRST_ADDRESS ((uintptr_t)1 << 38)
 
-/* Where QEMU from 9.0 on looks for room to move a mapping to: a third of 1 << 47. */
+/* QEMU since 9.0 begins its search for the target of an mremap here: a third of 1 << 47. */
 #define MOVING_HINT ((uintptr_t)0x2aaaaaaab000)
 
-/* With what it asks for room. */
+/* The flags with which QEMU searches for free space. */
 #define ASKING_FLAGS (MAP_ANONYMOUS | MAP_PRIVATE | MAP_NORESERVE)
 
 #define PAGE_SIZE 4096
@@ -184,18 +186,18 @@ struct range {
     uintptr_t start, end;
 };
 
-/* Released, in order of their addresses, no two of them touching. */
+/* Released ranges, sorted by address; no two touch. */
 #define RANGES_MAX 1024
 static struct range released[RANGES_MAX];
 static size_t released_count;
 
-static uintptr_t next_hint = FIRST_ADDRESS;  /* what QEMU asks with when the guest gave no hint */
-static uintptr_t end_of_all = FIRST_ADDRESS; /* behind everything that was ever given */
+static uintptr_t next_hint = FIRST_ADDRESS;  /* QEMU's hint for a mapping without an address */
+static uintptr_t end_of_all = FIRST_ADDRESS; /* end of all space that was ever given out */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool guest_runs;
-static bool manages;       /* QEMU calls what stands in for mmap(2) and its kin */
-static bool kernel_places; /* QEMU leaves it to Linux where a mapping goes */
+static bool manages;       /* QEMU calls the replacements of mmap(2), munmap(2), mremap(2) */
+static bool kernel_places; /* QEMU lets Linux choose the address of a mapping */
 
 typedef void *mmap_function(void *, size_t, int, int, int, off_t);
 typedef int munmap_function(void *, size_t);
@@ -210,7 +212,7 @@ static void remove_range(size_t index)
     memmove(&released[index], &released[index + 1], (released_count - index) * sizeof *released);
 }
 
-/* Forgets the range when there are too many: it is room that is not used again. */
+/* Drops the range if the table is full: its space is then not used again. */
 static void insert_range(size_t index, struct range range)
 {
     if (released_count == RANGES_MAX)
@@ -220,8 +222,8 @@ static void insert_range(size_t index, struct range range)
     released_count++;
 }
 
-/* Takes in all ranges that overlap or touch the new one. */
-static void release(struct range range)
+/* Merges the new range with all that overlap or touch it. */
+static void add_released(struct range range)
 {
     size_t index = 0;
 
@@ -237,7 +239,7 @@ static void release(struct range range)
     insert_range(index, range);
 }
 
-/* The lowest released range with that much room, no longer released; 0: none. */
+/* Returns the lowest released range of that size and removes it from the table; 0: none. */
 static uintptr_t address_space_take(size_t size)
 {
     for (size_t index = 0; index < released_count; index++) {
@@ -254,20 +256,18 @@ static uintptr_t address_space_take(size_t size)
     return 0;
 }
 
-/*
- * Room that is free in fact: a range may have been mapped since, where the
- * guest itself gave the address.
- */
-static void *find_room(size_t size)
+/* Reserves a range. It asks Linux whether the range is free, since the guest may have mapped
+ * something there with MAP_FIXED. */
+static void *reserve_free_range(size_t size)
 {
     for (;;) {
         uintptr_t start = address_space_take(size);
         uintptr_t address = start != 0 ? start : end_of_all;
-        void *room =
+        void *space =
             real_mmap((void *)address, size, PROT_NONE, ASKING_FLAGS | MAP_FIXED_NOREPLACE, -1, 0);
 
-        if (room != MAP_FAILED)
-            return room;
+        if (space != MAP_FAILED)
+            return space;
         if (start == 0)
             return real_mmap((void *)address, size, PROT_NONE, ASKING_FLAGS, -1, 0);
     }
@@ -280,57 +280,59 @@ static void given(uintptr_t start, size_t size)
         end_of_all = start + size;
 }
 
-static bool asks_for_room(uintptr_t address, int protection, int flags, int fd)
+static bool is_space_search(uintptr_t address, int protection, int flags, int fd)
 {
     uintptr_t hint = kernel_places ? MOVING_HINT : __atomic_load_n(&next_hint, __ATOMIC_RELAXED);
 
     return flags == ASKING_FLAGS && protection == PROT_NONE && fd == -1 && address == hint;
 }
 
-/* Only QEMU's own memory is executable: where translated code goes. */
-static bool leaves_the_place(uintptr_t address, int protection, int flags)
+/* Returns true for a mapping of the guest without an address. Executable mappings are QEMU's own,
+ * for translated code. */
+static bool lets_linux_choose(uintptr_t address, int protection, int flags)
 {
     return kernel_places && address == 0 && (protection & PROT_EXEC) == 0 &&
            (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == 0;
 }
 
-static void *take_room(size_t size)
+static void *give_space(size_t size)
 {
-    void *room;
+    void *space;
 
     pthread_mutex_lock(&lock);
-    room = find_room(size);
-    if (room != MAP_FAILED)
-        given((uintptr_t)room, size);
+    space = reserve_free_range(size);
+    if (space != MAP_FAILED)
+        given((uintptr_t)space, size);
     pthread_mutex_unlock(&lock);
-    return room;
+    return space;
 }
 
-static int unmap(void *address, size_t size);
+static int replace_munmap(void *address, size_t size);
 
-static void *map_into_room(size_t size, int protection, int flags, int fd, off_t offset)
+static void *map_at_chosen(size_t size, int protection, int flags, int fd, off_t offset)
 {
     size_t whole = (size + (PAGE_SIZE - 1)) & ~(size_t)(PAGE_SIZE - 1);
-    void *room = whole >= size ? take_room(whole) : MAP_FAILED, *mapped;
+    void *space = whole >= size ? give_space(whole) : MAP_FAILED, *mapped;
     int error;
 
-    if (room == MAP_FAILED)
+    if (space == MAP_FAILED)
         return real_mmap(NULL, size, protection, flags, fd, offset);
-    mapped = real_mmap(room, size, protection, flags | MAP_FIXED, fd, offset);
+    mapped = real_mmap(space, size, protection, flags | MAP_FIXED, fd, offset);
     if (mapped == MAP_FAILED) {
         error = errno;
-        unmap(room, whole);
+        replace_munmap(space, whole);
         errno = error;
     }
     return mapped;
 }
 
-static void *map(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+static void *replace_mmap(void *address, size_t size, int protection, int flags, int fd,
+                          off_t offset)
 {
-    if (asks_for_room((uintptr_t)address, protection, flags, fd))
-        return take_room(size);
-    if (size > 0 && leaves_the_place((uintptr_t)address, protection, flags))
-        return map_into_room(size, protection, flags, fd, offset);
+    if (is_space_search((uintptr_t)address, protection, flags, fd))
+        return give_space(size);
+    if (size > 0 && lets_linux_choose((uintptr_t)address, protection, flags))
+        return map_at_chosen(size, protection, flags, fd, offset);
     return real_mmap(address, size, protection, flags, fd, offset);
 }
 
@@ -342,11 +344,11 @@ static void note_release(void *address, size_t size)
         start >= GUEST_MEMORY_END || GUEST_MEMORY_END - start < size)
         return;
     pthread_mutex_lock(&lock);
-    release((struct range){start, start + size});
+    add_released((struct range){start, start + size});
     pthread_mutex_unlock(&lock);
 }
 
-static int unmap(void *address, size_t size)
+static int replace_munmap(void *address, size_t size)
 {
     int result = real_munmap(address, size);
 
@@ -372,9 +374,9 @@ static void *remap(void *address, size_t old_size, size_t new_size, int flags, .
 bool address_space_manage(bool kernel_does)
 {
     kernel_places = kernel_does;
-    manages = interpose("munmap", (void *)unmap, (void **)&real_munmap) &&
+    manages = interpose("munmap", (void *)replace_munmap, (void **)&real_munmap) &&
               interpose("mremap", (void *)remap, (void **)&real_mremap) &&
-              interpose("mmap64", (void *)map, (void **)&real_mmap);
+              interpose("mmap64", (void *)replace_mmap, (void **)&real_mmap);
     return manages;
 }
 
@@ -388,7 +390,7 @@ void address_space_guest_runs(void)
     __atomic_store_n(&guest_runs, true, __ATOMIC_RELAXED);
 }
 
-/* With what QEMU asks next is QEMU's own, and stays. */
+/* next_hint is not saved: it mirrors a variable of QEMU, which keeps its value. */
 static struct {
     struct range released[RANGES_MAX];
     size_t count;

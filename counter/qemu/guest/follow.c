@@ -56,11 +56,11 @@ bool present_program(char path[PATH_MAX])
 {
     FILE *file = fopen("/proc/self/cmdline", "re");
     char *word = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     ssize_t length = 0;
-    int to_come = -1; /* words up to the path, once the option was seen */
+    int to_come = -1; /* words left up to the path, once "-0" was seen */
 
-    while (file != NULL && to_come != 0 && (length = getdelim(&word, &room, '\0', file)) > 0) {
+    while (file != NULL && to_come != 0 && (length = getdelim(&word, &capacity, '\0', file)) > 0) {
         if (to_come > 0)
             to_come--;
         else if (strcmp(word, "-0") == 0)
@@ -76,7 +76,7 @@ bool present_program(char path[PATH_MAX])
 
 /* ---- pinned randomness ---- */
 
-/* Where the system call that is under way puts random bytes; 0: it does not. */
+/* The buffer that receives the random bytes of the current system call; 0: none. */
 static __thread uint64_t guest_buffer;
 
 /* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
@@ -90,7 +90,7 @@ static uint64_t next_number(void)
     return z ^ z >> 31;
 }
 
-/* By their numbers in Linux's Documentation/admin-guide/devices.txt. */
+/* Returns true for the numbers in Linux's Documentation/admin-guide/devices.txt. */
 static bool is_random_device(int fd)
 {
     struct stat status;
@@ -120,17 +120,17 @@ void randomness_given(int64_t result)
 
 /* ---- programs that the guest becomes ---- */
 
-/* More than Linux's own limits with the usual stack. */
+/* Higher than Linux's own limits with the usual stack. */
 #define STRINGS_MAX 65536
 #define STRING_MAX  (128 * 1024)
 
-/* argv or envp in the making; every string is owned. */
+/* An argv or envp under construction; owns every string. */
 struct strings {
     char **string; /* ends with NULL */
     size_t count;
 };
 
-/* Takes over the string; false when it is NULL or there is no room. */
+/* Takes over the string. Returns false if it is NULL or the list is full. */
 static bool strings_add(struct strings *strings, char *string)
 {
     char **larger = NULL;
@@ -154,21 +154,21 @@ static void strings_free(struct strings *strings)
     free(strings->string);
 }
 
-/* A new copy of a string of the guest, or NULL. */
-static char *read_string(uint64_t address)
+/* Returns a new copy of a guest string, or NULL. */
+static char *read_guest_string(uint64_t address)
 {
-    size_t length = 0, room = 0;
+    size_t length = 0, capacity = 0;
     char *string = NULL;
 
-    while (room <= STRING_MAX) {
-        /* Not across a page: the next may not be there. */
+    while (capacity <= STRING_MAX) {
+        /* Read up to the end of the page: the next one may not be mapped. */
         size_t chunk = 4096 - (address + length) % 4096;
-        char *larger = realloc(string, room + chunk);
+        char *larger = realloc(string, capacity + chunk);
 
         if (larger == NULL)
             break;
         string = larger;
-        room += chunk;
+        capacity += chunk;
         if (!guest_memory_read(address + length, string + length, chunk))
             break;
         if (memchr(string + length, '\0', chunk) != NULL)
@@ -179,7 +179,7 @@ static char *read_string(uint64_t address)
     return NULL;
 }
 
-/* A guest's argv or envp, from its `first` string on; NULL stands for none. */
+/* Reads a guest's argv or envp from string `first` on; NULL means empty. */
 static bool read_strings(struct strings *strings, uint64_t array, size_t first)
 {
     uint64_t string;
@@ -189,21 +189,21 @@ static bool read_strings(struct strings *strings, uint64_t array, size_t first)
             return false;
         if (string == 0)
             break;
-        if (!strings_add(strings, read_string(string)))
+        if (!strings_add(strings, read_guest_string(string)))
             return false;
     }
     return true;
 }
 
-/* QEMU's own command line, up to and with "-0". */
+/* Copies QEMU's own command line, up to "-0". */
 static bool copy_options(struct strings *strings)
 {
     FILE *file = fopen("/proc/self/cmdline", "re");
     char *option = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     bool found = false;
 
-    while (file != NULL && !found && getdelim(&option, &room, '\0', file) > 0) {
+    while (file != NULL && !found && getdelim(&option, &capacity, '\0', file) > 0) {
         found = strcmp(option, "-0") == 0;
         if (!strings_add(strings, strdup(option)))
             break;
@@ -214,7 +214,7 @@ static bool copy_options(struct strings *strings)
     return found;
 }
 
-/* What follows "-0": the name, where the program is, and what the program gets. */
+/* Adds what follows "-0": the name, the program's path, and its arguments. */
 static bool add_program(struct strings *strings, const struct program_file *file,
                         const char *program, char *path, uint64_t arguments)
 {
@@ -231,29 +231,27 @@ static bool add_program(struct strings *strings, const struct program_file *file
     } else {
         if (arguments != 0)
             guest_memory_read(arguments, &first, sizeof first);
-        if (!strings_add(strings, first != 0 ? read_string(first) : strdup(path)) ||
+        if (!strings_add(strings, first != 0 ? read_guest_string(first) : strdup(path)) ||
             !strings_add(strings, strdup(program)))
             return false;
     }
     return read_strings(strings, arguments, 1);
 }
 
-/* The N of "/proc/self/fd/N", or -1. */
+/* Returns the N of "/proc/self/fd/N", or -1. */
 static int descriptor_of(const char *program)
 {
-    static const char folder[] = "/proc/self/fd/";
-    const char *digits = program + strlen(folder);
+    static const char directory[] = "/proc/self/fd/";
+    const char *digits = program + strlen(directory);
 
-    if (strncmp(program, folder, strlen(folder)) != 0 || *digits < '0' || *digits > '9')
+    if (strncmp(program, directory, strlen(directory)) != 0 || *digits < '0' || *digits > '9')
         return -1;
     return (int)strtol(digits, NULL, 10);
 }
 
-/*
- * Puts the new program's file where the present one's is, so that QEMU gets it
- * by the same path; unless the guest has made that descriptor something else.
- * -1, or a copy of the present one for the case that the execve fails.
- */
+/* Replaces the current program's file by the new one on the same descriptor, so that QEMU finds it
+ * under the same path. Does nothing if the guest reused that descriptor. Returns -1, or a copy of
+ * the old descriptor in case the execve fails. */
 static int replace_descriptor(const char *program, int new_file)
 {
     int descriptor = descriptor_of(program);
@@ -294,7 +292,7 @@ static void run_under_qemu(struct program_file *file, char *path, uint64_t argum
 void follow_execve(uint64_t path, uint64_t arguments, uint64_t environment)
 {
     struct program_file file;
-    char *name = read_string(path);
+    char *name = read_guest_string(path);
 
     if (name != NULL && program_file_open(name, &file) == 0) {
         run_under_qemu(&file, name, arguments, environment);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which way a system call's result, where it is a number of bytes, has carried them. */
+/* The direction of the bytes that a system call's result counts. */
 enum syscall_direction {
     SYSCALL_CARRIES_NOTHING = 0,
     SYSCALL_READS = 1,
@@ -14,41 +14,33 @@ enum syscall_direction {
     SYSCALL_READS_AND_WRITES = 3, /* from one descriptor to another */
 };
 
-/* By the number of the system call on x86-64; any number may be asked for. */
+/* Accepts any number of an x86-64 system call. */
 enum syscall_direction syscall_direction(int64_t number);
 
-/*
- * The path by which QEMU got the program that it runs, from its own command line: what
- * follows "-0 NAME". False where that option, which gaspipe always gives, is not there.
- */
+/* Stores the path that QEMU got for its program, from its own command line: the word after "-0
+ * NAME". Returns false without that option, which gaspipe always gives. */
 bool present_program(char path[PATH_MAX]);
 
-/*
- * getrandom(2), and read(2) of /dev/random and /dev/urandom, give the guest the same
- * bytes in every run: those that Linux wrote are written over. Never for a program
- * whose secrets matter.
- */
+/* Gives the guest the same random bytes in every run, for getrandom(2) and for read(2) of
+ * /dev/random and /dev/urandom: overwrites the bytes that Linux returned. Do not use it for a
+ * program with real secrets. */
 
-/* When any system call begins, by its number and arguments, on the thread that makes it. */
+/* Call this when any system call begins, on the thread that makes it. */
 void randomness_asked(int64_t number, uint64_t a1, uint64_t a2);
 
-/* When it has ended, on the same thread, with its result. */
+/* Call this when it has ended, on the same thread, with its result. */
 void randomness_given(int64_t result);
 
 /*
- * QEMU hands a guest's execve(2) to the host, whose kernel would run the new
- * program without QEMU, uncounted. This does the execve in the guest's place,
- * of QEMU with the same options and the new program.
+ * QEMU passes a guest's execve(2) to Linux, which would run the new program without QEMU,
+ * uncounted. This executes QEMU again, with the same options and the new program.
  *
- * QEMU must have been started as supervisor/process/guest.c does: `-0 NAME` last before
- * the program, and the program by the path of a descriptor.
+ * It expects QEMU's command line as supervisor/process/guest.c builds it: `-0 NAME` directly before
+ * the program, and the program's path names a descriptor.
  */
 
-/*
- * All three are addresses in the guest. Returns only when this is not for QEMU
- * to run, or not possible: then the guest's own execve goes on, and either
- * fails as it should or runs the program uncounted.
- */
+/* All three are guest addresses. Returns only if QEMU cannot run the program. The guest's own
+ * execve then continues: it fails as it should, or runs the program uncounted. */
 void follow_execve(uint64_t path, uint64_t arguments, uint64_t environment);
 
 #endif
