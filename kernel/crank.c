@@ -253,7 +253,8 @@ static int do_or_hold(struct kernel *kernel, struct error *error)
                : quarantine_hold(kernel, vat, kernel->crank.message, error);
 }
 
-static int deliver(struct kernel *kernel, struct kernel_step *step, struct error *error)
+static int start_crank_delivery(struct kernel *kernel, struct kernel_step *step,
+                                struct error *error)
 {
     if (set_savepoint(kernel, error) != 0 || do_or_hold(kernel, error) != 0)
         return -1;
@@ -284,7 +285,7 @@ int kernel_next(struct kernel *kernel, struct kernel_step *step, struct error *e
     }
     if (begin_crank(kernel, routing, error) != 0)
         return -1;
-    return routing ? route(kernel, step, error) : deliver(kernel, step, error);
+    return routing ? route(kernel, step, error) : start_crank_delivery(kernel, step, error);
 }
 
 /* How deliveries end, and what that means for their vats. */
@@ -475,7 +476,7 @@ static int notify_threshold(struct kernel *kernel, const char *meter_id,
 }
 
 /* Also what was undone has been used. */
-static int deduct(struct kernel *kernel, const char *meter_id, struct error *error)
+static int deduct_from_meter(struct kernel *kernel, const char *meter_id, struct error *error)
 {
     struct vat_meter left;
     bool crossed;
@@ -563,7 +564,8 @@ static int spare_upgrade(struct kernel *kernel, bool *upgraded, struct error *er
     return terminate_stop_worker(kernel, kernel->crank.vat, error);
 }
 
-static int settle(struct kernel *kernel, const struct kernel_outcome *outcome, struct error *error)
+static int settle_crank(struct kernel *kernel, const struct kernel_outcome *outcome,
+                        struct error *error)
 {
     char meter_id[KERNEL_REF_SIZE];
     bool upgraded;
@@ -575,7 +577,7 @@ static int settle(struct kernel *kernel, const struct kernel_outcome *outcome, s
         return -1;
     if (kernel->crank.results.rejects_message && reject_message(kernel, outcome, error) != 0)
         return -1;
-    if (deduct(kernel, meter_id, error) != 0 || add_reap_dirt(kernel, error) != 0 ||
+    if (deduct_from_meter(kernel, meter_id, error) != 0 || add_reap_dirt(kernel, error) != 0 ||
         end_vat(kernel, error) != 0)
         return -1;
     return notify_made(kernel, upgraded, error);
@@ -597,7 +599,7 @@ int kernel_end_delivery(struct kernel *kernel, const struct kernel_outcome *outc
         end->delivery = kernel->crank.delivery.view;
         return 0;
     }
-    if (settle(kernel, outcome, error) != 0)
+    if (settle_crank(kernel, outcome, error) != 0)
         return -1;
     return crank_finish(kernel, &end->end, error);
 }

@@ -345,7 +345,7 @@ int kernel_upgrade(struct kernel *kernel, int64_t vat, const char *bundle_id,
 
 /* ---- looking at vats ---- */
 
-static int describe(struct kernel *kernel, struct kernel_vat *description, struct error *error)
+static int describe_vat(struct kernel *kernel, struct kernel_vat *description, struct error *error)
 {
     struct vat_position position;
     struct vat_reading reading;
@@ -378,7 +378,7 @@ int kernel_vat_get(struct kernel *kernel, int64_t vat, struct kernel_vat *descri
     description->id = vat;
     if (vat_record_lives(kernel, vat, found, error) != 0)
         return -1;
-    return *found ? describe(kernel, description, error) : 0;
+    return *found ? describe_vat(kernel, description, error) : 0;
 }
 
 void kernel_vat_free(struct kernel_vat *description)
@@ -451,8 +451,8 @@ static int check_exist(struct kernel *kernel, const json_t *krefs, struct error 
     return 0;
 }
 
-static int check_message(struct kernel *kernel, const char *target, const json_t *methargs,
-                         struct error *error)
+static int check_queued_message(struct kernel *kernel, const char *target, const json_t *methargs,
+                                struct error *error)
 {
     enum reference_kind kind;
     json_t *tree = capdata_tree(methargs);
@@ -493,7 +493,7 @@ static int queue_message(struct kernel *kernel, const char *target, const json_t
 int kernel_queue_message(struct kernel *kernel, const char *target, const json_t *methargs,
                          char result[KERNEL_REF_SIZE], struct error *error)
 {
-    if (check_message(kernel, target, methargs, error) != 0)
+    if (check_queued_message(kernel, target, methargs, error) != 0)
         return -1;
     return crank_hash_outside(kernel, queue_message(kernel, target, methargs, result, error),
                               error);

@@ -41,7 +41,8 @@ static enum kernel_verdict refuse_syscall(struct kernel *kernel, struct kernel_s
     return KERNEL_ILLEGAL;
 }
 
-static int write_text(struct buf *buf, const json_t *value, const char **text, struct error *error)
+static int write_syscall_text(struct buf *buf, const json_t *value, const char **text,
+                              struct error *error)
 {
     buf_clear(buf);
     if (keys_json_text(buf, value, error) != 0)
@@ -55,7 +56,7 @@ static int write_asked(struct kernel *kernel, const struct vat_syscall *syscall,
                        struct error *error)
 {
     if (syscall->text.bytes == NULL)
-        return write_text(&kernel->vsc, syscall->object, text, error);
+        return write_syscall_text(&kernel->vsc, syscall->object, text, error);
     buf_clear(&kernel->vsc);
     buf_append(&kernel->vsc, syscall->text.bytes, syscall->text.length);
     *text = buf_string(&kernel->vsc);
@@ -83,7 +84,7 @@ static int answer_to_vat(struct kernel *kernel, const struct vat_syscall *syscal
     if (translate_capdata(kernel, kernel->crank.vat, value, &translated, error) != 0)
         return -1;
     vsr = json_pack("[s,o]", "ok", translated);
-    result = vsr != NULL ? write_text(&kernel->vsr, vsr, &texts->vsr, error)
+    result = vsr != NULL ? write_syscall_text(&kernel->vsr, vsr, &texts->vsr, error)
                          : error_memory(error, "an answer");
     json_decref(vsr);
     return result;
@@ -95,7 +96,7 @@ static int do_translated(struct kernel *kernel, const struct vat_syscall *syscal
     json_t *ksr;
     int result;
 
-    if (write_text(&kernel->ksc, ksc, &texts->ksc, error) != 0)
+    if (write_syscall_text(&kernel->ksc, ksc, &texts->ksc, error) != 0)
         return -1;
     report_translated(kernel, texts);
     if (syscall_perform(kernel, kernel->crank.vat, syscall, ksc, &ksr, error) != 0)
@@ -103,7 +104,7 @@ static int do_translated(struct kernel *kernel, const struct vat_syscall *syscal
     texts->ksr = texts->vsr = syscall_answer_null;
     if (ksr == NULL)
         return 0;
-    result = write_text(&kernel->ksr, ksr, &texts->ksr, error);
+    result = write_syscall_text(&kernel->ksr, ksr, &texts->ksr, error);
     if (result == 0)
         result = answer_to_vat(kernel, syscall, ksr, texts, error);
     json_decref(ksr);
@@ -203,7 +204,7 @@ enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_sysca
     return KERNEL_OK;
 }
 
-static struct iovec bytes_of(struct vat_text text)
+static struct iovec bytes_of_text(struct vat_text text)
 {
     return (struct iovec){.iov_base = (void *)(uintptr_t)text.bytes, .iov_len = text.length};
 }
@@ -229,7 +230,7 @@ void syscall_answer_text(struct buf *answer, const struct buf *text, bool found)
 static int perform_read(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                         struct buf *answer, struct error *error)
 {
-    const struct iovec key = bytes_of(syscall->key);
+    const struct iovec key = bytes_of_text(syscall->key);
     struct buf *text = &kernel->value;
     bool found = false;
     int result;
@@ -246,12 +247,12 @@ static int perform_read(struct kernel *kernel, int64_t vat, const struct vat_sys
 int syscall_perform_store(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                           struct buf *answer, struct error *error)
 {
-    const struct iovec key = bytes_of(syscall->key);
+    const struct iovec key = bytes_of_text(syscall->key);
 
     switch (syscall->kind) {
     case VAT_SYSCALL_STORE_SET:
         buf_append_string(answer, syscall_answer_null);
-        return store_vat_set(kernel->store, vat, key, bytes_of(syscall->value), error);
+        return store_vat_set(kernel->store, vat, key, bytes_of_text(syscall->value), error);
     case VAT_SYSCALL_STORE_DELETE:
         buf_append_string(answer, syscall_answer_null);
         return store_vat_delete(kernel->store, vat, key, error);

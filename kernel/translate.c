@@ -261,7 +261,7 @@ static const char *vat_id_of(char id[VREF_SIZE], int64_t vat)
 }
 
 /* json_pack() gave it, or NULL when memory ran out. */
-static int give(json_t **ksc, json_t *made, struct error *error)
+static int set_translated(json_t **ksc, json_t *made, struct error *error)
 {
     *ksc = made;
     return made != NULL ? 0 : syscall_translate_no_memory(error);
@@ -311,10 +311,10 @@ static int translate_send(struct kernel *kernel, int64_t vat, const struct vat_s
         json_decref(methargs);
         return -1;
     }
-    return give(ksc,
-                json_pack("[s,s,{s:o,s:s?}]", "send", target, "methargs", methargs, "result",
-                          wants_result ? kpid : NULL),
-                error);
+    return set_translated(ksc,
+                          json_pack("[s,s,{s:o,s:s?}]", "send", target, "methargs", methargs,
+                                    "result", wants_result ? kpid : NULL),
+                          error);
 }
 
 /* ---- the others ---- */
@@ -331,8 +331,8 @@ static int translate_subscribe(struct kernel *kernel, int64_t vat,
         return error_set(error, ERROR_INPUT, "%s is not a promise to subscribe to", vref.text);
     if (clist_to_kernel(kernel, vat, &vref, kpid, error) != 0)
         return -1;
-    return give(ksc, json_pack("[s,o,s]", "subscribe", json_sprintf("v%" PRId64, vat), kpid),
-                error);
+    return set_translated(
+        ksc, json_pack("[s,o,s]", "subscribe", json_sprintf("v%" PRId64, vat), kpid), error);
 }
 
 static int check_call(const struct vat_syscall *syscall, const struct vref *device,
@@ -364,10 +364,10 @@ static int translate_call(struct kernel *kernel, int64_t vat, const struct vat_s
         clist_to_kernel(kernel, vat, &vref, device, error) != 0 ||
         capdata_to_kernel(kernel, vat, syscall->capdata, &arguments, error) != 0)
         return -1;
-    return give(ksc,
-                json_pack("[s,s,s%,o]", "invoke", device, syscall->method.bytes,
-                          syscall->method.length, arguments),
-                error);
+    return set_translated(ksc,
+                          json_pack("[s,s,s%,o]", "invoke", device, syscall->method.bytes,
+                                    syscall->method.length, arguments),
+                          error);
 }
 
 static int translate_exit(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
@@ -377,7 +377,7 @@ static int translate_exit(struct kernel *kernel, int64_t vat, const struct vat_s
 
     if (capdata_to_kernel(kernel, vat, syscall->capdata, &info, error) != 0)
         return -1;
-    return give(
+    return set_translated(
         ksc,
         json_pack("[s,o,b,o]", "exit", json_sprintf("v%" PRId64, vat), syscall->is_failure, info),
         error);
@@ -447,7 +447,8 @@ static int translate_resolve(struct kernel *kernel, int64_t vat, const struct va
         json_decref(resolutions);
         return -1;
     }
-    return give(ksc, json_pack("[s,s,o]", "resolve", vat_id_of(id, vat), resolutions), error);
+    return set_translated(ksc, json_pack("[s,s,o]", "resolve", vat_id_of(id, vat), resolutions),
+                          error);
 }
 
 /* ---- garbage ---- */
@@ -511,9 +512,9 @@ static int translate_collected(struct kernel *kernel, int64_t vat,
         return -1;
     }
     if (syscall->kind == VAT_SYSCALL_ABANDON_EXPORTS)
-        return give(ksc, json_pack("[s,o,o]", syscall->name, json_sprintf("v%" PRId64, vat), krefs),
-                    error);
-    return give(ksc, json_pack("[s,o]", syscall->name, krefs), error);
+        return set_translated(
+            ksc, json_pack("[s,o,o]", syscall->name, json_sprintf("v%" PRId64, vat), krefs), error);
+    return set_translated(ksc, json_pack("[s,o]", syscall->name, krefs), error);
 }
 
 int syscall_translate(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,

@@ -26,12 +26,12 @@ struct key_cache_step {
 };
 
 /* Then nothing is kept that the table has. */
-static bool is_full(const struct key_cache *cache)
+static bool is_cache_full(const struct key_cache *cache)
 {
     return cache->bytes > (cache->kept_max > 0 ? cache->kept_max : KEPT_BYTES_MAX);
 }
 
-static uint64_t hash_of(const char *key, size_t length)
+static uint64_t hash_cache_key(const char *key, size_t length)
 {
     return XXH3_64bits(key, length);
 }
@@ -52,8 +52,8 @@ static struct key_cache_entry *find_cache_entry(const struct key_cache *cache, c
 
 const struct key_cache_entry *key_cache_find(const struct key_cache *cache, struct iovec key)
 {
-    const struct key_cache_entry *entry =
-        find_cache_entry(cache, key.iov_base, key.iov_len, hash_of(key.iov_base, key.iov_len));
+    const struct key_cache_entry *entry = find_cache_entry(
+        cache, key.iov_base, key.iov_len, hash_cache_key(key.iov_base, key.iov_len));
 
     return entry != NULL && entry->known ? entry : NULL;
 }
@@ -95,7 +95,7 @@ static int grow_slots(struct key_cache *cache)
 static bool is_noted_new(const struct key_cache *cache, const char *name, size_t length)
 {
     const struct key_cache_entry *entry =
-        find_cache_entry(cache, name, length, hash_of(name, length));
+        find_cache_entry(cache, name, length, hash_cache_key(name, length));
 
     return entry != NULL && entry->is_new;
 }
@@ -133,7 +133,7 @@ static struct key_cache_entry *make_entry(struct key_cache *cache, size_t length
 struct key_cache_entry *key_cache_provide(struct key_cache *cache, struct iovec key)
 {
     const size_t length = key.iov_len;
-    uint64_t hash = hash_of(key.iov_base, length);
+    uint64_t hash = hash_cache_key(key.iov_base, length);
     struct key_cache_entry *entry = find_cache_entry(cache, key.iov_base, length, hash);
 
     if (entry != NULL)
@@ -256,7 +256,7 @@ int key_cache_learn(struct key_cache *cache, struct iovec key, const struct iove
 {
     struct key_cache_entry *entry;
 
-    if (cache->lost || is_full(cache))
+    if (cache->lost || is_cache_full(cache))
         return 0;
     entry = key_cache_provide(cache, key);
     if (entry == NULL)
@@ -280,7 +280,7 @@ static void add_unwritten(struct key_cache *cache, struct key_cache_entry *entry
     cache->last_unwritten = entry;
 }
 
-static struct key_cache_step *add_step(struct key_cache *cache, struct key_cache_entry *entry)
+static struct key_cache_step *add_cache_step(struct key_cache *cache, struct key_cache_entry *entry)
 {
     struct key_cache_step *steps =
         array_reserve(cache->steps, &cache->step_capacity, cache->step_count + 1, sizeof *steps);
@@ -309,7 +309,7 @@ static int keep_step(struct key_cache *cache, struct key_cache_entry *entry)
 
     if (cache->savepoint_count == 0 || has_step(cache, entry))
         return 0;
-    step = add_step(cache, entry);
+    step = add_cache_step(cache, entry);
     if (step == NULL)
         return -1;
     step->known = entry->known;
@@ -389,7 +389,7 @@ static void forget_new(struct key_cache *cache, struct key_cache_entry *entry)
 
     if (dot != NULL)
         part = find_cache_entry(cache, entry->key, (size_t)(dot - entry->key),
-                                hash_of(entry->key, (size_t)(dot - entry->key)));
+                                hash_cache_key(entry->key, (size_t)(dot - entry->key)));
     if (part != NULL && part->is_new)
         forget_name(cache, part);
     if (entry->is_new)
@@ -420,12 +420,12 @@ static void leave_value(struct key_cache *cache, struct key_cache_entry *entry)
 int key_cache_wrote(struct key_cache *cache)
 {
     struct key_cache_entry *entry = cache->first_unwritten;
-    const bool leaves = cache->savepoint_count > 0 && is_full(cache) && has_step(cache, entry) &&
-                        entry->known && entry->present;
+    const bool leaves = cache->savepoint_count > 0 && is_cache_full(cache) &&
+                        has_step(cache, entry) && entry->known && entry->present;
     struct key_cache_step *step;
 
     if (cache->savepoint_count > 0) {
-        step = add_step(cache, entry);
+        step = add_cache_step(cache, entry);
         if (step == NULL)
             return -1;
         step->wrote = true;
@@ -437,7 +437,7 @@ int key_cache_wrote(struct key_cache *cache)
     if (leaves)
         leave_value(cache, entry);
     else if (cache->savepoint_count == 0 &&
-             (!(entry->known && entry->present) || entry->once || is_full(cache)))
+             (!(entry->known && entry->present) || entry->once || is_cache_full(cache)))
         forget_value(cache, entry);
     return 0;
 }

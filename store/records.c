@@ -9,8 +9,8 @@
 /* ---- changes of keys and vatstores ---- */
 
 /* Reports a vatstore's key as vN.vs.KEY. */
-static int report_change(struct store *store, char what, const struct row *row,
-                         const struct row_change *change, struct error *error)
+static int report_row_change(struct store *store, char what, const struct row *row,
+                             const struct row_change *change, struct error *error)
 {
     struct store_changed changed = {.what = what,
                                     .key = row->key,
@@ -41,7 +41,7 @@ static int change_and_report(struct store *store, const struct row *row, const c
     if (cached_row_place(store, row, &wanted.place, error) != 0 ||
         cached_row_change(store, &wanted, what == STORE_SET, &change, error) != 0)
         return -1;
-    return report_change(store, what, row, &change, error);
+    return report_row_change(store, what, row, &change, error);
 }
 
 /* STORE_SET or STORE_DELETED, in a transaction; `name` as in struct cached_row. */
@@ -199,7 +199,7 @@ static int empty(struct store *store, int64_t vat, struct error *error)
     if (rows_delete_all(store, STATEMENT_VAT_LOOK_ALL, STATEMENT_VAT_DELETE_ALL, vat,
                         &change.before, error) != 0)
         return -1;
-    return report_change(store, STORE_EMPTIED, &row, &change, error);
+    return report_row_change(store, STORE_EMPTIED, &row, &change, error);
 }
 
 int store_vat_delete_all(struct store *store, int64_t vat, struct error *error)

@@ -59,7 +59,8 @@ static int add_to_hash(struct passage *passage, const void *bytes, size_t length
     return error_set(error, ERROR_SYSTEM, "a snapshot cannot be hashed");
 }
 
-static int finish_hash(struct passage *passage, char hash[STORE_HASH_SIZE], struct error *error)
+static int finish_snapshot_hash(struct passage *passage, char hash[STORE_HASH_SIZE],
+                                struct error *error)
 {
     unsigned char digest[32];
 
@@ -81,8 +82,8 @@ static ssize_t read_chunk(int fd, char *chunk, struct error *error)
     }
 }
 
-static int pack(struct passage *passage, int fd, struct buf *compressed,
-                struct store_snapshot *snapshot, struct error *error)
+static int pack_passage(struct passage *passage, int fd, struct buf *compressed,
+                        struct store_snapshot *snapshot, struct error *error)
 {
     size_t before = compressed->length;
     int64_t size = 0;
@@ -102,7 +103,7 @@ static int pack(struct passage *passage, int fd, struct buf *compressed,
         return -1;
     snapshot->size = size;
     snapshot->compressed_size = (int64_t)(compressed->length - before);
-    return finish_hash(passage, snapshot->hash, error);
+    return finish_snapshot_hash(passage, snapshot->hash, error);
 }
 
 int snapshot_bytes_pack(int fd, struct buf *compressed, struct store_snapshot *snapshot,
@@ -112,7 +113,7 @@ int snapshot_bytes_pack(int fd, struct buf *compressed, struct store_snapshot *s
     int result = passage_open(&passage, error);
 
     if (result == 0)
-        result = pack(&passage, fd, compressed, snapshot, error);
+        result = pack_passage(&passage, fd, compressed, snapshot, error);
     passage_close(&passage);
     return result;
 }
@@ -150,7 +151,7 @@ int snapshot_bytes_unpack(struct iovec compressed, const char *hash, int fd, str
     if (result == 0)
         result = unpack(&passage, compressed, fd, error);
     if (result == 0)
-        result = finish_hash(&passage, found, error);
+        result = finish_snapshot_hash(&passage, found, error);
     if (result == 0 && strcmp(found, hash) != 0)
         result = error_set(error, ERROR_SYSTEM, "it is damaged: its SHA-256 is %s", found);
     passage_close(&passage);
@@ -509,8 +510,8 @@ static int end_packing(struct store *store, struct background_snapshot *backgrou
 }
 
 /* May forget it. */
-static int settle_one(struct store *store, struct background_snapshot *background,
-                      struct error *error)
+static int settle_background(struct store *store, struct background_snapshot *background,
+                             struct error *error)
 {
     struct row row = {.table = ROW_SNAPSHOT,
                       .numbers = {background->vat, background->incarnation, background->position}};
@@ -534,7 +535,7 @@ int store_snapshot_settle(struct store *store, struct error *error)
 {
     for (struct background_snapshot *next, *at = store->background; at != NULL; at = next) {
         next = at->next;
-        if (settle_one(store, at, error) != 0)
+        if (settle_background(store, at, error) != 0)
             return -1;
     }
     return 0;

@@ -29,7 +29,7 @@ static struct store *new_in_directory(const char *directory, struct error *error
 }
 
 /* One process at a time. SQLite's own locks last only as long as its transactions. */
-static int lock_directory(struct store *store, const char *directory, struct error *error)
+static int lock_store_directory(struct store *store, const char *directory, struct error *error)
 {
     if (directory == NULL)
         return 0;
@@ -44,7 +44,7 @@ static int lock_directory(struct store *store, const char *directory, struct err
     return error_system(error, errno, "%s: cannot lock the store's directory", directory);
 }
 
-static int make_directory(const char *directory, struct error *error)
+static int make_store_directory(const char *directory, struct error *error)
 {
     if (directory != NULL && mkdir(directory, 0777) != 0 && errno != EEXIST)
         return error_system(error, errno, "%s: cannot make the store's directory", directory);
@@ -58,7 +58,8 @@ struct store *store_open(const char *directory, struct error *error)
 
     if (store == NULL)
         return NULL;
-    if (make_directory(directory, error) == 0 && lock_directory(store, directory, error) == 0 &&
+    if (make_store_directory(directory, error) == 0 &&
+        lock_store_directory(store, directory, error) == 0 &&
         database_open(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &state, error) == 0 &&
         database_set_up(store, state, error) == 0 &&
         (directory == NULL || inspect_store(store, error) == 0))

@@ -265,7 +265,7 @@ static bool take_options(struct loop_options *options, int argc, char **argv, in
     return true;
 }
 
-static int run(void *options)
+static int run_loop(void *options)
 {
     return loop_run(options);
 }
@@ -275,7 +275,7 @@ static int run_on_own_stack(struct loop_options *options)
     struct error error;
     int status;
 
-    if (own_stack_run(run, options, &status, &error) == 0)
+    if (own_stack_run(run_loop, options, &status, &error) == 0)
         return status;
     log_line("%s", error.text);
     return WORKER_EXIT_HOST_MEMORY;

@@ -51,7 +51,7 @@ static int exit_status_of(enum channel_result result)
     return WORKER_EXIT_OK;
 }
 
-static void say(const struct worker *worker, const char *words)
+static void say_in_dialect(const struct worker *worker, const char *words)
 {
     if (worker->xsnap)
         xsnap_compat_say(words);
@@ -61,7 +61,7 @@ static void say(const struct worker *worker, const char *words)
 
 static enum loop_step end_with(struct worker *worker, int exit_status, const char *words)
 {
-    say(worker, words);
+    say_in_dialect(worker, words);
     worker->exit_status = exit_status;
     return LOOP_END;
 }
@@ -149,7 +149,7 @@ static struct iovec receive_answer(struct worker *worker)
  * many stamps in front. The bound of that record depends on nothing but their number: whether a
  * message fits comes out the same everywhere.
  */
-static bool fits(const struct worker *worker, size_t bytes, size_t stamps)
+static bool fits_frame(const struct worker *worker, size_t bytes, size_t stamps)
 {
     const size_t needed = RECORD_BYTES + stamps * STAMP_BYTES;
     const size_t most = worker->xsnap ? XSNAP_FRAME_MOST : NETSTRING_CAP_UP;
@@ -157,7 +157,7 @@ static bool fits(const struct worker *worker, size_t bytes, size_t stamps)
     return needed <= most && bytes <= most - needed;
 }
 
-static struct iovec ask(struct worker *worker, const struct iovec *parts, int count)
+static struct iovec send_request(struct worker *worker, const struct iovec *parts, int count)
 {
     struct error error;
 
@@ -177,9 +177,9 @@ static struct iovec request(void *context, struct iovec message)
     struct iovec answer;
 
     region_pause(&worker->region);
-    if (!fits(worker, message.iov_len, 0))
+    if (!fits_frame(worker, message.iov_len, 0))
         return lose_pipe(worker, WORKER_EXIT_MESSAGE, too_long, too_long);
-    answer = ask(worker, parts, 2);
+    answer = send_request(worker, parts, 2);
     region_resume(&worker->region);
     return answer;
 }
@@ -187,7 +187,7 @@ static struct iovec request(void *context, struct iovec message)
 /* ---- commands ---- */
 
 /* The record of the last command; -1 when memory ran out. */
-static int make_record(struct worker *worker, struct meter *meter)
+static int make_meter_record(struct worker *worker, struct meter *meter)
 {
     const struct engine_usage usage = worker->ops->usage(worker->engine);
 
@@ -224,7 +224,7 @@ static void send_used(struct worker *worker, struct meter *meter)
     struct iovec parts[] = {{&prefix, 1}, {0}};
     struct error ignored;
 
-    if (!fits(worker, 0, worker->stamps.count) || make_record(worker, meter) != 0)
+    if (!fits_frame(worker, 0, worker->stamps.count) || make_meter_record(worker, meter) != 0)
         return;
     parts[1] = (struct iovec){worker->record.data, worker->record.length};
     (void)channel_send(&worker->channel, parts, 2, &ignored);
@@ -244,13 +244,13 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
     struct iovec parts[] = {{&prefix, 1}, {0}, {&end, 1}, text};
     enum loop_step step;
 
-    if (!fits(worker, text.iov_len, worker->stamps.count + 1)) {
+    if (!fits_frame(worker, text.iov_len, worker->stamps.count + 1)) {
         send_stopped(worker, meter);
         return end_with(worker, WORKER_EXIT_MESSAGE, too_long);
     }
     if (stamps_take(&worker->stamps) != 0)
         return end_with(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps);
-    if (make_record(worker, meter) != 0)
+    if (make_meter_record(worker, meter) != 0)
         return end_with(worker, WORKER_EXIT_HOST_MEMORY, "out of memory for a meter record");
     parts[1] = (struct iovec){worker->record.data, worker->record.length};
     step = send_parts(worker, parts, 4);
@@ -288,7 +288,8 @@ static struct engine_result run_path(struct worker *worker, char command, const 
     }
 }
 
-static struct engine_result run_file(struct worker *worker, char command, struct iovec argument)
+static struct engine_result run_named_file(struct worker *worker, char command,
+                                           struct iovec argument)
 {
     static char no_path[] = "a path is not empty and has no zero byte";
     struct engine_result result = {.outcome = ENGINE_THREW, .text = {no_path, sizeof no_path - 1}};
@@ -308,7 +309,7 @@ static struct engine_result run_command(struct worker *worker, char command, str
     case COMMAND_EVALUATE:
         return worker->ops->evaluate(worker->engine, argument);
     default:
-        return run_file(worker, command, argument);
+        return run_named_file(worker, command, argument);
     }
 }
 
@@ -376,7 +377,7 @@ static enum loop_step unknown_command(struct worker *worker, struct iovec frame)
     return end_with(worker, WORKER_EXIT_BAD_FRAME, words);
 }
 
-static enum loop_step handle(struct worker *worker, struct iovec frame)
+static enum loop_step handle_command(struct worker *worker, struct iovec frame)
 {
     static char ready = COMMAND_DONE;
     const struct iovec done = {&ready, 1};
@@ -425,7 +426,7 @@ static void handle_all(struct worker *worker)
         if (result == CHANNEL_END || (result == CHANNEL_CUT && worker->xsnap))
             return;
         if (result == CHANNEL_FRAME)
-            step = handle(worker, frame);
+            step = handle_command(worker, frame);
         else
             step = end_with_pipe(worker, exit_status_of(result), error.text,
                                  xsnap_compat_bad_frame(&worker->channel.decoder));
@@ -476,7 +477,7 @@ static int open_engine(struct worker *worker, const struct loop_options *options
         worker->engine = open_snapshot(worker, &engine, options->snapshot, &error);
     if (worker->engine != NULL)
         return 0;
-    say(worker, error.text);
+    say_in_dialect(worker, error.text);
     worker->exit_status = error.kind == ERROR_USAGE ? WORKER_EXIT_USAGE : WORKER_EXIT_IO;
     return -1;
 }
@@ -488,7 +489,7 @@ static void tell_exception_left(struct worker *worker)
 
     if (words == NULL)
         return;
-    say(worker, words);
+    say_in_dialect(worker, words);
     worker->exit_status = WORKER_EXIT_EXCEPTION;
 }
 

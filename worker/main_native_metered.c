@@ -24,19 +24,19 @@ void gasmeter_profile_return(void *node);
 void gasmeter_profile_forget(void);
 
 /* A contract's notes are not read: its constructors run in each call. */
-static void forget_notes(const char *first, const char *end)
+static void forget_notes(const char *first, const char *stop_contract_meter)
 {
-    (void)first, (void)end;
+    (void)first, (void)stop_contract_meter;
 }
 
 /* The records of its profile are part of the contract, and new in each call. */
-static void begin(void)
+static void start_contract_meter(void)
 {
     gasmeter_profile_forget();
     gasmeter_start();
 }
 
-static void end(void)
+static void stop_contract_meter(void)
 {
     (void)gasmeter_stop();
 }
@@ -71,8 +71,8 @@ int main(int argc, char **argv)
         .read = gasmeter_read,
         .budget = gasmeter_budget,
         .on_spent = gasmeter_on_spent,
-        .begin = begin,
-        .end = end,
+        .begin = start_contract_meter,
+        .end = stop_contract_meter,
         .functions = functions,
         .variables = variables,
     };

@@ -61,7 +61,7 @@ static int switch_stacks(ucontext_t *from, const ucontext_t *to)
 }
 #endif
 
-static void run(void)
+static void run_on_mapped_stack(void)
 {
     __sanitizer_finish_switch_fiber(NULL, &own.outer_stack, &own.outer_size);
     own.result = own.function(own.argument);
@@ -73,7 +73,7 @@ static void run(void)
  * leaves the stack out of RLIMIT_DATA, as it does the stack that a process is started with. Whole
  * huge pages would take memory that is never used.
  */
-static int map(struct error *error)
+static int map_stack(struct error *error)
 {
     void *stack =
         mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
@@ -92,7 +92,7 @@ int own_stack_run(int (*function)(void *argument), void *argument, int *result, 
 {
     void *fake = NULL;
 
-    if (map(error) != 0)
+    if (map_stack(error) != 0)
         return -1;
     own.function = function;
     own.argument = argument;
@@ -100,7 +100,7 @@ int own_stack_run(int (*function)(void *argument), void *argument, int *result, 
         return error_system(error, errno, "cannot switch stacks");
     own.inner.uc_stack = (stack_t){.ss_sp = own.start, .ss_size = STACK_SIZE};
     own.inner.uc_link = &own.outer;
-    makecontext(&own.inner, run, 0);
+    makecontext(&own.inner, run_on_mapped_stack, 0);
     __sanitizer_start_switch_fiber(&fake, own.start, STACK_SIZE);
     if (switch_stacks(&own.outer, &own.inner) != 0)
         return error_system(error, errno, "cannot switch stacks");

@@ -119,8 +119,8 @@ static uint64_t *number_of_profile(struct profile *profile, struct pair_table *n
     return &pair->value;
 }
 
-static bool reserve(struct profile *profile, void *items_pointer, size_t *capacity, size_t count,
-                    size_t size)
+static bool reserve_profile_items(struct profile *profile, void *items_pointer, size_t *capacity,
+                                  size_t count, size_t size)
 {
     void **items = items_pointer;
     void *more = array_reserve(*items, capacity, count + 1, size);
@@ -133,10 +133,10 @@ static bool reserve(struct profile *profile, void *items_pointer, size_t *capaci
     return true;
 }
 
-static uint32_t add_node(struct profile *profile, uint32_t caller, uint32_t function)
+static uint32_t add_call_node(struct profile *profile, uint32_t caller, uint32_t function)
 {
-    if (!reserve(profile, &profile->nodes, &profile->node_capacity, profile->node_count,
-                 sizeof *profile->nodes))
+    if (!reserve_profile_items(profile, &profile->nodes, &profile->node_capacity,
+                               profile->node_count, sizeof *profile->nodes))
         return 0;
     profile->nodes[profile->node_count] = (struct node){.caller = caller, .function = function};
     return (uint32_t)profile->node_count++;
@@ -155,8 +155,9 @@ void profile_begin(struct profile *profile)
         memset(profile->recent_lines, 0, sizeof profile->recent_lines);
         profile->command = 1;
     }
-    (void)add_node(profile, 0, ENGINE_FUNCTION);
-    if (reserve(profile, &profile->lines, &profile->line_capacity, 0, sizeof *profile->lines))
+    (void)add_call_node(profile, 0, ENGINE_FUNCTION);
+    if (reserve_profile_items(profile, &profile->lines, &profile->line_capacity, 0,
+                              sizeof *profile->lines))
         profile->lines[profile->line_count++] = (struct line){0};
 }
 
@@ -169,8 +170,8 @@ uint32_t profile_function(struct profile *profile, struct profile_key key, bool 
         return ENGINE_FUNCTION;
     if (*number > 0)
         return (uint32_t)(*number - 1);
-    if (!reserve(profile, &profile->functions, &profile->function_capacity, profile->function_count,
-                 sizeof *profile->functions))
+    if (!reserve_profile_items(profile, &profile->functions, &profile->function_capacity,
+                               profile->function_count, sizeof *profile->functions))
         return ENGINE_FUNCTION;
     *known = false;
     profile->functions[profile->function_count++] = (struct function){0};
@@ -221,7 +222,7 @@ uint32_t profile_call(struct profile *profile, uint32_t caller, struct profile_k
     if (number == NULL)
         return 0;
     if (*number == 0)
-        *number = (uint64_t)add_node(profile, caller, function) + 1;
+        *number = (uint64_t)add_call_node(profile, caller, function) + 1;
     profile->nodes[*number - 1].calls++;
     *recent_call(profile, caller, key) =
         (struct recent_call){key, caller, (uint32_t)(*number - 1), profile->command};
@@ -236,8 +237,8 @@ static uint32_t add_line(struct profile *profile, uint32_t file, uint32_t line)
         return 0;
     if (*number > 0)
         return (uint32_t)(*number - 1);
-    if (!reserve(profile, &profile->lines, &profile->line_capacity, profile->line_count,
-                 sizeof *profile->lines))
+    if (!reserve_profile_items(profile, &profile->lines, &profile->line_capacity,
+                               profile->line_count, sizeof *profile->lines))
         return 0;
     profile->lines[profile->line_count++] = (struct line){.file = file, .line = line};
     *number = profile->line_count;
@@ -263,8 +264,8 @@ void profile_name_file(struct profile *profile, uint32_t file, const char *name)
     const size_t before = profile->file_capacity;
 
     if (file >= before) {
-        if (!reserve(profile, &profile->files, &profile->file_capacity, file,
-                     sizeof *profile->files))
+        if (!reserve_profile_items(profile, &profile->files, &profile->file_capacity, file,
+                                   sizeof *profile->files))
             return;
         memset(profile->files + before, 0,
                (profile->file_capacity - before) * sizeof *profile->files);
@@ -273,7 +274,7 @@ void profile_name_file(struct profile *profile, uint32_t file, const char *name)
     profile->failed |= profile->files[file] == NULL;
 }
 
-static void add_cost(struct cost *cost, int64_t computrons, uint64_t instructions)
+static void add_profile_cost(struct cost *cost, int64_t computrons, uint64_t instructions)
 {
     cost->computrons += computrons;
     cost->instructions += instructions;
@@ -284,8 +285,8 @@ void profile_charge(struct profile *profile, uint32_t node, uint32_t line, int64
 {
     if (profile->failed)
         return;
-    add_cost(&profile->nodes[node].cost, computrons, instructions);
-    add_cost(&profile->lines[line].cost, computrons, instructions);
+    add_profile_cost(&profile->nodes[node].cost, computrons, instructions);
+    add_profile_cost(&profile->lines[line].cost, computrons, instructions);
 }
 
 int64_t profile_charged(const struct profile *profile)
@@ -309,7 +310,8 @@ static void put_text_profile(struct buf *json, const char *text)
 
 /* Functions are numbered anew, as the command's nodes meet them; `numbers` gets those, one
  * higher. */
-static void put_functions(const struct profile *profile, struct buf *json, uint32_t *numbers)
+static void put_profile_functions(const struct profile *profile, struct buf *json,
+                                  uint32_t *numbers)
 {
     uint32_t count = 0;
 
@@ -337,7 +339,8 @@ static void put_cost(struct buf *json, const struct cost *cost)
     buf_append_byte(json, ']');
 }
 
-static void put_nodes(const struct profile *profile, struct buf *json, const uint32_t *numbers)
+static void put_profile_nodes(const struct profile *profile, struct buf *json,
+                              const uint32_t *numbers)
 {
     for (size_t i = 0; i < profile->node_count; i++) {
         const struct node *node = &profile->nodes[i];
@@ -348,7 +351,7 @@ static void put_nodes(const struct profile *profile, struct buf *json, const uin
     }
 }
 
-static void put_lines(const struct profile *profile, struct buf *json)
+static void put_profile_lines(const struct profile *profile, struct buf *json)
 {
     for (size_t i = 0; i < profile->line_count; i++) {
         const struct line *line = &profile->lines[i];
@@ -369,11 +372,11 @@ void profile_encode(const struct profile *profile, struct buf *json)
         buf_append_string(json, "null");
     } else {
         buf_append_string(json, "{\"functions\":[");
-        put_functions(profile, json, numbers);
+        put_profile_functions(profile, json, numbers);
         buf_append_string(json, "],\"nodes\":[");
-        put_nodes(profile, json, numbers);
+        put_profile_nodes(profile, json, numbers);
         buf_append_string(json, "],\"lines\":[");
-        put_lines(profile, json);
+        put_profile_lines(profile, json);
         buf_append_string(json, "]}");
     }
     free(numbers);

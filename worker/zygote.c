@@ -38,7 +38,7 @@ static bool take_fds(struct msghdr *message, int fds[FORK_REQUEST_FDS])
     return true;
 }
 
-static bool receive(int control, struct order *order)
+static bool receive_order(int control, struct order *order)
 {
     union {
         struct cmsghdr head;
@@ -99,7 +99,7 @@ static bool answer_with(int control, pid_t pid)
  * and the supervisor for a parent, since a process is killed with the parent that it has when it
  * asks for that.
  */
-static bool answer(int control, const struct order *order)
+static bool answer_order(int control, const struct order *order)
 {
     if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
         getppid() != order->request.parent) {
@@ -115,7 +115,8 @@ static bool become_worker(int control, const struct birth *birth, char *name)
     struct order order;
     char byte = 0;
 
-    if (read(birth->go[0], &byte, 1) != 1 || !receive(control, &order) || !answer(control, &order))
+    if (read(birth->go[0], &byte, 1) != 1 || !receive_order(control, &order) ||
+        !answer_order(control, &order))
         return false;
     if (write(birth->taken[1], &byte, 1) != 1) {
         /* The zygote has ended, of which the supervisor learns when it asks again. */

@@ -35,7 +35,7 @@ static json_t *sum_of_texts(const char *a, const char *b)
     return escaped;
 }
 
-static json_t *sum_of(const json_t *a, const json_t *b)
+static json_t *sum_of_values(const json_t *a, const json_t *b)
 {
     int64_t left, right, sum;
 
@@ -55,7 +55,8 @@ static json_t *sum_of(const json_t *a, const json_t *b)
 static int add_values(struct kernel *kernel, struct device_call *call, struct error *error)
 {
     (void)kernel;
-    call->result = sum_of(json_array_get(call->arguments, 0), json_array_get(call->arguments, 1));
+    call->result =
+        sum_of_values(json_array_get(call->arguments, 0), json_array_get(call->arguments, 1));
     return call->result != NULL ? 0 : device_refuse(call, error, "cannot add these");
 }
 
@@ -83,7 +84,7 @@ static int64_t count_of(const json_t *state)
     return json_integer_value(json_object_get(state, "count"));
 }
 
-static int subscribe(struct kernel *kernel, struct device_call *call, struct error *error)
+static int echo_subscribe(struct kernel *kernel, struct device_call *call, struct error *error)
 {
     const char *listener = capdata_slot(json_array_get(call->arguments, 0), call->slots);
     json_t *state;
@@ -136,8 +137,10 @@ int device_echo(struct kernel *kernel, struct device_call *call, struct error *e
     static const struct {
         const char *name;
         device_method method;
-    } methods[] = {
-        {"echo", echo}, {"add", add_values}, {"fail", device_echo_fail}, {"subscribe", subscribe}};
+    } methods[] = {{"echo", echo},
+                   {"add", add_values},
+                   {"fail", device_echo_fail},
+                   {"subscribe", echo_subscribe}};
 
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (strcmp(call->method, methods[i].name) == 0)

@@ -67,8 +67,8 @@ int clist_imports(struct kernel *kernel, int64_t vat, const char *kref, bool *im
     return 0;
 }
 
-static void report_change(struct kernel *kernel, const char *mode, int64_t vat, const char *kref,
-                          const char *vref)
+static void report_clist_change(struct kernel *kernel, const char *mode, int64_t vat,
+                                const char *kref, const char *vref)
 {
     struct kernel_clist_change change = {.mode = mode, .vat = vat, .kobj = kref, .vobj = vref};
 
@@ -93,7 +93,7 @@ static int add_entry(struct kernel *kernel, const char *mode, int64_t vat, const
     if (keys_set(kernel, entry_name(key, vat, vref), kref, error) != 0 ||
         set_flag(kernel, vat, kref, vref, false, error) != 0)
         return -1;
-    report_change(kernel, mode, vat, kref, vref);
+    report_clist_change(kernel, mode, vat, kref, vref);
     return 0;
 }
 
@@ -266,7 +266,7 @@ int clist_delete(struct kernel *kernel, int64_t vat, const char *kref, struct er
 
     if (require(kernel, vat, kref, &entry, error) != 0)
         return -1;
-    report_change(kernel, "drop", vat, kref, entry.vref.text);
+    report_clist_change(kernel, "drop", vat, kref, entry.vref.text);
     if (clist_clear_reachable(kernel, vat, kref, error) != 0 ||
         refcount_decrement(kernel, kref, entry.vref.by_vat ? REFCOUNT_EXPORT : REFCOUNT_IMPORT,
                            error) != 0 ||

@@ -349,8 +349,8 @@ static int look_at_promise(struct kernel *kernel, const char *kpid, struct error
 }
 
 /* Nobody reaches it, and it belongs to a vat that lives. */
-static int notify_owner(struct kernel *kernel, const char *koid, int64_t owner, bool recognizable,
-                        json_t *actions, struct error *error)
+static int queue_owner_actions(struct kernel *kernel, const char *koid, int64_t owner,
+                               bool recognizable, json_t *actions, struct error *error)
 {
     struct clist_entry entry = {0};
     bool found;
@@ -400,7 +400,7 @@ static int look_at_object(struct kernel *kernel, const char *koid, json_t *actio
         (owner != 0 && vat_record_is_terminated(kernel, owner, &ended, error) != 0))
         return -1;
     if (owner != 0 && !ended)
-        return notify_owner(kernel, koid, owner, counts.recognizable > 0, actions, error);
+        return queue_owner_actions(kernel, koid, owner, counts.recognizable > 0, actions, error);
     if (ended && make_orphan(kernel, koid, owner, error) != 0)
         return -1;
     return retire_orphan(kernel, koid, counts.recognizable > 0, error);
@@ -509,8 +509,8 @@ static const char *dirt_key(char key[KEYS_NAME_SIZE], int64_t vat)
 }
 
 /* Adds where a threshold could be reached; whether it is. */
-static bool add_one(json_t *dirt, const json_t *own, const json_t *defaults, const char *name,
-                    int64_t more)
+static bool add_dirt_counter(json_t *dirt, const json_t *own, const json_t *defaults,
+                             const char *name, int64_t more)
 {
     const json_t *limit = json_object_get(own, name);
     int64_t sum = json_integer_value(json_object_get(dirt, name)) + more;
@@ -534,8 +534,8 @@ static int add_dirt(struct kernel *kernel, int64_t vat, const struct vat_record 
     if (keys_get_shared_json(kernel, default_key, &defaults, error) != 0 ||
         keys_get_json(kernel, dirt_key(key, vat), &dirt, error) != 0)
         goto out;
-    due = add_one(dirt, record->reap_threshold, defaults, "deliveries", 1);
-    due = add_one(dirt, record->reap_threshold, defaults, "gcKrefs", gc_references) || due;
+    due = add_dirt_counter(dirt, record->reap_threshold, defaults, "deliveries", 1);
+    due = add_dirt_counter(dirt, record->reap_threshold, defaults, "gcKrefs", gc_references) || due;
     result = keys_set_json(kernel, key, dirt, error);
     if (result == 0 && due)
         result = reap_schedule(kernel, vat, error);

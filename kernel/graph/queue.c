@@ -360,7 +360,7 @@ int quarantine_take(struct kernel *kernel, int64_t vat, json_t **item, struct er
 /* ---- the end of a quarantine ---- */
 
 /* The last item first, since each goes to the front. */
-static int give_back(struct kernel *kernel, int64_t vat, struct error *error)
+static int requeue_quarantined(struct kernel *kernel, int64_t vat, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
     struct quarantine_ends ends;
@@ -400,7 +400,7 @@ int quarantine_release(struct kernel *kernel, int64_t vat, struct error *error)
         return -1;
     if (!is)
         return 0;
-    if (give_back(kernel, vat, error) != 0 ||
+    if (requeue_quarantined(kernel, vat, error) != 0 ||
         keys_delete(kernel, vat_key(key, vat, "held"), error) != 0 ||
         keys_delete(kernel, vat_key(key, vat, "quarantine"), error) != 0 ||
         keys_remove_text(kernel, list_key, vat_name(name, vat), &is, error) != 0)

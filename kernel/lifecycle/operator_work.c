@@ -394,7 +394,7 @@ static int skip_delivery(struct kernel *kernel, int64_t vat, struct error *error
 }
 
 /* With "fromStart" the vat is restored by a replay of all its deliveries. */
-static int release(struct kernel *kernel, int64_t vat, struct error *error)
+static int release_vat(struct kernel *kernel, int64_t vat, struct error *error)
 {
     if (json_is_true(json_object_get(kernel->crank.message, "fromStart")) &&
         (store_snapshot_delete_all(kernel->store, vat, error) != 0 ||
@@ -434,7 +434,7 @@ int operator_work_do(struct kernel *kernel, struct error *error)
     case CRANK_QUARANTINE:
         return quarantine_begin(kernel, vat, reason, error);
     case CRANK_RELEASE:
-        return release(kernel, vat, error);
+        return release_vat(kernel, vat, error);
     case CRANK_TERMINATE:
         return terminate(kernel, vat, error);
     case CRANK_SKIP:

@@ -226,7 +226,7 @@ int dynamic_vat_change_options(struct kernel *kernel, int64_t vat, const json_t 
     return 0;
 }
 
-static void say(struct kernel *kernel, int64_t vat, bool reject)
+static void log_termination(struct kernel *kernel, int64_t vat, bool reject)
 {
     char line[96];
 
@@ -367,7 +367,7 @@ int terminate_vat(struct kernel *kernel, int64_t vat, bool reject, const json_t 
 {
     bool lives;
 
-    say(kernel, vat, reject);
+    log_termination(kernel, vat, reject);
     if (vat_record_lives(kernel, vat, &lives, error) != 0)
         return -1;
     if (lives && (vat_record_mark_terminated(kernel, vat, error) != 0 ||

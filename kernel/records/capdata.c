@@ -229,7 +229,7 @@ static json_t *move_array(struct move *move, const json_t *array)
     return moved;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_property_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -246,7 +246,7 @@ static json_t *move_object(struct move *move, json_t *object)
     for (at = json_object_iter(object); at != NULL && i < count;
          at = json_object_iter_next(object, at))
         names[i++] = json_object_iter_key(at);
-    qsort(names, count, sizeof *names, compare_names);
+    qsort(names, count, sizeof *names, compare_property_names);
     for (i = 0; i < count; i++) {
         if (strcmp(names[i], "errorId") == 0 && json_object_get(object, "#error") != NULL)
             continue;

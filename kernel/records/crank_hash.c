@@ -93,8 +93,8 @@ static int hash_piece(void *hashing, struct iovec piece)
     return EVP_DigestUpdate(hashing, piece.iov_base, piece.iov_len) == 1 ? 0 : 1;
 }
 
-static int finish_hash(EVP_MD_CTX *hashing, int result, char hex[KERNEL_HASH_SIZE],
-                       struct error *error)
+static int finish_sha256(EVP_MD_CTX *hashing, int result, char hex[KERNEL_HASH_SIZE],
+                         struct error *error)
 {
     unsigned char digest[HASH_BYTES];
 
@@ -109,16 +109,16 @@ static int hash_spool(struct spool *bytes, char hex[KERNEL_HASH_SIZE], struct er
     EVP_MD_CTX *hashing = begin_hash();
     const int result = hashing == NULL ? 1 : spool_each(bytes, hash_piece, hashing, error);
 
-    return result < 0 ? -1 : finish_hash(hashing, result, hex, error);
+    return result < 0 ? -1 : finish_sha256(hashing, result, hex, error);
 }
 
-static int hash_bytes(const char *bytes, size_t length, char hex[KERNEL_HASH_SIZE],
-                      struct error *error)
+static int sha256_of_bytes(const char *bytes, size_t length, char hex[KERNEL_HASH_SIZE],
+                           struct error *error)
 {
     EVP_MD_CTX *hashing = begin_hash();
     const bool hashed = hashing != NULL && EVP_DigestUpdate(hashing, bytes, length) == 1;
 
-    return finish_hash(hashing, hashed ? 0 : 1, hex, error);
+    return finish_sha256(hashing, hashed ? 0 : 1, hex, error);
 }
 
 /* ---- the running hash of the state ---- */
@@ -203,7 +203,7 @@ static int chain_changes(struct kernel *kernel, char crankhash[KERNEL_HASH_SIZE]
         crank_hash_activity(kernel, activityhash, error) != 0)
         return -1;
     length = format_text(chain, sizeof chain, "%s%s", activityhash, crankhash);
-    if (hash_bytes(chain, (size_t)length, activityhash, error) != 0)
+    if (sha256_of_bytes(chain, (size_t)length, activityhash, error) != 0)
         return -1;
     spool_truncate(&kernel->changes, 0);
     return keep_end(kernel, activityhash, error);

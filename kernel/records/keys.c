@@ -25,7 +25,7 @@ const char *keys_name(char name[KEYS_NAME_SIZE], const char *format, ...)
 }
 
 /* Appends as much as there is room for; the name's new end. */
-static char *append(char *end, const char *limit, const char *text)
+static char *append_name_part(char *end, const char *limit, const char *text)
 {
     const size_t length = strlen(text), room = (size_t)(limit - end);
 
@@ -36,7 +36,7 @@ const char *keys_part(char name[KEYS_NAME_SIZE], const char *owner, const char *
 {
     const char *limit = name + (KEYS_NAME_SIZE - 1);
 
-    *append(append(name, limit, owner), limit, part) = '\0';
+    *append_name_part(append_name_part(name, limit, owner), limit, part) = '\0';
     return name;
 }
 
@@ -48,7 +48,7 @@ const char *keys_vat_part(char name[KEYS_NAME_SIZE], int64_t vat, const char *pa
 
     *end++ = 'v';
     end = json_text_put_integer(end, vat);
-    *append(append(end, limit, part), limit, name_of_part) = '\0';
+    *append_name_part(append_name_part(end, limit, part), limit, name_of_part) = '\0';
     return name;
 }
 
@@ -353,7 +353,7 @@ int keys_next(struct kernel *kernel, const char *prefix, const char *after, stru
 enum { TEXT_MAX = 4096 };
 
 /* FNV-1a: keys are short. */
-static size_t place_of(const char *key)
+static size_t place_of_key(const char *key)
 {
     uint32_t hash = 2166136261U;
 
@@ -370,14 +370,14 @@ static bool has_text(const struct json_memo_place *place, const struct buf *text
 
 json_t *json_memo_find(const struct json_memo *memo, const char *key, const struct buf *text)
 {
-    const struct json_memo_place *place = &memo->places[place_of(key)];
+    const struct json_memo_place *place = &memo->places[place_of_key(key)];
 
     return has_text(place, text) ? json_incref(place->value) : NULL;
 }
 
 json_t *json_memo_take(struct json_memo *memo, const char *key, const struct buf *text)
 {
-    struct json_memo_place *place = &memo->places[place_of(key)];
+    struct json_memo_place *place = &memo->places[place_of_key(key)];
     json_t *value = place->value;
 
     if (!has_text(place, text) || value->refcount != 1)
@@ -389,7 +389,7 @@ json_t *json_memo_take(struct json_memo *memo, const char *key, const struct buf
 void json_memo_note(struct json_memo *memo, const char *key, const struct buf *text,
                     const json_t *value)
 {
-    struct json_memo_place *place = &memo->places[place_of(key)];
+    struct json_memo_place *place = &memo->places[place_of_key(key)];
 
     if (text->length == 0 || text->length > TEXT_MAX)
         return;

@@ -134,7 +134,7 @@ bool limits_is_record(struct iovec key)
     return false;
 }
 
-static json_t *make_record(const struct kernel_limits *limits)
+static json_t *make_limits_record(const struct kernel_limits *limits)
 {
     struct kernel_limits copy = *limits;
     json_t *record = json_object();
@@ -152,7 +152,7 @@ static json_t *make_record(const struct kernel_limits *limits)
 int limits_create(struct kernel *kernel, int64_t vat, const struct kernel_limits *limits,
                   struct error *error)
 {
-    json_t *record = make_record(limits);
+    json_t *record = make_limits_record(limits);
     char key[KEYS_NAME_SIZE];
     int result = 0;
 
@@ -246,7 +246,7 @@ int limits_change(struct kernel *kernel, int64_t vat, const struct limit_change 
         return -1;
     *field_of(&limits, field) = change->value;
     drop_default(&limits, change->name);
-    record = make_record(&limits);
+    record = make_limits_record(&limits);
     if (record == NULL)
         return error_memory(error, "the limits of a vat");
     result = keys_set_json(kernel, record_name(key, vat, "limits"), record, error);
@@ -317,8 +317,8 @@ static int64_t message_size(const struct vat_syscall *syscall)
     }
 }
 
-static int take_message(const struct delivery_state *delivery, const struct vat_syscall *syscall,
-                        struct error *error)
+static int check_message_size(const struct delivery_state *delivery,
+                              const struct vat_syscall *syscall, struct error *error)
 {
     const int64_t limit = delivery->limits.message_bytes;
 
@@ -395,7 +395,7 @@ int limits_take(struct kernel *kernel, const struct vat_syscall *syscall, struct
 {
     struct delivery_state *delivery = &kernel->crank.delivery;
 
-    if (take_syscall(delivery, error) != 0 || take_message(delivery, syscall, error) != 0)
+    if (take_syscall(delivery, error) != 0 || check_message_size(delivery, syscall, error) != 0)
         return -1;
     return take_store(kernel, syscall, error);
 }

@@ -128,7 +128,7 @@ bool reference_read_number(const char *text, char letter, int64_t *number)
 enum { FIRST_SLOTS = 64 };
 
 /* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/ */
-static uint64_t hash_of(const char *kref)
+static uint64_t hash_kref(const char *kref)
 {
     uint64_t hash = 14695981039346656037U;
 
@@ -138,9 +138,9 @@ static uint64_t hash_of(const char *kref)
 }
 
 /* The slot that has the kref, or the free one for it. slot_count is a power of two. */
-static size_t find_slot(const struct reference_set *set, const char *kref)
+static size_t find_set_slot(const struct reference_set *set, const char *kref)
 {
-    size_t slot = hash_of(kref) & (set->slot_count - 1);
+    size_t slot = hash_kref(kref) & (set->slot_count - 1);
 
     while (set->slots[slot] != 0 && strcmp(set->items[set->slots[slot] - 1], kref) != 0)
         slot = (slot + 1) & (set->slot_count - 1);
@@ -162,7 +162,7 @@ static int reserve_slots(struct reference_set *set, struct error *error)
     set->slots = slots;
     set->slot_count = count;
     for (size_t i = 0; i < set->count; i++)
-        set->slots[find_slot(set, set->items[i])] = i + 1;
+        set->slots[find_set_slot(set, set->items[i])] = i + 1;
     return 0;
 }
 
@@ -173,7 +173,7 @@ int reference_set_add(struct reference_set *set, const char *kref, struct error 
 
     if (reserve_slots(set, error) != 0)
         return -1;
-    slot = find_slot(set, kref);
+    slot = find_set_slot(set, kref);
     if (set->slots[slot] != 0)
         return 0;
     items = array_reserve(set->items, &set->capacity, set->count + 1, sizeof *items);
@@ -188,7 +188,7 @@ int reference_set_add(struct reference_set *set, const char *kref, struct error 
 
 bool reference_set_has(const struct reference_set *set, const char *kref)
 {
-    return set->slot_count > 0 && set->slots[find_slot(set, kref)] != 0;
+    return set->slot_count > 0 && set->slots[find_set_slot(set, kref)] != 0;
 }
 
 void reference_set_clear(struct reference_set *set)

@@ -46,8 +46,8 @@ int cached_row_place(struct store *store, const struct row *row, struct iovec *p
 
 /* ---- reading ---- */
 
-static int give(const struct key_cache_entry *entry, struct buf *value, bool *found,
-                struct error *error)
+static int append_cached_value(const struct key_cache_entry *entry, struct buf *value, bool *found,
+                               struct error *error)
 {
     *found = entry->present;
     if (entry->present && buf_append(value, entry->value.data, entry->value.length) != 0)
@@ -69,7 +69,7 @@ int cached_row_get(struct store *store, const struct cached_row *wanted, struct 
     struct row row = *wanted->row;
 
     if (entry != NULL)
-        return give(entry, value, found, error);
+        return append_cached_value(entry, value, found, error);
     *found = false;
     if (is_new(store, wanted))
         return 0;

@@ -57,8 +57,8 @@ static void read_boot(char boot[COMMIT_MARK_BOOT_SIZE])
 /* ---- reading ---- */
 
 /* *found: there is a mark of this boot. An empty file is none: nothing was written yet. */
-static int read_record(const char *path, struct mark_record *record, bool *found,
-                       struct error *error)
+static int read_mark_record(const char *path, struct mark_record *record, bool *found,
+                            struct error *error)
 {
     static const struct mark_record nothing;
     char boot[COMMIT_MARK_BOOT_SIZE];
@@ -101,7 +101,7 @@ int commit_mark_check(const char *path, uint64_t total, bool *untouched, struct 
     bool found;
 
     *untouched = false;
-    if (mark_path(mark, path, error) != 0 || read_record(mark, &record, &found, error) != 0)
+    if (mark_path(mark, path, error) != 0 || read_mark_record(mark, &record, &found, error) != 0)
         return -1;
     if (!found)
         return 0;
@@ -117,8 +117,8 @@ int commit_mark_check(const char *path, uint64_t total, bool *untouched, struct 
 
 /* ---- writing ---- */
 
-static int write_record(const struct commit_mark *mark, const struct stat *closed,
-                        struct error *error)
+static int write_mark_record(const struct commit_mark *mark, const struct stat *closed,
+                             struct error *error)
 {
     struct mark_record record = {.last = mark->last, .next = mark->next};
 
@@ -150,7 +150,7 @@ int commit_mark_open(struct commit_mark *mark, const char *path, struct error *e
     mark->inode = status.st_ino;
     mark->fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (mark->fd >= 0)
-        return write_record(mark, NULL, error);
+        return write_mark_record(mark, NULL, error);
     mark->fd = 0;
     return error_system(error, errno, "%s: cannot open it", name);
 }
@@ -160,7 +160,7 @@ int commit_mark_announce(struct commit_mark *mark, uint64_t total, struct error 
     if (mark->fd == 0 || total == mark->next)
         return 0;
     mark->next = total;
-    return write_record(mark, NULL, error);
+    return write_mark_record(mark, NULL, error);
 }
 
 int commit_mark_confirm(struct commit_mark *mark, struct error *error)
@@ -168,7 +168,7 @@ int commit_mark_confirm(struct commit_mark *mark, struct error *error)
     if (mark->fd == 0 || mark->last == mark->next)
         return 0;
     mark->last = mark->next;
-    return write_record(mark, NULL, error);
+    return write_mark_record(mark, NULL, error);
 }
 
 int commit_mark_still_there(const struct commit_mark *mark, const char *path, struct error *error)
@@ -194,7 +194,7 @@ void commit_mark_close(struct commit_mark *mark, const char *path)
         return;
     /* If that fails, the next store_open() reads all pages. */
     if (commit_mark_still_there(mark, path, &ignored) == 0 && stat(path, &status) == 0)
-        (void)write_record(mark, &status, &ignored);
+        (void)write_mark_record(mark, &status, &ignored);
     (void)close(mark->fd); /* it need not reach the disk */
     mark->fd = 0;
 }

@@ -36,7 +36,7 @@ struct submission {
 };
 
 /* Adds an argument to all jobs. Failure shows when a job is put. */
-static void __attribute__((format(printf, 2, 3)))
+__attribute__((format(printf, 2, 3))) static void
 submission_add_argument(struct submission *submission, const char *format, ...)
 {
     char *text = NULL;

@@ -31,8 +31,8 @@ static void end_turn(struct session *session)
         uv_stop(session->loop);
 }
 
-static void __attribute__((format(printf, 2, 3)))
-note_bad_frame(struct session *session, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void note_bad_frame(struct session *session,
+                                                                 const char *format, ...)
 {
     va_list args;
 

@@ -388,7 +388,7 @@ static void run_last_action(struct vat *vat, enum vat_action action, const struc
 }
 
 /* Reports the outcome of a step, if no event follows. */
-static void notify_owner(struct vat *vat, enum vat_state before, enum vat_action action)
+static void notify_vat_owner(struct vat *vat, enum vat_state before, enum vat_action action)
 {
     struct vat_owner *owner = vat->owner;
     const bool ended = action == VAT_ACT_REAP || action == VAT_ACT_LOSE;
@@ -416,7 +416,7 @@ static void take_vat_input(struct vat *vat, const struct vat_input *input)
         follows = run_action(vat, step.action, next.frame);
         if (follows == VAT_EVENT_NONE) {
             run_last_action(vat, step.action, &next);
-            notify_owner(vat, before, step.action);
+            notify_vat_owner(vat, before, step.action);
         }
         next = (struct vat_input){.event = follows, .frame = &no_frame};
     }

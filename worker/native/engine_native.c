@@ -60,9 +60,9 @@ static int contract_load(struct near_contract *contract, const uint8_t *bytes,
                      "compile it with gaspipe-cc");
 }
 
-static struct near_contract *contract_open(const uint8_t *bytes, size_t length,
-                                           const struct near_contract_options *options,
-                                           struct error *error)
+static struct near_contract *native_contract_open(const uint8_t *bytes, size_t length,
+                                                  const struct near_contract_options *options,
+                                                  struct error *error)
 {
     struct near_contract *contract = calloc(1, sizeof *contract);
 
@@ -135,7 +135,8 @@ static void set_budget(struct near_contract *contract, uint64_t units)
     used_meter->budget(units);
 }
 
-static struct near_outcome contract_run(struct near_contract *contract, struct contract_turn *turn)
+static struct near_outcome native_contract_run(struct near_contract *contract,
+                                               struct contract_turn *turn)
 {
     struct near_outcome outcome;
     uint64_t before;
@@ -166,7 +167,7 @@ static struct near_outcome contract_call(struct near_contract *contract, const c
     struct contract_turn turn = {&contract->image, method, context->input};
 
     native_host_begin(context, storage, false);
-    return contract_run(contract, &turn);
+    return native_contract_run(contract, &turn);
 }
 
 static struct near_outcome contract_init(struct near_contract *contract,
@@ -176,7 +177,8 @@ static struct near_outcome contract_init(struct near_contract *contract,
     struct contract_turn turn = {.image = &contract->image};
 
     native_host_begin(context, storage, true);
-    return contract->image.init != NULL ? contract_run(contract, &turn) : native_host_outcome();
+    return contract->image.init != NULL ? native_contract_run(contract, &turn)
+                                        : native_host_outcome();
 }
 
 /*
@@ -188,7 +190,7 @@ static const struct near_contract_kind native_contract_kind = {
     .refusal = "this worker runs native contracts and evaluates nothing",
     .snapshot = "gaspipe native 1\n",
     .loads_code = true,
-    .open = contract_open,
+    .open = native_contract_open,
     .close = contract_close,
     .why_unusable = why_unusable,
     .size = contract_size,

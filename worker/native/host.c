@@ -116,7 +116,7 @@ struct turn {
     void *argument;
 };
 
-static void begin(void *context)
+static void begin_turn(void *context)
 {
     const struct turn *turn = context;
 
@@ -135,7 +135,7 @@ bool native_turn(void *stack, size_t size, void (*function)(void *argument), voi
     is_on = true;
     is_left = false;
     tell_begin(&fake, stack, size);
-    native_turn_switch((char *)stack + size, begin, &turn);
+    native_turn_switch((char *)stack + size, begin_turn, &turn);
     tell_outside(fake);
     _mm_setcsr(rounding);
     is_on = false;
@@ -284,7 +284,7 @@ static bool host_look_up(const void *key, size_t length)
     return found;
 }
 
-static size_t give(const char *bytes, size_t length, void *value, size_t size)
+static size_t copy_to_contract(const char *bytes, size_t length, void *value, size_t size)
 {
     const size_t copied = length < size ? length : size;
 
@@ -297,7 +297,7 @@ size_t gascontract_storage_read(const void *key, size_t key_length, void *value,
 {
     if (!host_look_up(key, key_length))
         return GASCONTRACT_NONE;
-    return give(call.value.data, call.value.length, value, size);
+    return copy_to_contract(call.value.data, call.value.length, value, size);
 }
 
 bool gascontract_storage_has(const void *key, size_t key_length)
@@ -407,7 +407,7 @@ uint64_t gascontract_block_timestamp(void)
 
 /* ---- promises: each is a receipt, of the same number ---- */
 
-static void check_message(const struct gascontract_message *message)
+static void check_contract_message(const struct gascontract_message *message)
 {
     refuse_view("A promise");
     refuse_init("A promise");
@@ -422,7 +422,7 @@ static void check_message(const struct gascontract_message *message)
                          GASCONTRACT_PROMISES_MOST);
 }
 
-static unsigned __int128 deduct(const struct gascontract_amount *part)
+static unsigned __int128 deduct_native_amount(const struct gascontract_amount *part)
 {
     const unsigned __int128 amount = (unsigned __int128)part->high << 64 | part->low;
 
@@ -438,7 +438,7 @@ static uint32_t host_promise(const struct gascontract_message *message, const ui
     struct near_receipt *receipt;
     struct near_action *action;
 
-    check_message(message);
+    check_contract_message(message);
     receipt = near_receipts_add(&call.receipts, message->account, strlen(message->account), after,
                                 after_count);
     hold(receipt != NULL);
@@ -446,7 +446,7 @@ static uint32_t host_promise(const struct gascontract_message *message, const ui
     hold(action != NULL && buf_append_string(&action->method, message->method) == 0 &&
          (message->length == 0 ||
           buf_append(&action->arguments, message->input, message->length) == 0));
-    action->amount = deduct(&message->deposit);
+    action->amount = deduct_native_amount(&message->deposit);
     action->gas = message->gas;
     return call.receipts.count - 1;
 }
@@ -489,5 +489,5 @@ size_t gascontract_promise_result(uint32_t index, void *value, size_t size)
     result = &call.context->results[index];
     if (result->is_failed)
         return GASCONTRACT_NONE;
-    return give((const char *)result->bytes.data, result->bytes.length, value, size);
+    return copy_to_contract((const char *)result->bytes.data, result->bytes.length, value, size);
 }

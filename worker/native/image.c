@@ -286,7 +286,7 @@ static int native_bind(struct native_image *image, Elf *elf, const struct native
 
 /* ---- the image ---- */
 
-static int damaged(struct error *error)
+static int damaged_object(struct error *error)
 {
     return error_set(error, ERROR_INPUT, "is a damaged shared object: %s", elf_errmsg(-1));
 }
@@ -379,10 +379,10 @@ static int read_headers(struct native_image *image, Elf *elf, size_t length, str
     GElf_Phdr header;
 
     if (elf_getphdrnum(elf, &count) != 0)
-        return damaged(error);
+        return damaged_object(error);
     for (size_t i = 0; i < count; i++) {
         if (gelf_getphdr(elf, (int)i, &header) == NULL)
-            return damaged(error);
+            return damaged_object(error);
         if (take_header(image, &header, length, error) != 0)
             return -1;
     }
@@ -390,7 +390,7 @@ static int read_headers(struct native_image *image, Elf *elf, size_t length, str
 }
 
 /* Is it all in one segment that can be read? */
-static bool is_readable(const struct native_image *image, const uint8_t *at, size_t size)
+static bool is_readable_range(const struct native_image *image, const uint8_t *at, size_t size)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
         const struct native_segment *segment = &image->segments[i];
@@ -408,7 +408,8 @@ static int take_memory(struct native_image *image, struct error *error)
 {
     const size_t room = native_page_up(image->local_size);
 
-    if (image->local_size > 0 && !is_readable(image, image->local_file, image->local_file_size))
+    if (image->local_size > 0 &&
+        !is_readable_range(image, image->local_file, image->local_file_size))
         return error_set(error, ERROR_INPUT, "has thread-local variables outside of it");
     image->start = native_place_take(NATIVE_IMAGE_PLACE, image->size + room, error);
     if (image->start == NULL)
@@ -440,7 +441,7 @@ static int find_constructors(struct native_image *image, Elf *elf, struct error 
 
     while ((section = elf_nextscn(elf, section)) != NULL) {
         if (gelf_getshdr(section, &header) == NULL)
-            return damaged(error);
+            return damaged_object(error);
         if (header.sh_type != SHT_INIT_ARRAY)
             continue;
         if (header.sh_addr > image->size || header.sh_size > image->size - header.sh_addr ||
@@ -495,7 +496,7 @@ void native_image_construct(const struct native_image *image)
 
 /* ---- loading ---- */
 
-static int protect(const struct native_image *image, struct error *error)
+static int protect_segments(const struct native_image *image, struct error *error)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
         const struct native_segment *segment = &image->segments[i];
@@ -506,20 +507,20 @@ static int protect(const struct native_image *image, struct error *error)
     return 0;
 }
 
-static int load(struct native_image *image, Elf *elf, const uint8_t *bytes, size_t length,
-                const struct native_meter *meter, struct error *error)
+static int load_elf(struct native_image *image, Elf *elf, const uint8_t *bytes, size_t length,
+                    const struct native_meter *meter, struct error *error)
 {
     GElf_Ehdr header;
 
     if (elf == NULL || gelf_getehdr(elf, &header) == NULL)
-        return damaged(error);
+        return damaged_object(error);
     if (check_kind(&header, error) != 0 || read_headers(image, elf, length, error) != 0 ||
         take_memory(image, error) != 0)
         return -1;
     fill_segments(image, bytes);
     if (native_bind(image, elf, meter, error) != 0 || find_constructors(image, elf, error) != 0)
         return -1;
-    return keep_variables(image, error) == 0 ? protect(image, error) : -1;
+    return keep_variables(image, error) == 0 ? protect_segments(image, error) : -1;
 }
 
 int native_image_load(struct native_image *image, const uint8_t *bytes, size_t length,
@@ -531,7 +532,7 @@ int native_image_load(struct native_image *image, const uint8_t *bytes, size_t l
     (void)elf_version(EV_CURRENT);
     /* It is only read. */
     elf = elf_memory((char *)bytes, length);
-    result = load(image, elf, bytes, length, meter, error);
+    result = load_elf(image, elf, bytes, length, meter, error);
     elf_end(elf);
     if (result != 0)
         native_image_unload(image);

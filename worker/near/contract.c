@@ -51,7 +51,8 @@ static void contract_refuse(struct near_contract *contract, enum wasm_fault faul
              preparation_words(fault), error->text);
 }
 
-static int prepare(struct near_contract *contract, const uint8_t *bytes, struct error *error)
+static int decode_contract(struct near_contract *contract, const uint8_t *bytes,
+                           struct error *error)
 {
     enum wasm_fault fault;
 
@@ -66,7 +67,7 @@ static int prepare(struct near_contract *contract, const uint8_t *bytes, struct 
     return 0;
 }
 
-static int link_up(struct near_contract *contract, struct error *error)
+static int link_contract(struct near_contract *contract, struct error *error)
 {
     const struct wasm_instance_options options = {
         .module = contract->module,
@@ -102,7 +103,7 @@ struct near_contract *near_contract_open(const uint8_t *bytes, size_t length, co
         contract->limits = near_module_limits(&contract->parameters);
         if (wasm_machine_open(&contract->machine, contract->parameters.max_stack_height, error) ==
                 0 &&
-            prepare(contract, bytes, error) == 0 && link_up(contract, error) == 0)
+            decode_contract(contract, bytes, error) == 0 && link_contract(contract, error) == 0)
             return contract;
     }
     near_contract_close(contract);
@@ -262,7 +263,7 @@ static void distribute(struct near_call *call)
         call->promises_gas += left;
 }
 
-static void contract_run(struct near_contract *contract, uint32_t function)
+static void run_wasm_function(struct near_contract *contract, uint32_t function)
 {
     struct near_call *call = &contract->call;
     enum wasm_trap trap = wasm_instance_reset(contract->instance);
@@ -304,13 +305,13 @@ struct near_outcome near_contract_call(struct near_contract *contract, const cha
     if (contract->unlinkable[0] != '\0')
         near_fail(call, "%s", contract->unlinkable);
     else
-        contract_run(contract, function);
+        run_wasm_function(contract, function);
     return outcome(call, false);
 }
 
-static struct near_contract *contract_open(const uint8_t *bytes, size_t length,
-                                           const struct near_contract_options *options,
-                                           struct error *error)
+static struct near_contract *wasm_contract_open(const uint8_t *bytes, size_t length,
+                                                const struct near_contract_options *options,
+                                                struct error *error)
 {
     return near_contract_open(bytes, length, options->protocol, error);
 }
@@ -320,7 +321,7 @@ const struct near_contract_kind near_contract_wasm = {
     .refusal = "this worker runs WebAssembly and evaluates nothing",
     .snapshot = "gaspipe wasm 2\n",
     .has_gas = true,
-    .open = contract_open,
+    .open = wasm_contract_open,
     .close = near_contract_close,
     .why_unusable = near_contract_refusal,
     .size = near_contract_size,

@@ -43,7 +43,7 @@ static void *json_arena_take(size_t size)
     return place;
 }
 
-static void give_back(void *place)
+static void arena_free(void *place)
 {
     if ((uintptr_t)place - (uintptr_t)arena >= ARENA_SIZE)
         free(place);
@@ -52,7 +52,7 @@ static void give_back(void *place)
 /* To be called once, before jansson is used. */
 static void json_arena_install(void)
 {
-    json_set_alloc_funcs(json_arena_take, give_back);
+    json_set_alloc_funcs(json_arena_take, arena_free);
     /* A seed by chance would show, too. */
     json_object_seed(1);
 }
@@ -116,7 +116,7 @@ static const struct near_identity near_identity_unknown = {.account = "contract.
                                                            .protocol = "newest"};
 
 /* A vat may have a name that is no account's. */
-static void take_account(struct near_identity *identity, const char *name)
+static void set_account(struct near_identity *identity, const char *name)
 {
     if (name != NULL && near_is_account(name, strlen(name)))
         snprintf(identity->account, sizeof identity->account, "%s", name);
@@ -158,7 +158,7 @@ static int near_identity_read(struct near_identity *identity, const json_t *para
 
     if (text != NULL && text[0] == '#')
         tree = json_value_read_inner(text + 1, json_string_length(body) - 1, JSON_ALLOW_NUL);
-    take_account(identity, json_string_value(json_object_get(tree, "account")));
+    set_account(identity, json_string_value(json_object_get(tree, "account")));
     take_device(identity, json_string_value(json_object_get(tree, "accounts")),
                 json_object_get(parameters, "slots"));
     result = take_protocol(identity, json_string_value(json_object_get(tree, "protocol")), error);
@@ -431,7 +431,7 @@ static struct engine_result do_step(struct engine *engine, struct work *work, si
 }
 
 /* Unless the result is that of another receipt. */
-static void resolve(struct work *work)
+static void resolve_result(struct work *work)
 {
     static const struct buf nothing;
     const struct near_outcome *outcome = &work->outcome;
@@ -458,13 +458,13 @@ static struct engine_result do_message(struct engine *engine, struct near_messag
         if (result.outcome != ENGINE_OK || (work.has_outcome && work.outcome.error != NULL))
             return result;
     }
-    resolve(&work);
+    resolve_result(&work);
     if (!message->context.is_view)
         write_holdings(engine, &before, &work.holdings);
     return reply_text(engine, "[\"ok\",null]");
 }
 
-static struct engine_result take_message(struct engine *engine, const json_t *delivery)
+static struct engine_result run_message(struct engine *engine, const json_t *delivery)
 {
     struct near_message message;
     struct engine_result result;
@@ -536,7 +536,7 @@ static struct engine_result take_start(struct engine *engine, const json_t *deli
     return reply_text(engine, "[\"ok\",null]");
 }
 
-static struct engine_result handle(struct engine *engine, const json_t *command)
+static struct engine_result handle_near_command(struct engine *engine, const json_t *command)
 {
     const char *tag = json_string_value(json_array_get(command, 0));
     const json_t *delivery = json_array_get(command, 1);
@@ -549,7 +549,7 @@ static struct engine_result handle(struct engine *engine, const json_t *command)
     if (strcmp(kind, "startVat") == 0)
         return take_start(engine, delivery);
     if (strcmp(kind, "message") == 0)
-        return take_message(engine, delivery);
+        return run_message(engine, delivery);
     if (strcmp(kind, "notify") == 0 && engine->contract != NULL)
         return take_notify(engine, delivery);
     return reply_error(engine, "a contract knows no such delivery");
@@ -566,7 +566,7 @@ static void begin_command(struct engine *engine)
     buf_clear(&engine->reply);
 }
 
-static struct engine_result deliver(struct engine *engine, struct iovec message)
+static struct engine_result near_deliver(struct engine *engine, struct iovec message)
 {
     struct engine_result result;
     json_t *command;
@@ -574,7 +574,7 @@ static struct engine_result deliver(struct engine *engine, struct iovec message)
     json_arena_reset();
     command = json_value_read(message.iov_base, message.iov_len, JSON_ALLOW_NUL, NULL);
     begin_command(engine);
-    result = handle(engine, command);
+    result = handle_near_command(engine, command);
     json_decref(command);
     near_profile_write(&engine->profile_text, &engine->gas_profile, engine->gas_burnt);
     return engine->vat.is_lost ? stopped("the pipe is lost", WORKER_EXIT_IO) : result;
@@ -594,7 +594,7 @@ static struct engine_result no_file(struct engine *engine, const char *path)
 
 /* ---- snapshots ---- */
 
-static struct engine_result write_snapshot(struct engine *engine, const char *place)
+static struct engine_result near_write_snapshot(struct engine *engine, const char *place)
 {
     FILE *file = engine_open_place(place, "wb", "wb");
     bool is_written;
@@ -718,10 +718,10 @@ static struct engine_usage usage(const struct engine *engine)
 const struct engine_ops engine_near = {
     .close = close_engine,
     .evaluate = no_program,
-    .deliver = deliver,
+    .deliver = near_deliver,
     .run_script = no_file,
     .run_module = no_file,
-    .write_snapshot = write_snapshot,
+    .write_snapshot = near_write_snapshot,
     .exception_left = exception_left,
     .usage = usage,
 };

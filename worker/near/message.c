@@ -268,7 +268,7 @@ static bool message_take_number(const json_t *value, uint64_t *number)
 
 /* ---- what a call is told ---- */
 
-static bool take_account(const json_t *value, const char **text)
+static bool parse_account(const json_t *value, const char **text)
 {
     *text = json_string_value(value);
     return *text != NULL && near_is_account(*text, json_string_length(value));
@@ -312,7 +312,7 @@ static bool take_receivers(struct near_message *message, const json_t *list)
     if (!json_is_array(list) || message->receivers == NULL)
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!take_account(json_array_get(list, i), &message->receivers[i]))
+        if (!parse_account(json_array_get(list, i), &message->receivers[i]))
             return false;
     message->context.receivers = message->receivers;
     message->context.receiver_count = (uint32_t)count;
@@ -324,11 +324,11 @@ static bool message_take_member(struct near_message *message, const char *name, 
     struct near_context *context = &message->context;
 
     if (strcmp(name, "predecessor") == 0)
-        return take_account(value, &context->predecessor_account);
+        return parse_account(value, &context->predecessor_account);
     if (strcmp(name, "signer") == 0)
-        return take_account(value, &context->signer_account);
+        return parse_account(value, &context->signer_account);
     if (strcmp(name, "account") == 0)
-        return take_account(value, &context->current_account);
+        return parse_account(value, &context->current_account);
     if (strcmp(name, "deposit") == 0)
         return near_amount_read(value, &context->deposit);
     if (strcmp(name, "balance") == 0)
@@ -386,7 +386,8 @@ static int read_context(struct near_message *message, json_t *told, struct error
 
 /* ---- what is done ---- */
 
-static int add_step(struct near_message *message, struct near_step **step, struct error *error)
+static int add_message_step(struct near_message *message, struct near_step **step,
+                            struct error *error)
 {
     struct near_step *grown = reallocarray(message->steps, message->step_count + 1, sizeof *grown);
 
@@ -416,7 +417,7 @@ static int add_action(struct near_message *message, const json_t *action, struct
     const json_t *deposit = json_object_get(action, "deposit");
     struct near_step *step;
 
-    if (add_step(message, &step, error) != 0)
+    if (add_message_step(message, &step, error) != 0)
         return -1;
     step->is_transfer = transfer != NULL;
     if (transfer != NULL)
@@ -446,7 +447,7 @@ static int read_steps(struct near_message *message, const json_t *arguments, str
     }
     if (actions != NULL)
         return 0;
-    if (add_step(message, &step, error) != 0)
+    if (add_message_step(message, &step, error) != 0)
         return -1;
     step->deposit = message->context.deposit;
     step->gas = message->context.prepaid_gas;

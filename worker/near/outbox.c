@@ -15,31 +15,31 @@ static const char not_json[] = "a promise failed, since its result is not JSON: 
 
 enum { KEY_SIZE = 40, TARGET_SIZE = 32 };
 
-static const char *key_of(json_int_t number, char key[KEY_SIZE])
+static const char *receipt_key(json_int_t number, char key[KEY_SIZE])
 {
     snprintf(key, KEY_SIZE, "near.r.%" JSON_INTEGER_FORMAT, number);
     return key;
 }
 
-static json_t *read_record(const struct near_outbox *outbox, json_int_t number)
+static json_t *read_receipt(const struct near_outbox *outbox, json_int_t number)
 {
     char key[KEY_SIZE];
 
-    return near_vat_get(outbox->vat, key_of(number, key));
+    return near_vat_get(outbox->vat, receipt_key(number, key));
 }
 
-static void write_record(const struct near_outbox *outbox, json_int_t number, const json_t *record)
+static void write_receipt(const struct near_outbox *outbox, json_int_t number, const json_t *record)
 {
     char key[KEY_SIZE];
 
-    near_vat_set(outbox->vat, key_of(number, key), record);
+    near_vat_set(outbox->vat, receipt_key(number, key), record);
 }
 
 static void forget_record(const struct near_outbox *outbox, json_int_t number)
 {
     char key[KEY_SIZE];
 
-    near_vat_delete(outbox->vat, key_of(number, key));
+    near_vat_delete(outbox->vat, receipt_key(number, key));
 }
 
 /* ---- what a receipt becomes when it is made ---- */
@@ -180,7 +180,7 @@ static void tell_waiting(const struct near_outbox *outbox, const json_t *place,
                          const struct ending *ending)
 {
     const json_int_t number = json_integer_value(json_array_get(place, 0));
-    json_t *record = read_record(outbox, number);
+    json_t *record = read_receipt(outbox, number);
     const json_int_t missing = json_integer_value(json_object_get(record, "wait")) - 1;
     json_t *result =
         ending->is_failed
@@ -191,14 +191,14 @@ static void tell_waiting(const struct near_outbox *outbox, const json_t *place,
                        (size_t)json_integer_value(json_array_get(place, 1)), result);
     json_object_set_new(record, "wait", json_integer(missing));
     if (missing > 0)
-        write_record(outbox, number, record);
+        write_receipt(outbox, number, record);
     else if (record != NULL)
         send_record(outbox, number, record);
     json_decref(record);
 }
 
-static void settle(const struct near_outbox *outbox, json_int_t number, const json_t *record,
-                   const struct ending *ending);
+static void settle_receipt(const struct near_outbox *outbox, json_int_t number,
+                           const json_t *record, const struct ending *ending);
 
 /* The kernel does not tell a vat what the vat itself resolves. */
 static void settle_own(const struct near_outbox *outbox, const char *promise,
@@ -210,14 +210,14 @@ static void settle_own(const struct near_outbox *outbox, const char *promise,
     if (strncmp(promise, "p+", 2) != 0)
         return;
     number = strtoll(promise + 2, NULL, 10);
-    record = read_record(outbox, number);
+    record = read_receipt(outbox, number);
     if (record != NULL)
-        settle(outbox, number, record, ending);
+        settle_receipt(outbox, number, record, ending);
     json_decref(record);
 }
 
-static void resolve(const struct near_outbox *outbox, const char *promise, bool is_exact,
-                    const struct ending *ending)
+static void resolve_promise(const struct near_outbox *outbox, const char *promise, bool is_exact,
+                            const struct ending *ending)
 {
     json_t *value;
 
@@ -231,8 +231,8 @@ static void resolve(const struct near_outbox *outbox, const char *promise, bool 
     settle_own(outbox, promise, ending);
 }
 
-static void settle(const struct near_outbox *outbox, json_int_t number, const json_t *record,
-                   const struct ending *ending)
+static void settle_receipt(const struct near_outbox *outbox, json_int_t number,
+                           const json_t *record, const struct ending *ending)
 {
     unsigned __int128 refund;
     const char *promise;
@@ -248,8 +248,9 @@ static void settle(const struct near_outbox *outbox, json_int_t number, const js
     }
     promise = json_string_value(json_array_get(json_object_get(record, "resolve"), 0));
     if (promise != NULL)
-        resolve(outbox, promise,
-                json_is_true(json_array_get(json_object_get(record, "resolve"), 1)), ending);
+        resolve_promise(outbox, promise,
+                        json_is_true(json_array_get(json_object_get(record, "resolve"), 1)),
+                        ending);
 }
 
 static bool has_call(const json_t *told)
@@ -308,7 +309,7 @@ static void settle_without_vat(const struct near_outbox *outbox, json_int_t numb
             "Can't complete the action because account \\\"%s\\\" doesn't exist", account));
         ending.reason = reason;
     }
-    settle(outbox, number, record, &ending);
+    settle_receipt(outbox, number, record, &ending);
     json_decref(reason);
 }
 
@@ -343,7 +344,7 @@ static void send_methargs(const struct near_outbox *outbox, json_int_t number, j
     json_object_del(record, "results");
     snprintf(promise, sizeof promise, "p+%" JSON_INTEGER_FORMAT, number);
     if (awaited)
-        write_record(outbox, number, record);
+        write_receipt(outbox, number, record);
     else
         forget_record(outbox, number);
     near_vat_send(outbox->vat, target, methargs, awaited ? promise : NULL);
@@ -379,7 +380,7 @@ struct batch {
     json_t **records;
 };
 
-static json_t *make_record(const struct batch *batch, uint32_t index)
+static json_t *make_receipt_record(const struct batch *batch, uint32_t index)
 {
     const struct near_receipt *receipt = &batch->receipts->receipts[index];
     const unsigned __int128 deposit = deposits_of(receipt);
@@ -419,7 +420,7 @@ static void add_receiver(const struct batch *batch, uint32_t index, json_t *acco
 }
 
 /* `index` waits for what it waits for. */
-static void link_up(const struct batch *batch, uint32_t index)
+static void link_waiting_receipt(const struct batch *batch, uint32_t index)
 {
     const struct near_receipt *receipt = &batch->receipts->receipts[index];
 
@@ -451,11 +452,11 @@ static void return_result(const struct batch *batch)
 }
 
 /* All are written before one is sent: that may settle it at once. */
-static void dispatch(const struct batch *batch)
+static void dispatch_batch(const struct batch *batch)
 {
     for (uint32_t i = 0; i < batch->receipts->count; i++)
         if (batch->receipts->receipts[i].wait_count > 0)
-            write_record(batch->outbox, batch->first + i, batch->records[i]);
+            write_receipt(batch->outbox, batch->first + i, batch->records[i]);
     for (uint32_t i = 0; i < batch->receipts->count; i++)
         if (batch->receipts->receipts[i].wait_count == 0)
             send_record(batch->outbox, batch->first + i, batch->records[i]);
@@ -488,11 +489,11 @@ void near_outbox_take(struct near_outbox *outbox, const struct near_receipts *re
     }
     batch.first = take_numbers(outbox, receipts->count);
     for (uint32_t i = 0; i < receipts->count; i++)
-        batch.records[i] = make_record(&batch, i);
+        batch.records[i] = make_receipt_record(&batch, i);
     for (uint32_t i = 0; i < receipts->count; i++)
-        link_up(&batch, i);
+        link_waiting_receipt(&batch, i);
     return_result(&batch);
-    dispatch(&batch);
+    dispatch_batch(&batch);
     for (uint32_t i = 0; i < receipts->count; i++)
         json_decref(batch.records[i]);
     free(batch.records);
@@ -527,5 +528,5 @@ void near_outbox_resolve(struct near_outbox *outbox, const struct near_message *
     const struct ending ending = {.bytes = *result};
 
     if (message->result != NULL)
-        resolve(outbox, message->result, message->is_exact, &ending);
+        resolve_promise(outbox, message->result, message->is_exact, &ending);
 }

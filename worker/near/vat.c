@@ -13,7 +13,7 @@
 enum { HEX_BYTE = 2 };
 
 /* The answer's second element, the caller's as long as *root is; NULL without one. */
-static json_t *ask(struct near_vat *vat, json_t **root)
+static json_t *ask_kernel(struct near_vat *vat, json_t **root)
 {
     struct iovec answer = {0};
 
@@ -32,7 +32,7 @@ static int ask_plainly(struct near_vat *vat)
 {
     json_t *root;
 
-    (void)ask(vat, &root);
+    (void)ask_kernel(vat, &root);
     json_decref(root);
     return vat->is_lost ? -1 : 0;
 }
@@ -66,7 +66,7 @@ static int digit_of(char c)
 }
 
 /* Behind the '=' that each value begins with: to the kernel, an empty text is none at all. */
-static int take_value(struct buf *value, const char *text, size_t length)
+static int decode_value(struct buf *value, const char *text, size_t length)
 {
     buf_clear(value);
     for (size_t i = 1; i + 1 < length; i += HEX_BYTE)
@@ -84,10 +84,10 @@ static int storage_get(void *context, struct wasm_bytes key, struct buf *value, 
 
     begin_storage(vat, "vatstoreGet", key);
     buf_append_string(&vat->request, "\"]]");
-    answer = ask(vat, &root);
+    answer = ask_kernel(vat, &root);
     *found = json_is_string(answer);
     if (*found)
-        result = take_value(value, json_string_value(answer), json_string_length(answer));
+        result = decode_value(value, json_string_value(answer), json_string_length(answer));
     json_decref(root);
     return vat->is_lost ? -1 : result;
 }
@@ -140,7 +140,7 @@ json_t *near_vat_get(struct near_vat *vat, const char *key)
 
     buf_clear(&vat->request);
     buf_printf(&vat->request, "[\"syscall\",[\"vatstoreGet\",\"%s\"]]", key);
-    answer = ask(vat, &root);
+    answer = ask_kernel(vat, &root);
     if (json_is_string(answer))
         value = json_value_read_inner(json_string_value(answer), json_string_length(answer),
                                       JSON_DECODE_ANY | JSON_ALLOW_NUL);
@@ -193,7 +193,7 @@ bool near_vat_find(struct near_vat *vat, const char *accounts, const char *accou
     near_value_write_body(&vat->request, arguments);
     buf_append_string(&vat->request, ",\"slots\":[]}]]");
     json_decref(arguments);
-    answer = ask(vat, &root);
+    answer = ask_kernel(vat, &root);
     slot = json_string_value(json_array_get(json_object_get(answer, "slots"), 0));
     found = slot != NULL && strlen(slot) < 32;
     if (found)
@@ -202,7 +202,7 @@ bool near_vat_find(struct near_vat *vat, const char *accounts, const char *accou
     return found;
 }
 
-static void subscribe(struct near_vat *vat, const char *promise)
+static void subscribe_to_promise(struct near_vat *vat, const char *promise)
 {
     buf_clear(&vat->request);
     buf_printf(&vat->request, "[\"syscall\",[\"subscribe\",\"%s\"]]", promise);
@@ -218,7 +218,7 @@ void near_vat_send(struct near_vat *vat, const char *target, json_t *methargs, c
     buf_printf(&vat->request, result != NULL ? "\"%s\"}]]" : "null}]]", result);
     (void)ask_plainly(vat);
     if (result != NULL)
-        subscribe(vat, result);
+        subscribe_to_promise(vat, result);
 }
 
 static void begin_resolve(struct near_vat *vat, const char *promise, bool is_rejected)

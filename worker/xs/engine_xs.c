@@ -399,12 +399,12 @@ static void evaluate(struct engine *engine)
     call_global(engine->machine, "eval", false);
 }
 
-static void deliver(struct engine *engine)
+static void call_handle_command(struct engine *engine)
 {
     call_global(engine->machine, "handleCommand", true);
 }
 
-static void run_file(xsMachine *machine, bool as_module)
+static void run_source_file(xsMachine *machine, bool as_module)
 {
     struct engine *engine = engine_of(machine);
 
@@ -436,12 +436,12 @@ static void run_file(xsMachine *machine, bool as_module)
 
 static void run_script(struct engine *engine)
 {
-    run_file(engine->machine, false);
+    run_source_file(engine->machine, false);
 }
 
 static void run_module(struct engine *engine)
 {
-    run_file(engine->machine, true);
+    run_source_file(engine->machine, true);
 }
 
 /* As for a new machine. */
@@ -457,7 +457,7 @@ static void begin_metering(struct engine *engine)
 }
 
 /* Its result is its size, in decimal, as xsnap's is. */
-static void write_snapshot(struct engine *engine)
+static void write_xs_snapshot(struct engine *engine)
 {
     char digits[24];
     struct error error;
@@ -575,7 +575,7 @@ static struct engine_result xs_evaluate(struct engine *engine, struct iovec sour
 static struct engine_result xs_deliver(struct engine *engine, struct iovec message)
 {
     engine->input = message;
-    return run_guarded(engine, deliver);
+    return run_guarded(engine, call_handle_command);
 }
 
 static struct engine_result xs_run_script(struct engine *engine, const char *path)
@@ -593,7 +593,7 @@ static struct engine_result xs_run_module(struct engine *engine, const char *pat
 static struct engine_result xs_write_snapshot(struct engine *engine, const char *place)
 {
     engine->path = place;
-    return run_guarded(engine, write_snapshot);
+    return run_guarded(engine, write_xs_snapshot);
 }
 
 /* Under the limit of a command, since the contract's own toString may run. */

@@ -103,7 +103,7 @@ static void number(const txSlot *slot)
         }
 }
 
-static inline __attribute__((always_inline)) void meet(txSlot *slot, enum purpose purpose)
+__attribute__((always_inline)) static inline void meet(txSlot *slot, enum purpose purpose)
 {
     slot->flag |= XS_MARK_FLAG;
     if (purpose == INDEX)
@@ -244,7 +244,7 @@ static inline void data(txSlot *slot)
  * first may have met it.
  */
 /* NOLINTNEXTLINE(readability-function-size): one case for each kind of slot */
-static inline __attribute__((always_inline)) void value(txMachine *the, txSlot *slot,
+__attribute__((always_inline)) static inline void value(txMachine *the, txSlot *slot,
                                                         enum purpose purpose)
 {
     txSlot *other;
@@ -372,7 +372,7 @@ static inline void second_half(txMachine *the, const txSlot *slot)
  * Follows slots of an instance, and of those that they refer to. Returns when it meets a slot of
  * another kind that leads on: that comes first, then the rest, which is on the list below.
  */
-static inline __attribute__((always_inline)) void properties(txMachine *the, txSlot *slot,
+__attribute__((always_inline)) static inline void properties(txMachine *the, txSlot *slot,
                                                              enum purpose purpose)
 {
     while (slot != NULL) {
@@ -410,7 +410,7 @@ static inline __attribute__((always_inline)) void properties(txMachine *the, txS
     }
 }
 
-static inline __attribute__((always_inline)) void holdings(txMachine *the, txSlot *slot,
+__attribute__((always_inline)) static inline void holdings(txMachine *the, txSlot *slot,
                                                            enum purpose purpose)
 {
     meet(slot, purpose);
@@ -422,7 +422,7 @@ static inline __attribute__((always_inline)) void holdings(txMachine *the, txSlo
  * Follows items of an array until one leads on. The entry of those left goes on the list before
  * what that one leads to, so room is kept for it: two words.
  */
-static inline __attribute__((always_inline)) void items(txMachine *the, txSlot *item,
+__attribute__((always_inline)) static inline void items(txMachine *the, txSlot *item,
                                                         enum purpose purpose)
 {
     size_t count = list.items[--list.length];
@@ -447,7 +447,7 @@ static inline __attribute__((always_inline)) void items(txMachine *the, txSlot *
     }
 }
 
-static inline __attribute__((always_inline)) void take_step(txMachine *the, enum step step,
+__attribute__((always_inline)) static inline void take_step(txMachine *the, enum step step,
                                                             txSlot *slot, enum purpose purpose)
 {
     switch (step) {
@@ -482,7 +482,7 @@ static inline __attribute__((always_inline)) void take_step(txMachine *the, enum
 
 /* A host object's marker may call it again: each call empties the list down to where it found it.
  */
-static inline __attribute__((always_inline)) void follow(txMachine *the, txSlot *slot,
+__attribute__((always_inline)) static inline void follow(txMachine *the, txSlot *slot,
                                                          enum purpose purpose)
 {
     const size_t base = list.length;

@@ -38,7 +38,7 @@ bool xs_memory_was_refused(void)
 }
 
 /* Not inlined, so that a successful allocation costs as little as without it. */
-static __attribute__((noinline)) void check_refusal(size_t size)
+__attribute__((noinline)) static void check_refusal(size_t size)
 {
     /* No system has more than PTRDIFF_MAX: asking for it fails everywhere in the same way. */
     if (size > 0 && size <= PTRDIFF_MAX && running != NULL)

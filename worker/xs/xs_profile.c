@@ -114,7 +114,7 @@ struct source {
     txS2 line;
 };
 
-static struct profile_key key_of(const txSlot *code, struct source *source)
+static struct profile_key function_key(const txSlot *code, struct source *source)
 {
     struct profile_key key;
 
@@ -130,7 +130,7 @@ static struct profile_key key_of(const txSlot *code, struct source *source)
     return key;
 }
 
-static __attribute__((noinline)) uint32_t
+__attribute__((noinline)) static uint32_t
 function_of(txMachine *the, const txSlot *code, struct profile_key key, const struct source *source)
 {
     const char *name;
@@ -155,7 +155,7 @@ static uint32_t node_of(txMachine *the, const txSlot *code, uint32_t caller)
 
     if (code == NULL || (!is_code(code) && !is_callback(code)))
         return profile_call(state.profile, caller, key, 0);
-    key = key_of(code, &source);
+    key = function_key(code, &source);
     if (profile_call_again(state.profile, caller, key, &node))
         return node;
     return profile_call(state.profile, caller, key, function_of(the, code, key, &source));
@@ -203,7 +203,7 @@ static uint32_t line_of(txMachine *the, txSlot *frame)
 
 /* ---- the stack ---- */
 
-static struct live *top(void)
+static struct live *top_live_frame(void)
 {
     return &state.live[state.depth - 1];
 }
@@ -211,12 +211,12 @@ static struct live *top(void)
 /* The innermost frame is at the line that it says; what was spent until here was another's. */
 static void move_to_line(txMachine *the)
 {
-    const uint32_t line = line_of(the, top()->frame);
+    const uint32_t line = line_of(the, top_live_frame()->frame);
 
-    if (line == 0 || line == top()->line)
+    if (line == 0 || line == top_live_frame()->line)
         return;
     charge(the);
-    top()->line = line;
+    top_live_frame()->line = line;
 }
 
 static bool reserve_live(void)
@@ -238,7 +238,8 @@ static void xs_profile_push(txMachine *the, txSlot *frame, const txSlot *code)
     if (state.depth == state.capacity && !reserve_live())
         return;
     /* Native code has no lines: what it spends is the line's that called it. */
-    state.live[state.depth] = (struct live){frame, node_of(the, code, top()->node), top()->line};
+    state.live[state.depth] =
+        (struct live){frame, node_of(the, code, top_live_frame()->node), top_live_frame()->line};
     state.depth++;
 }
 
@@ -247,9 +248,9 @@ static size_t compare_stacks(txSlot *frame)
 {
     size_t count = 0;
 
-    while (state.depth > 1 && top()->frame < frame)
+    while (state.depth > 1 && top_live_frame()->frame < frame)
         state.depth--;
-    while (frame != NULL && frame != top()->frame) {
+    while (frame != NULL && frame != top_live_frame()->frame) {
         txSlot **entered =
             array_reserve(state.entered, &state.entered_capacity, count + 1, sizeof *state.entered);
 
@@ -260,7 +261,7 @@ static size_t compare_stacks(txSlot *frame)
         state.entered = entered;
         state.entered[count++] = frame;
         frame = frame->next;
-        while (frame != NULL && state.depth > 1 && top()->frame < frame)
+        while (frame != NULL && state.depth > 1 && top_live_frame()->frame < frame)
             state.depth--;
     }
     return count;
@@ -284,7 +285,7 @@ static void observe(txMachine *the)
 {
     txSlot *frame = the->frame;
 
-    if (frame == NULL || frame != top()->frame || !is_charged_later(the)) {
+    if (frame == NULL || frame != top_live_frame()->frame || !is_charged_later(the)) {
         charge(the);
         if (frame == NULL)
             return;
@@ -299,9 +300,9 @@ static void xs_profile_enter(txMachine *the, const txSlot *code)
     txSlot *frame = the->frame;
 
     charge(the);
-    while (state.depth > 1 && top()->frame <= frame)
+    while (state.depth > 1 && top_live_frame()->frame <= frame)
         state.depth--;
-    if (frame->next == top()->frame)
+    if (frame->next == top_live_frame()->frame)
         xs_profile_push(the, frame, code);
     else
         align(the, frame);

@@ -90,7 +90,7 @@ static void find_places(txBlock *block, txByte *place)
 static struct staying staying;
 
 /* Where the chunk's data will be. */
-static inline void *moved(void *data)
+static inline void *moved_data(void *data)
 {
     const txChunk *chunk = (const txChunk *)((uintptr_t)data - sizeof(txChunk));
     txByte *target;
@@ -136,7 +136,7 @@ static void change_array(txMachine *the, txSlot *array)
                      : array->value.array.length;
     for (; length > 0; length--)
         change(the, item++);
-    array->value.array.address = moved(array->value.array.address);
+    array->value.array.address = moved_data(array->value.array.address);
 }
 
 static void change_host(txMachine *the, txSlot *host)
@@ -146,7 +146,7 @@ static void change_host(txMachine *the, txSlot *host)
     if ((host->flag & XS_HOST_HOOKS_FLAG) && host->value.host.variant.hooks->sweeper != NULL)
         host->value.host.variant.hooks->sweeper(the, host->value.host.data, change);
     if (host->flag & XS_HOST_CHUNK_FLAG)
-        host->value.host.data = moved(host->value.host.data);
+        host->value.host.data = moved_data(host->value.host.data);
 }
 
 #define KIND(NAME) (UINT64_C(1) << XS_##NAME##_KIND)
@@ -161,8 +161,8 @@ static const uint64_t others = KIND(REGEXP) | KIND(ARGUMENTS_SLOPPY) | KIND(ARGU
 static void change_other(txMachine *the, txSlot *slot)
 {
     if (slot->kind == XS_REGEXP_KIND) {
-        slot->value.regexp.code = moved(slot->value.regexp.code);
-        slot->value.regexp.data = moved(slot->value.regexp.data);
+        slot->value.regexp.code = moved_data(slot->value.regexp.code);
+        slot->value.regexp.data = moved_data(slot->value.regexp.data);
     } else if (slot->kind == XS_HOST_KIND) {
         change_host(the, slot);
     } else {
@@ -176,7 +176,7 @@ static inline void change_value(txMachine *the, txSlot *slot)
 
     if (kind & begin_with_chunk) {
         if ((uintptr_t)slot->value.string - staying.from >= staying.size)
-            slot->value.string = moved(slot->value.string);
+            slot->value.string = moved_data(slot->value.string);
     } else if (kind & others) {
         change_other(the, slot);
     }
@@ -192,12 +192,13 @@ static void change(txMachine *the, txSlot *slot)
 static void change_code(txByte **code, const txSlot *frame, bool of_host)
 {
     if (of_host) {
-        *code = moved(*code);
+        *code = moved_data(*code);
     } else {
         const txSlot *function = (frame + 3)->value.reference->next;
 
         if (function->kind == XS_CODE_KIND)
-            *code += (txByte *)moved(function->value.code.address) - function->value.code.address;
+            *code +=
+                (txByte *)moved_data(function->value.code.address) - function->value.code.address;
     }
 }
 

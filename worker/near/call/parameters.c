@@ -48,7 +48,7 @@ static const char *next_line(const char *line)
 }
 
 /* What stands behind a name in its line, or NULL. */
-static const char *find_line(struct reading *reading, const char *name)
+static const char *find_parameter_line(struct reading *reading, const char *name)
 {
     const size_t length = strlen(name);
     const char *line = reading->line;
@@ -67,9 +67,10 @@ static const char *find_line(struct reading *reading, const char *name)
 }
 
 /* The value of the last change up to that version. */
-static int read_one(uint64_t *value, const char *name, struct reading *reading, struct error *error)
+static int read_parameter(uint64_t *value, const char *name, struct reading *reading,
+                          struct error *error)
 {
-    const char *line = find_line(reading, name);
+    const char *line = find_parameter_line(reading, name);
     bool found = false;
 
     while (line != NULL && *line == ' ') {
@@ -88,9 +89,9 @@ static int read_one(uint64_t *value, const char *name, struct reading *reading, 
 static int read_fee(struct near_fee *fee, const char *const names[3], struct reading *reading,
                     struct error *error)
 {
-    return read_one(&fee->send_sir, names[0], reading, error) == 0 &&
-                   read_one(&fee->send_not_sir, names[1], reading, error) == 0 &&
-                   read_one(&fee->execution, names[2], reading, error) == 0
+    return read_parameter(&fee->send_sir, names[0], reading, error) == 0 &&
+                   read_parameter(&fee->send_not_sir, names[1], reading, error) == 0 &&
+                   read_parameter(&fee->execution, names[2], reading, error) == 0
                ? 0
                : -1;
 }
@@ -111,7 +112,7 @@ static int read_costs(struct near_parameters *parameters, struct reading *readin
     };
 
     for (size_t i = 0; i < NEAR_COST_COUNT; i++)
-        if (read_one(&parameters->cost[i], names[i], reading, error) != 0)
+        if (read_parameter(&parameters->cost[i], names[i], reading, error) != 0)
             return -1;
     for (size_t i = 0; i < NEAR_FEE_COUNT; i++)
         if (read_fee(&parameters->fee[i], fees[i], reading, error) != 0)
@@ -143,7 +144,7 @@ int near_parameters_read(struct near_parameters *parameters, const char *version
     if (read_costs(parameters, &reading, error) != 0)
         return -1;
 #define X(name)                                                                                    \
-    if (read_one(&parameters->name, #name, &reading, error) != 0)                                  \
+    if (read_parameter(&parameters->name, #name, &reading, error) != 0)                            \
         return -1;
     NEAR_SETTINGS(X)
 #undef X

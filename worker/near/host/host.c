@@ -95,7 +95,7 @@ bool near_host_random_seed(struct near_call *call, uint64_t *a)
 
 /* ---- numbers ---- */
 
-static bool give(struct near_call *call, uint64_t *a, uint64_t value)
+static bool return_number(struct near_call *call, uint64_t *a, uint64_t value)
 {
     a[0] = value;
     return pay_base(call);
@@ -103,27 +103,28 @@ static bool give(struct near_call *call, uint64_t *a, uint64_t value)
 
 bool near_host_block_index(struct near_call *call, uint64_t *a)
 {
-    return give(call, a, call->context->block_height);
+    return return_number(call, a, call->context->block_height);
 }
 
 bool near_host_block_timestamp(struct near_call *call, uint64_t *a)
 {
-    return give(call, a, call->context->block_timestamp);
+    return return_number(call, a, call->context->block_timestamp);
 }
 
 bool near_host_epoch_height(struct near_call *call, uint64_t *a)
 {
-    return give(call, a, call->context->epoch_height);
+    return return_number(call, a, call->context->epoch_height);
 }
 
 bool near_host_storage_usage(struct near_call *call, uint64_t *a)
 {
-    return give(call, a, call->storage_usage);
+    return return_number(call, a, call->storage_usage);
 }
 
 bool near_host_prepaid_gas(struct near_call *call, uint64_t *a)
 {
-    return give(call, a, call->context->prepaid_gas) && near_not_in_view(call, "prepaid_gas");
+    return return_number(call, a, call->context->prepaid_gas) &&
+           near_not_in_view(call, "prepaid_gas");
 }
 
 bool near_host_used_gas(struct near_call *call, uint64_t *a)
@@ -313,7 +314,7 @@ static bool take_key(struct near_call *call, uint64_t length, uint64_t at, struc
 }
 
 /* What is stored there, in call->old_value. */
-static bool look_up(struct near_call *call, struct wasm_bytes key, bool *found)
+static bool get_stored_value(struct near_call *call, struct wasm_bytes key, bool *found)
 {
     call->is_lost = call->storage->get(call->storage->context, key, &call->old_value, found) != 0;
     return !call->is_lost;
@@ -346,7 +347,7 @@ bool near_host_storage_write(struct near_call *call, uint64_t *a)
                          value.length, (unsigned long long)costs->max_length_storage_value);
     if (!near_pay_each(call, NEAR_COST_storage_write_key_byte, key.length) ||
         !near_pay_each(call, NEAR_COST_storage_write_value_byte, value.length) ||
-        !look_up(call, key, &found) || !store(call, key, value))
+        !get_stored_value(call, key, &found) || !store(call, key, value))
         return false;
     a[0] = found;
     if (!found) {
@@ -378,7 +379,7 @@ bool near_host_storage_read(struct near_call *call, uint64_t *a)
     if (!pay_base(call) || !near_pay(call, NEAR_COST_storage_read_base) ||
         !take_key(call, a[0], a[1], &key) ||
         !near_pay_each(call, NEAR_COST_storage_read_key_byte, key.length) ||
-        !look_up(call, key, &found))
+        !get_stored_value(call, key, &found))
         return false;
     a[0] = found;
     return !found || (pay_for_value(call) &&
@@ -393,7 +394,7 @@ bool near_host_storage_remove(struct near_call *call, uint64_t *a)
     if (!pay_base(call) || !near_not_in_view(call, "storage_remove") ||
         !near_pay(call, NEAR_COST_storage_remove_base) || !take_key(call, a[0], a[1], &key) ||
         !near_pay_each(call, NEAR_COST_storage_remove_key_byte, key.length) ||
-        !look_up(call, key, &found))
+        !get_stored_value(call, key, &found))
         return false;
     a[0] = found;
     if (!found)
@@ -413,7 +414,7 @@ bool near_host_storage_has_key(struct near_call *call, uint64_t *a)
     if (!pay_base(call) || !near_pay(call, NEAR_COST_storage_has_key_base) ||
         !take_key(call, a[0], a[1], &key) ||
         !near_pay_each(call, NEAR_COST_storage_has_key_byte, key.length) ||
-        !look_up(call, key, &found))
+        !get_stored_value(call, key, &found))
         return false;
     a[0] = found;
     return true;

@@ -366,7 +366,7 @@ bool near_p256_verify(const uint8_t signature[NEAR_P256_SIGNATURE_SIZE], const u
 
 enum { SIGNATURE_SIZE = 64, HASH_SIZE = 32 };
 
-static bool answer(uint64_t *a, bool is_valid)
+static bool answer_validity(uint64_t *a, bool is_valid)
 {
     a[0] = is_valid;
     return true;
@@ -382,7 +382,7 @@ static const uint8_t upper_half[HASH_SIZE] = {
     0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
     0x5d, 0x57, 0x6e, 0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa1};
 
-static bool is_below(const uint8_t *number, const uint8_t *limit)
+static bool is_number_below(const uint8_t *number, const uint8_t *limit)
 {
     return memcmp(number, limit, HASH_SIZE) < 0;
 }
@@ -432,11 +432,11 @@ bool near_host_ecrecover(struct near_call *call, uint64_t *a)
     if (flag > 1)
         return recover_fails(call, "Malleability flag needs to be 0 or 1, but is instead ", flag,
                              "");
-    if (!is_below(signature.data, secp256k1_order) ||
-        !is_below(signature.data + HASH_SIZE, flag != 0 ? upper_half : secp256k1_order) ||
+    if (!is_number_below(signature.data, secp256k1_order) ||
+        !is_number_below(signature.data + HASH_SIZE, flag != 0 ? upper_half : secp256k1_order) ||
         !recover(signature.data, (int)v, hash.data, key))
-        return answer(a, false);
-    return near_register_set(call, id, key, sizeof key) && answer(a, true);
+        return answer_validity(a, false);
+    return near_register_set(call, id, key, sizeof key) && answer_validity(a, true);
 }
 
 /* ---- the others: verify(signature, message, key) ---- */
@@ -450,14 +450,15 @@ bool near_host_ed25519_verify(struct near_call *call, uint64_t *a)
     if (signature.length != SIGNATURE_SIZE)
         return near_fail(call, "ED25519 signature verification error: invalid signature length");
     if ((signature.data[SIGNATURE_SIZE - 1] & 0xe0) != 0)
-        return answer(a, false);
+        return answer_validity(a, false);
     if (!near_take(call, a[2], a[3], &message) ||
         !near_pay_each(call, NEAR_COST_ed25519_verify_byte, message.length) ||
         !near_take(call, a[4], a[5], &key))
         return false;
     if (key.length != NEAR_ED25519_KEY_SIZE)
         return near_fail(call, "ED25519 signature verification error: invalid public key length");
-    return answer(a, near_ed25519_verify(signature.data, message.data, message.length, key.data));
+    return answer_validity(
+        a, near_ed25519_verify(signature.data, message.data, message.length, key.data));
 }
 
 bool near_host_p256_verify(struct near_call *call, uint64_t *a)
@@ -469,12 +470,13 @@ bool near_host_p256_verify(struct near_call *call, uint64_t *a)
     if (signature.length != SIGNATURE_SIZE)
         return near_fail(call, "P256 signature verification error: invalid signature length");
     if (!near_p256_is_signature(signature.data))
-        return answer(a, false);
+        return answer_validity(a, false);
     if (!near_take(call, a[2], a[3], &message) ||
         !near_pay_each(call, NEAR_COST_p256_verify_byte, message.length) ||
         !near_take(call, a[4], a[5], &key))
         return false;
     if (key.length != NEAR_P256_KEY_SIZE)
         return near_fail(call, "P256 signature verification error: invalid public key length");
-    return answer(a, near_p256_verify(signature.data, message.data, message.length, key.data));
+    return answer_validity(
+        a, near_p256_verify(signature.data, message.data, message.length, key.data));
 }

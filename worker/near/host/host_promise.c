@@ -143,8 +143,8 @@ bool near_host_promise_then(struct near_call *call, uint64_t *a)
 /* There are never many more than NEAR's limit of 128. */
 enum { JOINED_MOST = 1024 + 128 };
 
-static bool join(struct near_call *call, struct wasm_bytes indices, uint32_t *joined,
-                 uint32_t *count)
+static bool join_promises(struct near_call *call, struct wasm_bytes indices, uint32_t *joined,
+                          uint32_t *count)
 {
     const uint64_t limit = call->parameters->max_number_input_data_dependencies;
 
@@ -179,7 +179,8 @@ bool near_host_promise_and(struct near_call *call, uint64_t *a)
     if (__builtin_mul_overflow(a[1], sizeof(uint64_t), &length))
         return near_fail(call, "Integer overflow.");
     return near_pay_each(call, NEAR_COST_promise_and_per_promise, length) &&
-           near_view(call, a[0], length, &indices) && join(call, indices, joined, &count) &&
+           near_view(call, a[0], length, &indices) &&
+           join_promises(call, indices, joined, &count) &&
            add_promise(call, a, true, joined, count);
 }
 
@@ -236,7 +237,7 @@ static bool host_action_begin(struct near_call *call, const char *name)
     return near_pay(call, NEAR_COST_base) && near_not_in_view(call, name);
 }
 
-static bool deduct(struct near_call *call, unsigned __int128 amount)
+static bool deduct_from_balance(struct near_call *call, unsigned __int128 amount)
 {
     if (amount > call->balance)
         return near_fail(call, "Exceeded the account balance.");
@@ -265,8 +266,8 @@ struct function_call {
     uint64_t gas, weight;
 };
 
-static bool add_call(struct near_call *call, struct near_receipt *receipt,
-                     const struct function_call *made)
+static bool add_call_action(struct near_call *call, struct near_receipt *receipt,
+                            const struct function_call *made)
 {
     struct near_action *action;
 
@@ -301,7 +302,7 @@ static bool function_call(struct near_call *call, const uint64_t *a, uint64_t we
            near_pay_action(call, NEAR_FEE_function_call_byte,
                            (uint64_t)made.method.length + made.arguments.length, own) &&
            near_pay_fee(call, NEAR_FEE_function_call_base, 0, made.gas) &&
-           deduct(call, made.amount) && add_call(call, receipt, &made);
+           deduct_from_balance(call, made.amount) && add_call_action(call, receipt, &made);
 }
 
 bool near_host_promise_batch_action_function_call(struct near_call *call, uint64_t *a)
@@ -362,7 +363,7 @@ bool near_host_promise_batch_action_transfer(struct near_call *call, uint64_t *a
     return host_action_begin(call, "promise_batch_action_transfer") &&
            near_take_amount(call, a[1], &amount) &&
            near_promise_receipt(call, a[0], &receipt, &own) && pay_transfer(call, receipt, own) &&
-           deduct(call, amount) &&
+           deduct_from_balance(call, amount) &&
            host_action_add(call, receipt, NEAR_ACTION_TRANSFER, nothing, amount);
 }
 

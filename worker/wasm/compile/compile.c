@@ -393,7 +393,7 @@ static void compile_function(struct wasm_compiler *compiler, uint32_t function,
     compile_finish(compiler, code);
 }
 
-static void release(struct wasm_compiler *compiler)
+static void free_compiler(struct wasm_compiler *compiler)
 {
     free(compiler->locals);
     free(compiler->lazy);
@@ -431,7 +431,7 @@ struct wasm_code *wasm_compile(struct wasm_module *module, const void *const *ha
     for (uint32_t i = module->imported_functions;
          i < module->function_count && compiler.reader.fault == NULL; i++)
         compile_function(&compiler, i, &codes[i]);
-    release(&compiler);
+    free_compiler(&compiler);
     if (compiler.reader.fault == NULL)
         return codes;
     *fault = compiler.fault != WASM_FAULT_NONE ? compiler.fault : WASM_FAULT_MALFORMED;

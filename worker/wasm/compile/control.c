@@ -128,7 +128,7 @@ static bool can_join(enum wasm_operation operation, const struct wasm_cell *cell
     return (operation - WASM_OP_I32_EQ) % 8 < 2 || cell->k == (int16_t)cell->k;
 }
 
-static struct condition join(enum wasm_operation operation, struct wasm_cell cell)
+static struct condition fuse_comparison(enum wasm_operation operation, struct wasm_cell cell)
 {
     if (operation == WASM_OP_I32_EQZ)
         return (struct condition){WASM_OP_JUMP_I32_EQ_K, cell.a, 0};
@@ -148,7 +148,7 @@ static struct condition pop_condition(struct wasm_compiler *compiler)
 
     if (is_last && wasm_is_emitting(compiler) &&
         can_join(compiler->last_operation, &compiler->cells[compiler->cell_count - 1]))
-        return join(compiler->last_operation, wasm_take_back(compiler));
+        return fuse_comparison(compiler->last_operation, wasm_take_back(compiler));
     return (struct condition){WASM_OP_JUMP_IF, 0,
                               wasm_slot_of(compiler, operand, compiler->operand_count)};
 }
@@ -230,7 +230,7 @@ static bool must_move(const struct wasm_compiler *compiler, const struct wasm_co
     return false;
 }
 
-static void move_one(struct wasm_compiler *compiler, uint32_t to, uint32_t from)
+static void move_branch_operand(struct wasm_compiler *compiler, uint32_t to, uint32_t from)
 {
     const struct wasm_operand *operand = &compiler->operands[from];
     const uint16_t slot = wasm_own_slot(compiler, to);
@@ -251,7 +251,7 @@ static void prepare_move(struct wasm_compiler *compiler, const struct wasm_contr
 }
 
 /* Upwards: what is written lies below all that is still to be read. */
-static void move(struct wasm_compiler *compiler, const struct wasm_control *label)
+static void move_branch_operands(struct wasm_compiler *compiler, const struct wasm_control *label)
 {
     const uint32_t count = label_types(label).length;
     const uint32_t from = compiler->operand_count - count;
@@ -261,7 +261,7 @@ static void move(struct wasm_compiler *compiler, const struct wasm_control *labe
         return;
     if (count <= MOVED_ONE_BY_ONE) {
         for (uint32_t i = 0; i < count; i++)
-            move_one(compiler, label->height + i, from + i);
+            move_branch_operand(compiler, label->height + i, from + i);
         return;
     }
     cell = wasm_emit(compiler, WASM_OP_COPY_RANGE);
@@ -321,7 +321,7 @@ static void branch(struct wasm_compiler *compiler, uint32_t depth)
         if (label == compiler->controls && label->results.length <= 1) {
             emit_leave(compiler);
         } else {
-            move(compiler, label);
+            move_branch_operands(compiler, label);
             wasm_emit(compiler, WASM_OP_JUMP);
             aim(compiler, compiler->cell_count - 1, label);
         }
@@ -348,7 +348,7 @@ static void branch_if(struct wasm_compiler *compiler)
         aim(compiler, emit_jump(compiler, condition, true), label);
     } else {
         skip = emit_jump(compiler, condition, false);
-        move(compiler, label);
+        move_branch_operands(compiler, label);
         wasm_emit(compiler, WASM_OP_JUMP);
         aim(compiler, compiler->cell_count - 1, label);
         land_here(compiler, skip);
@@ -386,7 +386,7 @@ static void emit_stub(struct wasm_compiler *compiler, struct wasm_control *label
     }
     label->stub = compiler->cell_count;
     land_here(compiler, cell);
-    move(compiler, label);
+    move_branch_operands(compiler, label);
     wasm_emit(compiler, WASM_OP_JUMP);
     aim(compiler, compiler->cell_count - 1, label);
 }
@@ -581,7 +581,7 @@ static bool goes_on(struct wasm_compiler *compiler, const struct wasm_control *c
            (control->kind == WASM_CONTROL_BLOCK || control->kind == WASM_CONTROL_LOOP);
 }
 
-static void end_block(struct wasm_compiler *compiler)
+static void compile_end_of_block(struct wasm_compiler *compiler)
 {
     struct wasm_control *control = wasm_top_control(compiler);
     const struct wasm_bytes results = control->results;
@@ -640,7 +640,7 @@ bool wasm_compile_control(struct wasm_compiler *compiler, uint8_t opcode)
         enter_else(compiler);
         return true;
     case WASM_END:
-        end_block(compiler);
+        compile_end_of_block(compiler);
         return true;
     case WASM_BR:
         branch(compiler, wasm_read_u32(&compiler->reader));

@@ -12,7 +12,7 @@
 enum { LAZY_DEPTH = 32 };
 
 /* As NEAR counts them. */
-static unsigned bytes_of(uint8_t type)
+static unsigned near_bytes_of_type(uint8_t type)
 {
     return type == WASM_I32 || type == WASM_F32 ? 4 : 8;
 }
@@ -28,7 +28,7 @@ uint16_t wasm_own_slot(const struct wasm_compiler *compiler, uint32_t place)
 }
 
 /* Puts an operand into its own slot, and says where it is now. */
-static void settle_one(struct wasm_compiler *compiler, uint32_t place)
+static void settle_operand(struct wasm_compiler *compiler, uint32_t place)
 {
     struct wasm_operand *operand = &compiler->operands[place];
 
@@ -48,7 +48,7 @@ void wasm_settle(struct wasm_compiler *compiler, uint32_t from)
     if (count > LAZY_DEPTH && from < count - LAZY_DEPTH)
         from = count - LAZY_DEPTH;
     for (uint32_t place = from; place < count; place++)
-        settle_one(compiler, place);
+        settle_operand(compiler, place);
 }
 
 void wasm_settle_local(struct wasm_compiler *compiler, uint32_t local)
@@ -57,7 +57,7 @@ void wasm_settle_local(struct wasm_compiler *compiler, uint32_t local)
         const struct wasm_operand *operand = &compiler->operands[place - 1];
 
         if (operand->place == WASM_PLACE_LOCAL && operand->local == local)
-            settle_one(compiler, place - 1);
+            settle_operand(compiler, place - 1);
     }
 }
 
@@ -85,8 +85,8 @@ static void operands_push(struct wasm_compiler *compiler, struct wasm_operand op
         compiler->lazy[operand.local]++;
     compiler->operands[compiler->operand_count++] = operand;
     if (compiler->operand_count > LAZY_DEPTH)
-        settle_one(compiler, compiler->operand_count - LAZY_DEPTH - 1);
-    compiler->operand_bytes += bytes_of(operand.type);
+        settle_operand(compiler, compiler->operand_count - LAZY_DEPTH - 1);
+    compiler->operand_bytes += near_bytes_of_type(operand.type);
     compiler->last_cell = WASM_NO_CELL;
     note_height(compiler);
 }
@@ -137,7 +137,7 @@ struct wasm_operand wasm_pop(struct wasm_compiler *compiler, uint8_t type)
         return unknown;
     }
     operand = compiler->operands[--compiler->operand_count];
-    compiler->operand_bytes -= bytes_of(operand.type);
+    compiler->operand_bytes -= near_bytes_of_type(operand.type);
     if (operand.place == WASM_PLACE_LOCAL)
         compiler->lazy[operand.local]--;
     if (operand.type != type && operand.type != WASM_UNKNOWN && type != WASM_UNKNOWN)
@@ -173,7 +173,7 @@ void wasm_check_all(struct wasm_compiler *compiler, struct wasm_bytes types, boo
         const uint8_t type = types.data[types.length - 1 - i];
 
         if (operand->type == WASM_UNKNOWN && refine) {
-            compiler->operand_bytes -= bytes_of(WASM_UNKNOWN) - bytes_of(type);
+            compiler->operand_bytes -= near_bytes_of_type(WASM_UNKNOWN) - near_bytes_of_type(type);
             operand->type = type;
         } else if (operand->type != WASM_UNKNOWN && operand->type != type) {
             wasm_compile_fail(compiler, "type mismatch");
@@ -230,7 +230,7 @@ bool wasm_is_emitting(const struct wasm_compiler *compiler)
            !control->is_dead;
 }
 
-static struct wasm_cell *append(struct wasm_compiler *compiler)
+static struct wasm_cell *append_wasm_cell(struct wasm_compiler *compiler)
 {
     static _Thread_local struct wasm_cell nowhere;
 
@@ -244,7 +244,7 @@ static struct wasm_cell *append(struct wasm_compiler *compiler)
 
 struct wasm_cell *wasm_emit(struct wasm_compiler *compiler, enum wasm_operation operation)
 {
-    struct wasm_cell *cell = append(compiler);
+    struct wasm_cell *cell = append_wasm_cell(compiler);
 
     *cell = (struct wasm_cell){.execute = compiler->handlers[operation]};
     return cell;
@@ -252,7 +252,7 @@ struct wasm_cell *wasm_emit(struct wasm_compiler *compiler, enum wasm_operation 
 
 struct wasm_cell *wasm_emit_wide(struct wasm_compiler *compiler, uint64_t wide)
 {
-    struct wasm_cell *cell = append(compiler);
+    struct wasm_cell *cell = append_wasm_cell(compiler);
 
     *cell = (struct wasm_cell){.wide = wide};
     return cell;

@@ -138,7 +138,7 @@ static void compile_unary(struct wasm_compiler *compiler, const struct numeric *
 }
 
 /* Whether the operand is a constant that fits into a cell, as the operation's type sees it. */
-static bool fits(const struct numeric *numeric, const struct wasm_operand *operand)
+static bool constant_fits_cell(const struct numeric *numeric, const struct wasm_operand *operand)
 {
     return operand->place == WASM_PLACE_CONSTANT &&
            (numeric->operand == WASM_I32 || (int64_t)operand->bits == (int32_t)operand->bits);
@@ -164,12 +164,12 @@ static void compile_binary(struct wasm_compiler *compiler, const struct numeric 
     uint16_t right_slot;
     struct wasm_cell *cell;
 
-    if (numeric->takes_constant && fits(numeric, &right)) {
+    if (numeric->takes_constant && constant_fits_cell(numeric, &right)) {
         left_slot = wasm_slot_of(compiler, left, place);
         compile_with_constant(compiler, numeric, left_slot, right.bits);
         return;
     }
-    if (numeric->commutes && fits(numeric, &left)) {
+    if (numeric->commutes && constant_fits_cell(numeric, &left)) {
         right_slot = wasm_slot_of(compiler, right, place + 1);
         compile_with_constant(compiler, numeric, right_slot, left.bits);
         return;

@@ -53,15 +53,15 @@ const struct wasm_function_type *wasm_type_of_function(const struct wasm_module 
     return &module->types[module->functions[function].type];
 }
 
-static bool same_bytes(struct wasm_bytes left, struct wasm_bytes right)
+static bool wasm_bytes_equal(struct wasm_bytes left, struct wasm_bytes right)
 {
     return left.length == right.length && memcmp(left.data, right.data, left.length) == 0;
 }
 
 bool wasm_same_type(const struct wasm_function_type *left, const struct wasm_function_type *right)
 {
-    return same_bytes(left->parameters, right->parameters) &&
-           same_bytes(left->results, right->results);
+    return wasm_bytes_equal(left->parameters, right->parameters) &&
+           wasm_bytes_equal(left->results, right->results);
 }
 
 const struct wasm_export *wasm_module_export(const struct wasm_module *module, const char *name,
@@ -320,7 +320,7 @@ static struct wasm_bytes read_types(struct wasm_reader *reader)
     return types;
 }
 
-static uint64_t hash_bytes(uint64_t hash, struct wasm_bytes bytes)
+static uint64_t fnv1a_bytes(uint64_t hash, struct wasm_bytes bytes)
 {
     for (uint32_t i = 0; i < bytes.length; i++)
         hash = (hash ^ bytes.data[i]) * 0x100000001b3; /* FNV-1a */
@@ -343,7 +343,7 @@ static void join_types(struct wasm_decoder *decoder)
     }
     for (uint32_t i = 0; i < module->type_count; i++) {
         struct wasm_function_type *type = &module->types[i];
-        uint64_t at = hash_bytes(hash_bytes(0xcbf29ce484222325, type->parameters), type->results);
+        uint64_t at = fnv1a_bytes(fnv1a_bytes(0xcbf29ce484222325, type->parameters), type->results);
 
         at ^= at >> 32;
         while (table[at & (size - 1)] != 0 &&
@@ -380,7 +380,7 @@ void wasm_decode_types(struct wasm_decoder *decoder)
         join_types(decoder);
 }
 
-static struct wasm_range read_range(struct wasm_reader *reader, uint32_t most)
+static struct wasm_range read_size_range(struct wasm_reader *reader, uint32_t most)
 {
     const uint8_t flag = wasm_read_byte(reader);
     struct wasm_range range = {.maximum = WASM_NO_MAXIMUM};
@@ -404,7 +404,7 @@ static struct wasm_table_type read_table_type(struct wasm_decoder *decoder)
 
     if (!wasm_is_reference(table.type))
         wasm_reader_fail(&decoder->reader, "malformed reference type");
-    table.range = read_range(&decoder->reader, UINT32_MAX);
+    table.range = read_size_range(&decoder->reader, UINT32_MAX);
     if (decoder->module->limits->no_bulk_or_references && table.type != WASM_FUNCREF)
         wasm_reader_fail(&decoder->reader, "reference types are not allowed");
     if (table.range.minimum > decoder->module->limits->table_elements)
@@ -464,7 +464,7 @@ static void read_import_type(struct wasm_decoder *decoder, struct wasm_import *i
         break;
     case WASM_MEMORY:
         import->index = module->memory_count++;
-        module->memories[import->index] = read_range(&decoder->reader, MAX_PAGES);
+        module->memories[import->index] = read_size_range(&decoder->reader, MAX_PAGES);
         break;
     case WASM_GLOBAL:
         import->index = module->global_count++;
@@ -560,7 +560,7 @@ void wasm_decode_memories(struct wasm_decoder *decoder)
     if (reader->fault != NULL || count == 0 ||
         !wasm_decoder_grow(decoder, &module->memories, 0, 1, sizeof *module->memories))
         return;
-    module->memories[module->memory_count++] = read_range(reader, MAX_PAGES);
+    module->memories[module->memory_count++] = read_size_range(reader, MAX_PAGES);
 }
 
 void wasm_decode_globals(struct wasm_decoder *decoder)
@@ -595,7 +595,7 @@ static uint32_t count_of_kind(const struct wasm_module *module, enum wasm_kind k
     return 0;
 }
 
-static int compare_names(const void *left, const void *right)
+static int compare_export_names(const void *left, const void *right)
 {
     const struct wasm_bytes *a = *(const struct wasm_bytes *const *)left;
     const struct wasm_bytes *b = *(const struct wasm_bytes *const *)right;
@@ -615,9 +615,9 @@ static void check_names(struct wasm_decoder *decoder)
         return;
     for (uint32_t i = 0; i < count; i++)
         names[i] = &decoder->module->exports[i].name;
-    sort_stable(names, count, sizeof *names, compare_names, names + count);
+    sort_stable(names, count, sizeof *names, compare_export_names, names + count);
     for (uint32_t i = 1; i < count; i++)
-        if (compare_names(&names[i - 1], &names[i]) == 0)
+        if (compare_export_names(&names[i - 1], &names[i]) == 0)
             wasm_reader_fail(&decoder->reader, "duplicate export name");
     free(names);
 }

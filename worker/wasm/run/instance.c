@@ -104,7 +104,8 @@ static bool open_tables(struct wasm_instance *instance)
     return true;
 }
 
-static bool open_memory(struct wasm_instance *instance, const struct wasm_instance_options *options)
+static bool open_instance_memory(struct wasm_instance *instance,
+                                 const struct wasm_instance_options *options)
 {
     enum { MOST_PAGES = 65536 };
     const struct wasm_module *module = instance->module;
@@ -176,7 +177,7 @@ struct wasm_instance *wasm_instance_open(struct wasm_machine *machine,
     }
     instance->module = options->module;
     instance->codes = options->codes;
-    if (!allocate(instance) || !open_tables(instance) || !open_memory(instance, options)) {
+    if (!allocate(instance) || !open_tables(instance) || !open_instance_memory(instance, options)) {
         error_memory(error, "an instance of WebAssembly");
     } else if (link_all(instance, options, error) == 0) {
         if (add_to_machine(machine, instance)) {
