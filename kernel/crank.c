@@ -20,7 +20,7 @@
 #include "kernel/state.h"
 #include "store/store.h"
 
-/* The frame around the work of a crank. */
+/* A crank's beginning, its work and its end. */
 
 static int set_savepoint(struct kernel *kernel, struct error *error)
 {
@@ -45,10 +45,7 @@ static int undo_savepoint(struct kernel *kernel, struct error *error)
     return 0;
 }
 
-/*
- * Undoes what the crank did: what its delivery changed, or with `all` also that its
- * work was taken off the queue.
- */
+/* Undoes the delivery's changes; with `all` also puts the crank's work back into its queue. */
 static int crank_undo(struct kernel *kernel, bool all, struct error *error)
 {
     if (undo_savepoint(kernel, error) != 0)
@@ -80,7 +77,7 @@ static void forget_work(struct kernel *kernel)
     crank->vat = 0;
 }
 
-/* Collects what is unreferenced, counts the crank, and fills `end`. The crank is over. */
+/* Collects unreferenced objects, counts the crank, and fills `end`. The crank is over. */
 static int crank_finish(struct kernel *kernel, struct kernel_crank_end *end, struct error *error)
 {
     struct crank_state *crank = &kernel->crank;
@@ -104,7 +101,10 @@ void kernel_abandon_crank(struct kernel *kernel)
 
     if (!kernel->crank.in_progress)
         return;
-    /* If the store fails here, the transaction can only be rolled back, which undoes all. */
+    /*
+     * If the store fails here, only a rollback of the transaction helps, which undoes
+     * everything.
+     */
     while (kernel->crank.savepoints > 0 && undo_savepoint(kernel, &ignored) == 0)
         ;
     kernel->crank.savepoints = 0;
@@ -133,8 +133,10 @@ static int next_run(struct kernel *kernel, json_t **item, struct error *error)
     return queue_take(kernel, QUEUE_RUN, item, &kernel->crank.message_text, error);
 }
 
-/* In the order of what is most urgent; *routing: it is only to be routed. What comes from a queue
- * brings its text along. */
+/*
+ * Takes the most urgent work; *routing: the item is only routed. Queued items come with
+ * their text.
+ */
 static int take_work(struct kernel *kernel, bool *routing, struct error *error)
 {
     static int (*const sources[])(struct kernel *, json_t **, struct error *) = {
@@ -178,7 +180,7 @@ static int begin_crank(struct kernel *kernel, bool routing, struct error *error)
 
 /* ---- routing ---- */
 
-/* The target of a message was a promise for an object: from now on it is the object. */
+/* The target was a promise that has resolved to an object: address the object. */
 static int retarget(struct kernel *kernel, const char *before, const char *target,
                     struct error *error)
 {
@@ -233,17 +235,17 @@ static int route(struct kernel *kernel, struct kernel_step *step, struct error *
     return result == 0 ? crank_finish(kernel, &step->end, error) : -1;
 }
 
-static bool is_held_in_quarantine(enum crank_kind kind)
+static bool is_quarantinable(enum crank_kind kind)
 {
     return kind != CRANK_CLEAN_UP && kind < CRANK_QUARANTINE;
 }
 
-/* The work, or what keeps it for later: its vat is in quarantine. */
+/* Does the work, or holds it if its vat is in quarantine. */
 static int do_or_hold(struct kernel *kernel, struct error *error)
 {
     int64_t vat = 0;
 
-    if (is_held_in_quarantine(kernel->crank.kind) &&
+    if (is_quarantinable(kernel->crank.kind) &&
         quarantine_vat_of(kernel, kernel->crank.message, &vat, error) != 0)
         return -1;
     if (vat == 0)
@@ -273,7 +275,7 @@ int kernel_next(struct kernel *kernel, struct kernel_step *step, struct error *e
 
     memset(step, 0, sizeof *step);
     if (kernel->crank.in_progress)
-        return error_set(error, ERROR_SYSTEM, "a delivery is under way");
+        return error_set(error, ERROR_SYSTEM, "a delivery is in progress");
     kernel->crank.stopped_count = 0;
     kernel->crank.cleaned_up = 0;
     kernel->crank.in_progress = true;
@@ -288,11 +290,11 @@ int kernel_next(struct kernel *kernel, struct kernel_step *step, struct error *e
     return routing ? route(kernel, step, error) : start_crank_delivery(kernel, step, error);
 }
 
-/* How deliveries end, and what that means for their vats. */
+/* Ends deliveries, and applies the consequences to their vats. */
 
 /* ---- judging one delivery ---- */
 
-/* The vat ends with a failure, and what it did is undone. */
+/* Terminates the vat with a failure, and undoes the delivery. */
 static int fail_vat(struct crank_results *results, const char *problem, struct error *error)
 {
     results->undo = results->terminate = results->reject = true;
@@ -301,14 +303,14 @@ static int fail_vat(struct crank_results *results, const char *problem, struct e
     return results->info != NULL ? 0 : error_memory(error, "an outcome");
 }
 
-/* What an error that a plain vat answers with is to the message alone. */
+/* A plain vat's error only rejects the message's result. */
 static bool spares_vat(const struct kernel *kernel)
 {
     return kernel->crank.delivery.runtime == KERNEL_VAT_PLAIN &&
            (kernel->crank.kind == CRANK_SEND || kernel->crank.kind == CRANK_NOTIFY);
 }
 
-/* Garbage and options are the kernel's own business, and bringOutYourDead runs no user code. */
+/* The kernel pays for garbage collection and options; bringOutYourDead runs no user code. */
 static bool uses_meter(const struct kernel *kernel)
 {
     switch (kernel->crank.kind) {
@@ -343,7 +345,7 @@ static int meter_suffices(struct kernel *kernel, int64_t compute, bool *suffices
     return result;
 }
 
-/* exit(): with failure, what was done in this delivery is taken back. */
+/* exit() with failure undoes this delivery. */
 static void take_exit(struct delivery_state *delivery, struct crank_results *results)
 {
     results->terminate = true;
@@ -353,7 +355,7 @@ static void take_exit(struct delivery_state *delivery, struct crank_results *res
     delivery->exit_info = NULL;
 }
 
-/* What is worst comes first. */
+/* Checks the gravest outcomes first. */
 static int end_delivery_judge(struct kernel *kernel, const struct kernel_outcome *outcome,
                               struct error *error)
 {
@@ -381,7 +383,7 @@ static int end_delivery_judge(struct kernel *kernel, const struct kernel_outcome
     return 0;
 }
 
-/* ---- what stays of it ---- */
+/* ---- keeping the delivery ---- */
 
 static int advance(struct kernel *kernel, struct error *error)
 {
@@ -415,7 +417,7 @@ static bool has_stopped(const struct kernel *kernel, int64_t vat)
     return false;
 }
 
-/* Begins a further delivery of the crank, where there must be one. */
+/* Begins the crank's second delivery, if it needs one. */
 static int continue_crank(struct kernel *kernel, const struct kernel_outcome *outcome, bool *again,
                           struct error *error)
 {
@@ -437,9 +439,9 @@ static int continue_crank(struct kernel *kernel, const struct kernel_outcome *ou
     return 0;
 }
 
-/* ---- what comes of the crank ---- */
+/* ---- ending the crank ---- */
 
-/* The message was for a plain vat, which cannot do it: it is done with. */
+/* Rejects the result of a message that a plain vat answered with an error. */
 static int reject_message(struct kernel *kernel, const struct kernel_outcome *outcome,
                           struct error *error)
 {
@@ -458,7 +460,7 @@ static int reject_message(struct kernel *kernel, const struct kernel_outcome *ou
     return queue_release_send(kernel, kernel->crank.message, error);
 }
 
-/* Work that is not tried again: it would find no vat to make, start or change. */
+/* Returns true for work that is not retried, because its vat cannot be made, started or changed. */
 static bool is_done_with(const struct kernel *kernel)
 {
     return kernel->crank.results.rejects_message || kernel->crank.kind == CRANK_START_VAT ||
@@ -475,7 +477,7 @@ static int notify_threshold(struct kernel *kernel, const char *meter_id,
         error);
 }
 
-/* Also what was undone has been used. */
+/* Charges undone work as well. */
 static int deduct_from_meter(struct kernel *kernel, const char *meter_id, struct error *error)
 {
     struct vat_meter left;
@@ -489,7 +491,7 @@ static int deduct_from_meter(struct kernel *kernel, const char *meter_id, struct
     return crossed ? notify_threshold(kernel, meter_id, &left, error) : 0;
 }
 
-/* Before anything is undone: the vat's record may go with that. */
+/* Reads the meter before anything is undone, since undoing may delete the vat's record. */
 static int find_vat_meter(struct kernel *kernel, char meter_id[KERNEL_REF_SIZE],
                           struct error *error)
 {
@@ -541,7 +543,7 @@ static int end_vat(struct kernel *kernel, struct error *error)
     return result;
 }
 
-/* The vatAdmin vat waits to hear of vats that are made or upgraded. */
+/* Notifies the vatAdmin vat about created and upgraded vats. */
 static int notify_made(struct kernel *kernel, bool upgraded, struct error *error)
 {
     if (kernel->crank.kind == CRANK_UPGRADE_VAT)
@@ -551,7 +553,7 @@ static int notify_made(struct kernel *kernel, bool upgraded, struct error *error
     return 0;
 }
 
-/* An upgrade that fails leaves the vat as it was; its worker has gone too far. */
+/* Keeps the vat as it was after a failed upgrade; its worker, already upgraded, must stop. */
 static int spare_upgrade(struct kernel *kernel, bool *upgraded, struct error *error)
 {
     struct crank_results *results = &kernel->crank.results;
@@ -588,7 +590,7 @@ int kernel_end_delivery(struct kernel *kernel, const struct kernel_outcome *outc
 {
     memset(end, 0, sizeof *end);
     if (!kernel->crank.delivery.in_progress)
-        return error_set(error, ERROR_SYSTEM, "no delivery is under way");
+        return error_set(error, ERROR_SYSTEM, "no delivery is in progress");
     if (end_delivery_judge(kernel, outcome, error) != 0)
         return -1;
     if (!kernel->crank.results.undo && end_delivery_keep(kernel, outcome, error) != 0)

@@ -41,7 +41,7 @@ void deliver_forget(struct kernel *kernel)
     buf_clear(&kernel->vsr);
 }
 
-/* Takes kd and vd over. */
+/* Takes over kd and vd. */
 static int fill_texts(struct kernel *kernel, json_t *kd, json_t *vd, struct error *error)
 {
     struct delivery_state *delivery = &kernel->crank.delivery;
@@ -85,7 +85,7 @@ static int fill_vat(struct kernel *kernel, int64_t vat, struct error *error)
     return 0;
 }
 
-/* `dispatch` is static: the first word of kd. Takes kd and vd over. */
+/* `dispatch` is the first word of kd, a static text. Takes over kd and vd. */
 static int begin_delivery(struct kernel *kernel, int64_t vat, const char *dispatch, json_t *kd,
                           json_t *vd, struct error *error)
 {
@@ -107,7 +107,7 @@ static const char *deliver_text_of(const json_t *message, const char *name)
     return json_string_value(json_object_get(message, name));
 }
 
-/* The vat of the work, when it lives; 0: it has ended. */
+/* Finds the work's vat; 0 if it has ended. */
 static int living_vat(struct kernel *kernel, int64_t *vat, struct error *error)
 {
     bool lives;
@@ -166,7 +166,7 @@ static int deliver_notify(struct kernel *kernel, int64_t vat, const char *kpid, 
     return -1;
 }
 
-/* The vat may have ended, or have heard of the promise together with another. */
+/* Delivers nothing if the vat ended, or was notified about this promise along with another. */
 static int work_notify(struct kernel *kernel, struct error *error)
 {
     const char *kpid = deliver_text_of(kernel->crank.message, "kpid");
@@ -183,7 +183,7 @@ static int work_notify(struct kernel *kernel, struct error *error)
     return knows ? deliver_notify(kernel, vat, kpid, error) : 0;
 }
 
-/* The parameters were held by the queue; now the vat's record holds them. */
+/* Moves the parameters' references from the queue to the vat's record. */
 static int deliver_start(struct kernel *kernel, int64_t vat, struct error *error)
 {
     const json_t *parameters = json_object_get(kernel->crank.message, "vatParameters");
@@ -209,7 +209,7 @@ static int work_start_vat(struct kernel *kernel, struct error *error)
     return vat == 0 ? 0 : deliver_start(kernel, vat, error);
 }
 
-/* It is there already if its first delivery was in quarantine. */
+/* The vat exists already if its first delivery was held in quarantine. */
 static int work_create_vat(struct kernel *kernel, struct error *error)
 {
     int64_t vat = 0;
@@ -229,7 +229,7 @@ static int deliver_reap(struct kernel *kernel, int64_t vat, struct error *error)
     return 0;
 }
 
-/* Of a vat that may have ended. */
+/* Does nothing if the vat has ended. */
 static int work_reap(struct kernel *kernel, struct error *error)
 {
     int64_t vat;
@@ -258,8 +258,8 @@ int deliver_upgraded(struct kernel *kernel, struct error *error)
     return 0;
 }
 
-/* A vat of bundles is first asked to bring out its dead; a plain one does not know how, and one
- * that was in quarantine may not be able to. */
+/* Sends bringOutYourDead to the old incarnation first. Plain vats do not know it, and a vat from
+ * quarantine may be unable to run it. */
 static int work_upgrade(struct kernel *kernel, struct error *error)
 {
     struct vat_reading reading;
@@ -315,7 +315,7 @@ static int delete_objects(struct kernel *kernel, const json_t *koids, struct err
     return 0;
 }
 
-/* Plain vats know nothing of garbage: for them only the records change. */
+/* Plain vats do no garbage collection: only the records change. */
 static int deliver_garbage(struct kernel *kernel, int64_t vat, const char *type,
                            const json_t *krefs, json_t *vd, struct error *error)
 {

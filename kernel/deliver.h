@@ -9,26 +9,24 @@
 #include "kernel/kernel.h"
 #include "kernel/state.h"
 
-/* The beginning of deliveries: what the work in hand means for its vat. */
+/* Begins deliveries: translates queued work into a delivery to its vat. */
 
-/*
- * Does the work of the crank under way (kernel->crank.kind and .message). After
- * it kernel->crank.delivery.in_progress says whether there is a delivery to make.
- */
+/* Does the work of the current crank (kernel->crank.kind and .message). Afterwards
+ * kernel->crank.delivery.in_progress says if there is a delivery to send. */
 int deliver_work(struct kernel *kernel, struct error *error);
 
-/* A further delivery of the same crank: bringOutYourDead before a snapshot. */
+/* Begins the crank's second delivery: bringOutYourDead before a snapshot. */
 int deliver_before_snapshot(struct kernel *kernel, struct error *error);
 
-/* ... and the startVat of an upgrade, after the vat's last words. */
+/* Begins the second delivery of an upgrade: startVat, after the old incarnation's last delivery. */
 int deliver_upgraded(struct kernel *kernel, struct error *error);
 
-/* Forgets the delivery under way. */
+/* Forgets the current delivery. */
 void deliver_forget(struct kernel *kernel);
 
-/* What stands in the queues: {"type":"send",...}, SwingSet's run-queue events. */
+/* Queue items: {"type":"send",...}, SwingSet's run-queue events. */
 
-/* Its kind, when it has all that this kind must have; else ERROR_SYSTEM. */
+/* Reads an item's kind. ERROR_SYSTEM if it lacks a member that this kind needs. */
 int work_item_read(const json_t *item, enum crank_kind *kind, struct error *error);
 
 const char *work_item_name(enum crank_kind kind);

@@ -22,7 +22,7 @@
 #include "kernel/state.h"
 #include "store/store.h"
 
-/* Of the records; raised when what stands in them changes its meaning. */
+/* Raised when a record's meaning changes. */
 static const char version[] = "gaspipe-1";
 
 static int init_records(struct kernel *kernel, const struct kernel_options *options,
@@ -132,7 +132,7 @@ int kernel_position(struct kernel *kernel, int64_t *crank_num, char activityhash
     return crank_hash_activity(kernel, activityhash, error);
 }
 
-/* What the caller of the kernel brings in and looks at: vats, devices, bundles. */
+/* Setup by the caller: vats, devices, bundles. */
 
 int kernel_root(struct kernel *kernel, const char *vat_name, char kref[KERNEL_REF_SIZE],
                 bool *found, struct error *error)
@@ -187,7 +187,7 @@ static int check_setup(const struct kernel_vat_setup *setup, struct error *error
     return 0;
 }
 
-/* Takes the item over; NULL: there was no memory for it. */
+/* Takes over the item; NULL: out of memory. */
 static int queue_item(struct kernel *kernel, json_t *item, struct error *error)
 {
     int result = item != NULL ? queue_add(kernel, QUEUE_ACCEPTANCE, item, error)
@@ -197,7 +197,7 @@ static int queue_item(struct kernel *kernel, json_t *item, struct error *error)
     return result;
 }
 
-/* The references that a vat's parameters hold, counted; the caller's. */
+/* Counts the references that a vat's parameters hold, and returns them; the caller frees. */
 static int parameter_slots(struct kernel *kernel, const struct kernel_vat_setup *setup,
                            json_t **slots, struct error *error)
 {
@@ -278,7 +278,7 @@ static int compare_ended(struct kernel *kernel, const struct kernel_vat_setup *s
     return result;
 }
 
-/* An upgrade gives a vat another source than the one that it began with. */
+/* After an upgrade a vat has another source than at its creation. */
 static int compare_living(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t vat,
                           struct error *error)
 {
@@ -311,7 +311,7 @@ int kernel_provide_vat(struct kernel *kernel, const struct kernel_vat_setup *set
     return found ? 0 : crank_hash_outside(kernel, create_static(kernel, setup, vat, error), error);
 }
 
-/* Without an upgradeID: the vatAdmin vat did not ask for it, and is not told. */
+/* No upgradeID: the operator asked, so the vatAdmin vat is not notified. */
 static int queue_upgrade(struct kernel *kernel, int64_t vat, const char *bundle_id,
                          struct error *error)
 {
@@ -343,7 +343,7 @@ int kernel_upgrade(struct kernel *kernel, int64_t vat, const char *bundle_id,
     return crank_hash_outside(kernel, queue_upgrade(kernel, vat, bundle_id, error), error);
 }
 
-/* ---- looking at vats ---- */
+/* ---- describing vats ---- */
 
 static int describe_vat(struct kernel *kernel, struct kernel_vat *description, struct error *error)
 {
@@ -418,9 +418,9 @@ int kernel_vat_named(struct kernel *kernel, const char *name, int64_t *vat, bool
     return vat_record_named(kernel, name, vat, found, error);
 }
 
-/* Work that comes from outside the kernel, and what it came to. */
+/* Work that the caller queues, and its results. */
 
-/* Whether a kref is of the kind and there is such a one. */
+/* Returns true if a kref is of the kind and exists. */
 static int exists(struct kernel *kernel, const char *kref, bool *found, struct error *error)
 {
     struct object_counts counts;
@@ -525,7 +525,7 @@ int kernel_forget_result(struct kernel *kernel, const char *promise, struct erro
         return error_set(error, ERROR_INPUT, "the kernel has no promise %.32s", promise);
     if (refcount_decrement(kernel, promise, REFCOUNT_KERNEL, error) != 0)
         return -1;
-    /* Within a crank the end of that looks at it. */
+    /* The end of a crank collects garbage itself. */
     if (kernel->crank.in_progress)
         return 0;
     return crank_hash_outside(kernel, collect_unreferenced(kernel, error), error);

@@ -14,34 +14,31 @@ struct overlay;
 struct store;
 
 /*
- * The kernel: objects and promises, which vats may reach them, and the next delivery. A state
- * machine over a store: it starts no process, reads no clock and waits for nothing. The caller
- * sends deliveries to workers, passes their syscalls to the kernel, and reports how each delivery
- * ended.
+ * The kernel keeps objects and promises, records which vats may reach them, and decides the
+ * next delivery. It is a state machine over a store: it starts no process, reads no clock
+ * and waits for nothing. The caller sends deliveries to workers, passes their syscalls to
+ * the kernel, and reports how each delivery ended.
  *
- * References, order of work, reference counting and records follow SwingSet's
- * kernel (npm @agoric/swingset-vat 0.33.0): the same vats that are sent the
- * same messages and make the same syscalls get the same references and the
- * same deliveries in the same order. The records are SwingSet's kvStore keys
- * (`ko20.refCount`, `v1.c.o+0`, `runQueue`, ...), so that people who know these
- * can read the store.
+ * References, order of work, reference counting and records follow SwingSet's kernel (npm
+ * @agoric/swingset-vat 0.33.0). Vats that receive the same messages and make the same
+ * syscalls get the same references and deliveries under both. The records have SwingSet's
+ * kvStore keys (`ko20.refCount`, `v1.c.o+0`, `runQueue`, ...), so tools for that kvStore can
+ * read the store.
  *
- * All of it happens inside a transaction that the caller has opened with
- * store_transaction_begin(); it is durable once the caller has committed it. One crank:
+ * Every call happens inside a transaction that the caller opened with
+ * store_transaction_begin(). The caller commits it. One crank:
  *
  *     kernel_next(kernel, &step, error)
- *       KERNEL_IDLE      nothing to do; kernel_queue_message() and kernel_set_clock()
- *                        bring more work
- *       KERNEL_ROUTED    a crank without a delivery; it has ended, step.end says how
- *       KERNEL_DELIVERY  send step.delivery.vd to the worker of step.delivery.vat;
- *                        kernel_syscall() for each of its syscalls;
- *                        kernel_end_delivery(), which ends the crank, or
- *                        (an upgrade) begins the second delivery of this crank
+ *       KERNEL_IDLE       nothing to do until kernel_queue_message() or kernel_set_clock().
+ *       KERNEL_ROUTED     the crank had no delivery and has ended; see step.end.
+ *       KERNEL_DELIVERY   Send step.delivery.vd to the worker of step.delivery.vat.
+ *                         Call kernel_syscall() for each of its syscalls.
+ *                         Call kernel_end_delivery(). It ends the crank, or begins
+ *                         the crank's second delivery (an upgrade).
  *
- * Functions that return int return 0, or -1 with the error filled: ERROR_INPUT
- * for what the caller gave, ERROR_SYSTEM for the store, memory, or records in
- * the store that cannot be. After ERROR_SYSTEM call kernel_abandon_crank() and
- * roll the transaction back.
+ * Functions that return int return 0, or -1 with the error filled. ERROR_INPUT: the caller's
+ * argument is wrong. ERROR_SYSTEM: the store failed, its records are damaged, or memory is
+ * exhausted. After ERROR_SYSTEM call kernel_abandon_crank() and roll the transaction back.
  */
 struct kernel;
 
@@ -51,7 +48,7 @@ enum {
     KERNEL_NAME_LIMIT = 199, /* bytes of a vat's name */
 };
 
-/* ---- what the kernel tells while it works ---- */
+/* ---- events that the kernel reports ---- */
 
 struct kernel_crank {
     int64_t number;   /* from 0 */
@@ -113,11 +110,11 @@ struct kernel_limits {
     /* Enforced by the kernel. */
     int64_t syscalls;    /* in a delivery */
     int64_t store_bytes; /* size of the vatstore: keys and values */
-    /* Of a message, an answer, a reason to exit or a call of a device: body and references;
-     * of what it puts into its store: key and value. */
+    /* Size of one message, answer, exit reason or device call: body and references. Also of one
+     * vatstore write: key and value. */
     int64_t message_bytes;
-    /* In a delivery: the JSON of its syscalls and of their answers, as the transcript has it. 0 and
-     * more than KERNEL_TRANSFER_MAX are that. */
+    /* Per delivery: JSON bytes of its syscalls and their answers, as in the transcript. 0 and
+     * larger values mean KERNEL_TRANSFER_MAX. */
     int64_t transfer_bytes;
 };
 
@@ -126,14 +123,13 @@ enum { KERNEL_TRANSFER_DEFAULT = 64 << 20, KERNEL_TRANSFER_MAX = 512 << 20 };
 
 struct kernel_options {
     /*
-     * For a store that is new; one that is not keeps what it has. How many
-     * deliveries to a vat until it is sent bringOutYourDead (0: never), and how
-     * many references told to it in dropExports, retireExports and
-     * retireImports until then (0: never).
+     * For a new store; an existing store keeps its values. A vat receives bringOutYourDead after
+     * this many deliveries (0: never), or after dropExports, retireExports and retireImports
+     * have named this many references (0: never).
      */
     int64_t reap_interval;
     int64_t reap_gc_references;
-    /* Of vats that are new; one that is in the store keeps those that it was made with. */
+    /* For new vats; a vat in the store keeps the limits that it was created with. */
     struct kernel_limits limits;
     struct kernel_listener listener;
 };
@@ -142,9 +138,9 @@ struct kernel_options {
 enum { KERNEL_REAP_INTERVAL = 1, KERNEL_REAP_GC_REFERENCES = 20 };
 
 /*
- * The kernel of a store, which is borrowed for the kernel's life and gets a
- * fresh kernel's records where it has none; a transaction must be open. NULL with
- * ERROR_INPUT when the store's kernel is of another version.
+ * Opens the kernel of a store, and writes the initial records if the store has none. The
+ * store is borrowed until kernel_close(); a transaction must be open. NULL with ERROR_INPUT
+ * if the records have another version.
  */
 struct kernel *kernel_open(struct store *store, const struct kernel_options *options,
                            struct error *error);
@@ -160,37 +156,37 @@ struct kernel_vat_setup {
     enum kernel_vat_runtime runtime;
     /* vatParameters, smallcaps JSON without the '#' and without references; NULL: {} */
     const char *parameters;
-    /* A device that is "$0" in these; NULL: none is. One of kernel_device(). */
+    /* The device that "$0" stands for in `parameters`, as kernel_device() names it; NULL: none. */
     const char *device;
-    /* Its runtime holds each delivery to a limit of its own, which the delivery brings: the limit
-     * of computrons is not for it. */
+    /*
+     * The vat's runtime enforces a limit that each delivery carries, so `compute` does not
+     * apply.
+     */
     bool brings_limit;
 };
 
 /*
- * A static vat: made, with startVat queued, where there is none of that name. Where
- * there is one its bundle and runtime must be the same (ERROR_INPUT), also when it
- * has ended. The vat named "vatAdmin" is the one that is told of vats that others make,
- * as in SwingSet.
+ * Creates a static vat of that name and queues its startVat. An existing or ended vat must
+ * have the same bundle and runtime (ERROR_INPUT). The vat named "vatAdmin" is notified about
+ * vats that other vats create, as in SwingSet.
  */
 int kernel_provide_vat(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
                        struct error *error);
 
-/* Calls take() with the name of each static vat that lives, in the order in which they were made.
- */
+/* Calls take() with the name of each living static vat, in order of creation. */
 int kernel_vat_names(struct kernel *kernel, void (*take)(void *context, const char *name),
                      void *context, struct error *error);
 
 /*
- * Queues the upgrade of a living vat to another source, which the caller has put into the store's
- * bundles, as vatAdmin queues one: the vat's next incarnation starts with it and keeps the vat's
- * store. An upgrade that fails leaves the vat as it was. ERROR_INPUT if the vat has another
- * runtime. *same: it has this source already, and nothing is queued.
+ * Queues an upgrade of a living vat, as vatAdmin does. The caller has put the new source
+ * into the store's bundles. The next incarnation starts with it and keeps the vatstore; if
+ * the upgrade fails, the vat stays as it was. ERROR_INPUT if the vat has another runtime.
+ * *same: the vat already has this source, and nothing is queued.
  */
 int kernel_upgrade(struct kernel *kernel, int64_t vat, const char *bundle_id,
                    enum kernel_vat_runtime runtime, bool *same, struct error *error);
 
-/* Names a bundle, for vats that ask the vatAdmin device for it. */
+/* Names a bundle, so that vats can get it from the vatAdmin device. */
 int kernel_name_bundle(struct kernel *kernel, const char *name, const char *bundle_id,
                        struct error *error);
 
@@ -203,13 +199,15 @@ struct kernel_vat {
     bool metered;        /* computrons of a delivery are limited and deducted from a meter */
     int64_t incarnation; /* from 0 */
     int64_t deliveries;  /* made to this incarnation: where its transcript ends */
-    /* What to add to a position in the transcript for a delivery's number, since the last snapshot.
+    /*
+     * Added to a transcript position, gives the delivery's number; valid since the last
+     * snapshot.
      */
     int64_t first_delivery;
     struct kernel_limits limits;
 };
 
-/* The vat of that number; *found: it lives. kernel_vat_free() where found. */
+/* Describes a vat; *found: it lives. Call kernel_vat_free() if found. */
 int kernel_vat_get(struct kernel *kernel, int64_t vat, struct kernel_vat *description, bool *found,
                    struct error *error);
 void kernel_vat_free(struct kernel_vat *description);
@@ -222,14 +220,14 @@ int kernel_vat_next(struct kernel *kernel, int64_t after, int64_t *vat, bool *fo
 int kernel_vat_named(struct kernel *kernel, const char *name, int64_t *vat, bool *found,
                      struct error *error);
 
-/* The root object of a static vat that lives; it is held reachable for good from then on. */
+/* Returns the root object of a living static vat, and pins it permanently. */
 int kernel_root(struct kernel *kernel, const char *vat_name, char kref[KERNEL_REF_SIZE],
                 bool *found, struct error *error);
 
 /*
- * Devices that are built in: "clock" (SwingSet's timer device), "echo", "vatAdmin", and
- * "accounts", which gives contracts of NEAR the root objects of vats by their names. *found is
- * false for another name. The first time makes the device.
+ * Returns the root of a built-in device, and creates the device on first use: "clock"
+ * (SwingSet's timer device), "echo", "vatAdmin", or "accounts", which maps vat names to root
+ * objects for NEAR contracts. *found is false for another name.
  */
 int kernel_device(struct kernel *kernel, const char *device_name, char kref[KERNEL_REF_SIZE],
                   bool *found, struct error *error);
@@ -237,10 +235,9 @@ int kernel_device(struct kernel *kernel, const char *device_name, char kref[KERN
 /* ---- work from outside ---- */
 
 /*
- * Queues a message to an object or promise of the kernel. `methargs` is capdata,
- * {"body":"#[\"method\",[...]]","slots":[krefs]}. With `result` the message
- * has a promise for its result, which is written there and is kept until
- * kernel_forget_result(); NULL: none is wanted.
+ * Queues a message to an object or promise. `methargs` is capdata,
+ * {"body":"#[\"method\",[...]]","slots":[krefs]}. If `result` is not NULL, the message gets
+ * a result promise, which is written there and kept until kernel_forget_result().
  */
 int kernel_queue_message(struct kernel *kernel, const char *target, const json_t *methargs,
                          char result[KERNEL_REF_SIZE], struct error *error);
@@ -251,28 +248,26 @@ enum kernel_promise {
     KERNEL_PROMISE_REJECTED
 };
 
-/* How a promise stands; `data`, the capdata in JSON, is appended where it is settled. */
+/* Reads a promise's state; appends its capdata, as JSON, if it is settled. */
 int kernel_promise_state(struct kernel *kernel, const char *promise, enum kernel_promise *state,
                          struct buf *data, struct error *error);
 int kernel_forget_result(struct kernel *kernel, const char *promise, struct error *error);
 
-/*
- * Sets the clock device's time, which cannot go back (ERROR_INPUT), and queues
- * the wake-ups that are due; *woken says whether there were any.
- */
+/* Sets the clock device's time, which cannot decrease (ERROR_INPUT), and queues the wake-ups that
+ * are due. *woken: there were some. */
 int kernel_set_clock(struct kernel *kernel, int64_t now, bool *woken, struct error *error);
 
-/* The echo device tells its listener, event(count, words); *heard: there is one. */
+/* Queues event(count, words) for the echo device's listener; *heard: it has one. */
 int kernel_trigger(struct kernel *kernel, const char *words, bool *heard, struct error *error);
 
 /* Queues bringOutYourDead for every vat of the liveslots runtime. */
 int kernel_reap_all(struct kernel *kernel, struct error *error);
 
 /*
- * ---- quarantine, and what people decide ----
+ * ---- quarantine, and the operator's decisions ----
  *
- * Each is queued as the next crank, which has no delivery: its work item is in the crank's hash.
- * ERROR_INPUT where it cannot be. The vat lives.
+ * Each function queues work for the next crank, which has no delivery; the work item is in
+ * the crank's hash. ERROR_INPUT if the work is impossible. The vat must live.
  */
 
 /* Holds the vat's work in its order; other vats continue. */
@@ -285,24 +280,24 @@ int kernel_quarantine_reason(struct kernel *kernel, int64_t vat, bool *quarantin
 /* *is: the vat is in quarantine, or the work of one of the functions below is still queued. */
 int kernel_vat_is_operated(struct kernel *kernel, int64_t vat, bool *is, struct error *error);
 
-/* Ends the quarantine: what was held is delivered. from_start: the vat is restored by a replay of
- * all deliveries of its incarnation, and its snapshots are dropped. */
+/* Ends the quarantine; the held work is delivered. from_start: drops the vat's snapshots, so that
+ * it is restored by a replay of all deliveries of its incarnation. */
 int kernel_release(struct kernel *kernel, int64_t vat, bool from_start, struct error *error);
 
-/* The same without the first of it: a message's result is rejected. */
+/* Like kernel_release(), without the first held item; a message's result is rejected. */
 int kernel_skip_delivery(struct kernel *kernel, int64_t vat, struct error *error);
 
 int kernel_terminate(struct kernel *kernel, int64_t vat, struct error *error);
 
 /*
  * Changes a limit by its name ("compute", "instructions", "cost", "heap", "syscalls",
- * "store-bytes", "message-bytes", "transfer-bytes"); 0: none. Ends a quarantine as well. A limit of
- * what replays of the vat use cannot be less than what it has used.
+ * "store-bytes", "message-bytes", "transfer-bytes"); 0: no limit. Also ends a quarantine. A
+ * limit on what a delivery uses cannot be below what the vat's transcript has used.
  */
 int kernel_set_limit(struct kernel *kernel, int64_t vat, const char *name, int64_t value,
                      struct error *error);
 
-/* Queued work: `ready` can be done now; `waiting` are messages that wait for promises. */
+/* Queued work: `ready` items can run now; `waiting` counts messages to unresolved promises. */
 struct kernel_queues {
     int64_t ready;
     int64_t waiting;
@@ -324,26 +319,21 @@ struct kernel_delivery {
     const char *kd, *vd;  /* JSON: with the kernel's references, and with the vat's */
     const json_t *kd_value, *vd_value; /* the same, parsed */
     bool metered;
-    /*
-     * The first of its incarnation, startVat: wants a fresh worker with the vat's
-     * bundle. A worker of the incarnation before it must be ended first; where the
-     * crank is undone, the vat comes back from that incarnation's transcript.
-     */
+    /* startVat of a new incarnation: start a worker with the vat's bundle, and end the previous
+     * incarnation's worker first. If the crank is undone, replay that incarnation's transcript. */
     bool starts_incarnation;
     bool creates_vat; /* it is the vat's very first */
 };
 
-/* How a crank ended. Arrays and strings are the kernel's, good until the next kernel_next(). */
+/* How a crank ended. Arrays and strings belong to the kernel, valid until kernel_next(). */
 struct kernel_crank_end {
     struct kernel_crank crank;
     char crankhash[KERNEL_HASH_SIZE];
     char activityhash[KERNEL_HASH_SIZE];
-    /* What the delivery changed was undone. */
+    /* The changes of the delivery were undone. */
     bool undone;
-    /*
-     * Vats whose workers must be ended now. A vat among them that still lives
-     * (kernel_vat_get()) comes back by replay when it is next delivered to.
-     */
+    /* Vats whose workers the caller must end now. One that still lives (kernel_vat_get()) is
+     * restored by replay before its next delivery. */
     const int64_t *stopped;
     size_t stopped_count;
     int64_t cleaned_up; /* the vat of which nothing is left now; else 0 */
@@ -352,7 +342,7 @@ struct kernel_crank_end {
 enum kernel_work {
     KERNEL_IDLE,
     KERNEL_ROUTED,   /* a crank without a delivery, which has ended */
-    KERNEL_DELIVERY, /* a crank with a delivery, under way */
+    KERNEL_DELIVERY, /* a crank whose delivery is in progress */
 };
 
 struct kernel_step {
@@ -361,28 +351,20 @@ struct kernel_step {
     struct kernel_crank_end end;     /* with KERNEL_ROUTED */
 };
 
-/*
- * Begins the next crank: routing of what was sent first, then cleaning up after
- * vats that ended, garbage collection, bringOutYourDead, then the run queue. Not
- * while a delivery is under way.
- */
+/* Begins the next crank. The order is: routing sent messages, cleaning up terminated vats, garbage
+ * collection, bringOutYourDead, the run queue. Not allowed during a delivery. */
 int kernel_next(struct kernel *kernel, struct kernel_step *step, struct error *error);
 
 enum kernel_verdict {
     KERNEL_OK,
-    /*
-     * The vat asked for what it may not: *error says why (ERROR_INPUT). Answer it
-     * with texts.vsr or not at all, and end its worker; kernel_end_delivery() will
-     * undo the delivery and end the vat.
-     */
+    /* The vat broke a rule; *error has it (ERROR_INPUT). Answer with texts.vsr or not at all, and
+     * end the worker. kernel_end_delivery() then undoes the delivery and terminates the vat. */
     KERNEL_ILLEGAL,
     KERNEL_BROKEN, /* ERROR_SYSTEM */
 };
 
-/*
- * Does a syscall of the delivery under way. It depends on nothing but what was
- * done before it, not on when it is called.
- */
+/* Performs a syscall of the current delivery. The result depends only on earlier calls, not on
+ * time. */
 enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_syscall *syscall,
                                    struct kernel_syscall_texts *texts, struct error *error);
 
@@ -401,30 +383,31 @@ struct kernel_outcome {
     int64_t compute;      /* computrons; -1: unknown */
     int64_t instructions; /* -1: not counted */
     /*
-     * The caller means to write a snapshot of the worker after this: as in SwingSet
-     * the crank goes on (`again`) with bringOutYourDead when the delivery stays, not
-     * in upgrades, not to plain vats, and also when the vat asked to exit. Write it when
-     * that one has ended and the vat is not among those to stop.
+     * The caller will write a snapshot after this delivery. As in SwingSet, the crank continues
+     * (`again`) with bringOutYourDead if the delivery is kept, even if the vat asked to exit;
+     * upgrades and plain vats are excluded. Write the snapshot after that second delivery,
+     * unless the vat is in `stopped`.
      */
     bool snapshot_follows;
     const char *fingerprint; /* of what counted, for the transcript; NULL: none */
 };
 
 struct kernel_delivery_end {
-    /* The crank goes on with a second delivery (an upgrade), as after kernel_next(). */
+    /* The crank continues with a second delivery (an upgrade), as after kernel_next(). */
     bool again;
     struct kernel_delivery delivery;
     struct kernel_crank_end end; /* else */
 };
 
 /*
- * Ends the delivery under way. What the vat did stays when it came OK. Else, or
- * after an illegal syscall, after exit with failure, and when the vat's meter is
- * overdrawn, it is undone, and then
- *   - a vat of the liveslots runtime ends with the problem as the reason,
- *   - a plain vat that answered with an error lives on: its message's result is
- *     rejected with the problem, and the delivery stays in its transcript,
- *   - an upgrade leaves the vat as it was before.
+ * Ends the current delivery. Its changes stay after KERNEL_CAME_OK. They are undone after
+ * any other outcome, after an illegal syscall or exit with failure, and if the vat's meter
+ * is overdrawn. Then:
+ *
+ *     - A liveslots vat is terminated, with the problem as the reason.
+ *     - A plain vat that answered with an error lives on. Its message's result is rejected
+ *       with the problem, and the transcript keeps the delivery.
+ *     - An upgrade leaves the vat as it was before.
  */
 int kernel_end_delivery(struct kernel *kernel, const struct kernel_outcome *outcome,
                         struct kernel_delivery_end *end, struct error *error);
@@ -441,9 +424,9 @@ enum kernel_interest {
 };
 
 /*
- * For a caller that starts deliveries before their turn. A prediction is the next delivery
- * to a vat as it would be if it came now. kernel_next() returns the true one: the prediction
- * was right only if vat, incarnation, position and vd are the same.
+ * For callers that start deliveries before their turn. A prediction is the delivery that a
+ * vat would get if its turn were now. kernel_next() returns the true delivery. The
+ * prediction was right if vat, incarnation, position and vd are equal.
  */
 struct kernel_prediction {
     void *context;
@@ -453,40 +436,38 @@ struct kernel_prediction {
     void (*predicted)(void *context, const struct kernel_delivery *delivery);
 };
 
-/*
- * Predicts deliveries from the first *items queued items, and subtracts the number of items
- * looked at. A delivery may be under way. Changes nothing.
- */
+/* Predicts deliveries from the first *items queued items, and subtracts the number of items
+ * inspected. Allowed during a delivery. Changes nothing. */
 int kernel_predict(struct kernel *kernel, const struct kernel_prediction *prediction, size_t *items,
                    struct error *error);
 
 /*
- * The same for a message that is not queued yet. queue() queues it into the kernel that it is
- * given, which is then undone; when it returns -1 there is no prediction, and its error is
- * dropped. Predicts only messages to plain vats: another vat may get something else first.
- * Does not call interest().
+ * Like kernel_predict(), for a message that is not queued yet. queue() adds it to the kernel
+ * that it receives, whose changes are undone afterwards. If it returns -1 there is no
+ * prediction, and its error is dropped. Only messages to plain vats are predicted, because
+ * another vat may get garbage collection first. Does not call interest().
  */
 int kernel_predict_unqueued(struct kernel *kernel, const struct kernel_prediction *prediction,
                             int (*queue)(void *context, struct kernel *kernel, struct error *error),
                             struct error *error);
 
 /*
- * Predicts the answer to a syscall of a predicted delivery, as JSON in `answer` (emptied before).
- * Writes to the vat's store go to the overlay. *found is false where the answer cannot be
- * known yet. Illegal syscalls are not recognised here: kernel_syscall() sees them at the
- * delivery's turn, and its answer must equal the predicted one.
+ * Predicts the answer to a syscall of a predicted delivery, as JSON in `answer` (emptied
+ * before). vatstore writes go to the overlay. *found is false if the answer cannot be known
+ * yet. Illegal syscalls pass: kernel_syscall() rejects them at the delivery's turn, and its
+ * answer must equal the predicted one.
  */
 int kernel_predict_syscall(struct overlay *overlay, const struct vat_syscall *syscall,
                            struct buf *answer, bool *found, struct error *error);
 
 /*
- * Reads all of the state and compares it with the running hash that the last crank left
- * (kernel/records/crank_hash.h). -1 with ERROR_SYSTEM if it is another one. 0 also where the store
- * has no such hash yet.
+ * Reads the whole state and compares it with the running hash of the last crank
+ * (kernel/records/crank_hash.h). -1 with ERROR_SYSTEM if they differ. 0 if the store has no
+ * such hash yet.
  */
 int kernel_require_state(struct kernel *kernel, struct error *error);
 
-/* The number of the next crank, and the chain of hashes up to it. */
+/* Returns the next crank's number and the chain of hashes up to it. */
 int kernel_position(struct kernel *kernel, int64_t *crank_num, char activityhash[KERNEL_HASH_SIZE],
                     struct error *error);
 

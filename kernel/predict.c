@@ -34,7 +34,7 @@ static struct kernel *shadow_of(struct kernel *kernel, struct error *error)
     return kernel->shadow;
 }
 
-/* Stops watching the store: the changes from here on are undone. */
+/* Stops watching the store, because all further changes are undone. */
 static int begin_prediction(struct kernel *shadow, struct error *error)
 {
     store_watch(shadow->store, NULL, NULL);
@@ -70,7 +70,7 @@ static int end_prediction(struct kernel *kernel, const struct kernel_prediction 
 
 /* ---- one item ---- */
 
-/* The vat that the item is for; 0: not known. */
+/* Finds the vat of an item; 0: unknown. */
 static int vat_of(struct kernel *shadow, const json_t *item, int64_t *vat, struct error *error)
 {
     const char *target = json_string_value(json_object_get(item, "target"));
@@ -84,14 +84,14 @@ static int vat_of(struct kernel *shadow, const json_t *item, int64_t *vat, struc
     return object_living_owner(shadow, target, vat, error);
 }
 
-/* Upgrades and other changes of a vat wait for their turn. */
+/* Returns true for changes of a vat, such as upgrades, which are never predicted. */
 static bool is_predictable(enum crank_kind kind)
 {
     return kind == CRANK_SEND || kind == CRANK_NOTIFY || kind == CRANK_START_VAT ||
            kind == CRANK_REAP;
 }
 
-/* An item that fails is not predicted: its turn will report why. */
+/* Predicts nothing for an item that fails; its turn will report the error. */
 static bool do_work(struct kernel *shadow, json_t *item)
 {
     struct error ignored;
@@ -114,18 +114,18 @@ static int predict_item(struct kernel *kernel, const struct kernel_prediction *p
     return end_prediction(kernel, prediction, predicted, error);
 }
 
-/* Releases the item. *enough: look at no more. */
+/* Releases the item. *enough: inspect no further items. */
 static int look_at(struct kernel *kernel, const struct kernel_prediction *prediction, json_t *item,
                    bool *enough, struct error *error)
 {
     enum kernel_interest interest = KERNEL_PASS;
     int64_t vat;
-    int64_t held = 0;
+    int64_t quarantined = 0;
     int result = vat_of(kernel->shadow, item, &vat, error);
 
     if (result == 0)
-        result = quarantine_vat_of(kernel, item, &held, error);
-    if (result == 0 && vat != 0 && held == 0)
+        result = quarantine_vat_of(kernel, item, &quarantined, error);
+    if (result == 0 && vat != 0 && quarantined == 0)
         interest = prediction->interest(prediction->context, vat);
     *enough = interest == KERNEL_ENOUGH;
     if (interest == KERNEL_PREDICT)
@@ -136,7 +136,10 @@ static int look_at(struct kernel *kernel, const struct kernel_prediction *predic
 
 /* ---- all queued work, in order ---- */
 
-/* Garbage goes to vats before all other work; these deliveries are not predicted. */
+/*
+ * Asks about vats with pending garbage deliveries, which precede other work and are not
+ * predicted.
+ */
 static int pass_garbage(struct kernel *kernel, const struct kernel_prediction *prediction,
                         bool *enough, struct error *error)
 {
@@ -190,9 +193,9 @@ int kernel_predict(struct kernel *kernel, const struct kernel_prediction *predic
     return 0;
 }
 
-/* ---- what is not queued yet ---- */
+/* ---- messages that are not queued yet ---- */
 
-/* The item that was queued last, owned by the caller; NULL: no prediction. */
+/* Returns the item queued last, owned by the caller; NULL: no prediction. */
 static json_t *queue_and_look(struct kernel *shadow,
                               int (*queue)(void *context, struct kernel *kernel,
                                            struct error *error),
@@ -226,7 +229,7 @@ int kernel_predict_unqueued(struct kernel *kernel, const struct kernel_predictio
     return end_prediction(kernel, prediction, predicted, error);
 }
 
-/* ---- its syscalls ---- */
+/* ---- syscalls of a predicted delivery ---- */
 
 static struct iovec key_and_value(struct vat_text text)
 {

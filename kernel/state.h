@@ -13,9 +13,9 @@
 #include "kernel/records/keys.h"
 #include "kernel/records/reference.h"
 
-/* What the kernel holds in memory: the crank under way, and the second kernel of predict.c. */
+/* The kernel's state in memory: the crank in progress, and the second kernel of predict.c. */
 
-/* What the work in hand is; its name for each is in crank.c. */
+/* Kinds of work; crank.c names each. */
 enum crank_kind {
     CRANK_SEND,
     CRANK_NOTIFY,
@@ -29,14 +29,14 @@ enum crank_kind {
     CRANK_REAP,
     CRANK_CLEAN_UP,
     CRANK_NEGATED,
-    CRANK_QUARANTINE, /* from here on: lifecycle/operate.h */
+    CRANK_QUARANTINE, /* this and the following: lifecycle/operator_work.c */
     CRANK_RELEASE,
     CRANK_TERMINATE,
     CRANK_SKIP,
     CRANK_SET_LIMIT,
 };
 
-/* The delivery under way. */
+/* The delivery in progress. */
 struct delivery_state {
     bool in_progress;
     enum kernel_vat_runtime runtime;
@@ -56,7 +56,7 @@ struct delivery_state {
     bool is_before_snapshot; /* bringOutYourDead after the crank's own delivery */
 };
 
-/* What the deliveries of a crank came to. */
+/* The outcome of a crank's deliveries. */
 struct crank_results {
     bool undo;            /* what they changed does not stay */
     bool terminate;       /* the vat ends */

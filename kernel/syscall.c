@@ -23,13 +23,13 @@ int kernel_illegal(struct kernel *kernel, const char *problem, struct error *err
     struct delivery_state *delivery = &kernel->crank.delivery;
 
     if (!delivery->in_progress)
-        return error_set(error, ERROR_SYSTEM, "no delivery is under way");
+        return error_set(error, ERROR_SYSTEM, "no delivery is in progress");
     if (delivery->illegal.length == 0)
         buf_append_string(&delivery->illegal, problem);
     return buf_string(&delivery->illegal) != NULL ? 0 : error_memory(error, "an outcome");
 }
 
-/* What a vat may not ask is ERROR_INPUT; all else is not its fault. */
+/* ERROR_INPUT: the vat broke a rule. Other errors are not its fault. */
 static enum kernel_verdict refuse_syscall(struct kernel *kernel, struct kernel_syscall_texts *texts,
                                           struct error *error)
 {
@@ -51,7 +51,7 @@ static int write_syscall_text(struct buf *buf, const json_t *value, const char *
     return *text != NULL ? 0 : error_memory(error, "a syscall");
 }
 
-/* What the vat asked, as JSON. */
+/* Writes the vat's syscall as JSON. */
 static int write_asked(struct kernel *kernel, const struct vat_syscall *syscall, const char **text,
                        struct error *error)
 {
@@ -69,7 +69,7 @@ static void report_translated(const struct kernel *kernel, const struct kernel_s
         kernel->listener.syscall_translated(kernel->listener.context, texts);
 }
 
-/* Only what a device gives back has references. */
+/* Only a device's answer has references. */
 static int answer_to_vat(struct kernel *kernel, const struct vat_syscall *syscall,
                          const json_t *ksr, struct kernel_syscall_texts *texts, struct error *error)
 {
@@ -111,7 +111,7 @@ static int do_translated(struct kernel *kernel, const struct vat_syscall *syscal
     return result;
 }
 
-/* ["vatstoreSet","vN",key,value]: what the vat said, with its vatID in second place. */
+/* ["vatstoreSet","vN",key,value]: the vat's syscall with its vatID inserted. */
 static int do_of_store(struct kernel *kernel, const struct vat_syscall *syscall,
                        struct kernel_syscall_texts *texts, struct error *error)
 {
@@ -147,15 +147,14 @@ static int do_syscall(struct kernel *kernel, const struct vat_syscall *syscall,
     result = syscall_translate(kernel, kernel->crank.vat, syscall, &ksc, error);
     if (result == 0)
         result = do_translated(kernel, syscall, ksc, texts, error);
-    /* The listener has the syscall and waits for its answer: if that exceeds the limit, the next
-     * syscall is refused. */
+    /* The syscall is already reported, so an answer over the limit fails the next syscall. */
     if (result == 0 && syscall->kind == VAT_SYSCALL_CALL_NOW)
         kernel->crank.delivery.transferred += (int64_t)strlen(texts->vsr);
     json_decref(ksc);
     return result;
 }
 
-/* It cannot go on after a syscall that could not be, nor when it has ended itself. */
+/* Refuses syscalls after an illegal one, and after exit. */
 static int check_alive(const struct kernel *kernel, struct error *error)
 {
     const struct crank_state *crank = &kernel->crank;
@@ -169,7 +168,7 @@ static int check_alive(const struct kernel *kernel, struct error *error)
     return 0;
 }
 
-/* With its answer, if that is known before. */
+/* Counts the syscall, and its answer if that is already known. */
 static int take_asked(struct kernel *kernel, const struct vat_syscall *syscall, struct error *error)
 {
     const bool answered = syscall_is_of_store(syscall) || syscall->kind == VAT_SYSCALL_CALL_NOW;
@@ -306,7 +305,7 @@ static int perform_call(struct kernel *kernel, int64_t vat, const struct vat_sys
                          error);
 }
 
-/* Done when the delivery has ended. The last one counts. */
+/* Takes effect after the delivery; the last exit counts. */
 static int perform_exit(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                         const json_t *ksc, json_t **answer, struct error *error)
 {
@@ -321,7 +320,7 @@ static int perform_exit(struct kernel *kernel, int64_t vat, const struct vat_sys
     return 0;
 }
 
-/* The c-list has said it all. */
+/* Translation already changed the c-list. */
 static int perform_nothing(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                            const json_t *ksc, json_t **answer, struct error *error)
 {

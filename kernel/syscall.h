@@ -10,21 +10,21 @@
 #include "kernel/kernel.h"
 
 /*
- * A syscall in two steps: into the kernel's references, with what it says about
- * the vat's c-list, and then what it does. Whatever the vat may not ask fails in
- * the first step, or in the second of abandonExports, with ERROR_INPUT.
+ * Performs a syscall in two steps: translation into the kernel's references, which checks
+ * and changes the vat's c-list, and then its effect. A syscall that breaks a rule fails with
+ * ERROR_INPUT in the first step, or in the second for abandonExports.
  */
 
-/* ksc, the caller's: ["send",target,message], ["invoke",device,method,capdata], ...; not of the
- * vat's own store, whose syscalls name nothing of others. */
+/* Translates a syscall, except for the vatstore's, which have no references. *ksc is the
+ * caller's: ["send",target,message], ["invoke",device,method,capdata], ... */
 int syscall_translate(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                       json_t **ksc, struct error *error);
 
-/* *answer is ["ok",RESULT] or ["error",MESSAGE], with krefs, the caller's; NULL: ["ok",null]. */
+/* *answer is ["ok",RESULT] or ["error",MESSAGE] with krefs, the caller's; NULL: ["ok",null]. */
 int syscall_perform(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                     const json_t *ksc, json_t **answer, struct error *error);
 
-/* Does one of the vat's own store, and appends the answer. */
+/* Performs a vatstore syscall, and appends the answer. */
 int syscall_perform_store(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                           struct buf *answer, struct error *error);
 
@@ -37,7 +37,7 @@ static inline bool syscall_is_of_store(const struct vat_syscall *syscall)
  * null, as SwingSet does. */
 void syscall_answer_text(struct buf *answer, const struct buf *text, bool found);
 
-/* Of all that is answered with nothing. */
+/* Appends the answer to a vatstore read. An empty text is answered with null, as in SwingSet. */
 extern const char syscall_answer_null[];
 
 #endif

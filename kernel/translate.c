@@ -17,7 +17,7 @@ static int translate_no_memory(struct error *error)
     return error_memory(error, "a delivery");
 }
 
-/* ERROR_SYSTEM also for what the store should not hold. */
+/* ERROR_SYSTEM if the store's own records are wrong. */
 static int wrong(const char *what, const char *kref, struct error *error)
 {
     return error_set(error, ERROR_SYSTEM, "the store is damaged: %s %s", what, kref);
@@ -68,7 +68,7 @@ static int check_target(struct kernel *kernel, int64_t vat, const char *target,
     return 0;
 }
 
-/* The result's promise, which nobody decides while its message is queued, is the vat's now. */
+/* Makes the vat the decider of the result promise, which had none while its message was queued. */
 static int translate_take_result(struct kernel *kernel, int64_t vat, const char *kpid,
                                  char vref[VREF_SIZE], struct error *error)
 {
@@ -260,7 +260,7 @@ static const char *vat_id_of(char id[VREF_SIZE], int64_t vat)
     return id;
 }
 
-/* json_pack() gave it, or NULL when memory ran out. */
+/* Stores json_pack()'s value; NULL: out of memory. */
 static int set_translated(json_t **ksc, json_t *made, struct error *error)
 {
     *ksc = made;
@@ -269,7 +269,8 @@ static int set_translated(json_t **ksc, json_t *made, struct error *error)
 
 /* ---- send ---- */
 
-/* A promise that the vat decides; from then on nobody does until the message is delivered. */
+/* A result promise must be one that the vat decides. It has no decider until the message is
+ * delivered. */
 static int syscall_translate_take_result(struct kernel *kernel, int64_t vat,
                                          const struct vref *vref, char kpid[KERNEL_REF_SIZE],
                                          struct error *error)
@@ -385,7 +386,7 @@ static int translate_exit(struct kernel *kernel, int64_t vat, const struct vat_s
 
 /* ---- resolve ---- */
 
-/* Promises are fulfilled to data or objects: nothing forwards from one to another. */
+/* Promises resolve to data or objects; none forwards to another promise. */
 static int check_value(const json_t *data, struct error *error)
 {
     const char *slot = capdata_single_slot(data);
@@ -424,7 +425,7 @@ static int translate_resolution(struct kernel *kernel, int64_t vat, const json_t
     return 0;
 }
 
-/* What it resolves leaves its c-list. */
+/* Removes the resolved promises from the vat's c-list. */
 static int translate_resolve(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                              json_t **ksc, struct error *error)
 {
@@ -453,7 +454,7 @@ static int translate_resolve(struct kernel *kernel, int64_t vat, const struct va
 
 /* ---- garbage ---- */
 
-/* What each of these says of a reference. */
+/* Applies one garbage syscall to one c-list entry. */
 static int change_entry(struct kernel *kernel, int64_t vat, enum vat_syscall_kind kind,
                         const struct vref *vref, const char *kref, struct error *error)
 {

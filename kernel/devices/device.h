@@ -10,11 +10,8 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 
-/*
- * Devices: called by vats with callNow, answered at once. Each has a c-list,
- * dN.c.*, that holds what it was ever given, and records of its own. Its nodes
- * are d+0, the root, and those that it makes.
- */
+/* Devices answer vats' callNow at once. Each has a c-list, dN.c.*, with everything that it was
+ * ever given, and records of its own. Its nodes are d+0, the root, and those that it makes. */
 
 struct device_call {
     int64_t device;
@@ -27,7 +24,7 @@ struct device_call {
     struct buf problem;      /* why the device cannot do it; empty: it did */
 };
 
-/* -1 only with ERROR_SYSTEM. */
+/* Returns -1 only with ERROR_SYSTEM. */
 typedef int (*device_method)(struct kernel *kernel, struct device_call *call, struct error *error);
 
 int device_accounts(struct kernel *kernel, struct device_call *call, struct error *error);
@@ -43,7 +40,7 @@ int device_root(struct kernel *kernel, const char *name, int64_t *device,
 int device_named(struct kernel *kernel, const char *name, int64_t *device, bool *found,
                  struct error *error);
 
-/* Both directions of an entry of the device's c-list. */
+/* Records an entry of the device's c-list in both directions. */
 int device_set_entry(struct kernel *kernel, int64_t device, const char *kref, const char *reference,
                      struct error *error);
 
@@ -51,19 +48,19 @@ int device_set_entry(struct kernel *kernel, int64_t device, const char *kref, co
 int device_node(struct kernel *kernel, int64_t device, const char *node, char kdid[KERNEL_REF_SIZE],
                 struct error *error);
 
-/* dN.deviceState, JSON, the caller's; NULL: there is none yet. */
+/* Returns dN.deviceState, JSON, the caller's; NULL if it was never set. */
 int device_get_state(struct kernel *kernel, int64_t device, json_t **state, struct error *error);
 int device_set_state(struct kernel *kernel, int64_t device, const json_t *state,
                      struct error *error);
 
-/* Sends without waiting for a result. Takes the arguments, a smallcaps tree without slots, over. */
+/* Sends without a result. Takes over the arguments, a smallcaps tree without slots. */
 int device_send(struct kernel *kernel, const char *target, const char *method, json_t *arguments,
                 struct error *error);
 
 /* Answers with a text. */
 int device_answer_text(struct device_call *call, const char *text, struct error *error);
 
-/* Says why it cannot be done; 0, or -1 when memory ran out. */
+/* Sets the problem. Returns 0, or -1 if out of memory. */
 int device_refuse(struct device_call *call, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

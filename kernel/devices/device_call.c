@@ -13,10 +13,8 @@
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"
 
-/*
- * The device by which contracts of NEAR find each other: find(account) gives the root object of
- * the static vat of that name, or undefined.
- */
+/* Gives NEAR contracts each other's root objects: find(account) returns the root object of the
+ * static vat of that name, or undefined. */
 
 static int device_accounts_find(struct kernel *kernel, struct device_call *call,
                                 struct error *error)
@@ -45,7 +43,7 @@ int device_accounts(struct kernel *kernel, struct device_call *call, struct erro
 {
     if (strcmp(call->method, "find") == 0)
         return device_accounts_find(kernel, call, error);
-    return device_refuse(call, error, "it has no such method");
+    return device_refuse(call, error, "no such method");
 }
 
 static const struct {
@@ -72,7 +70,7 @@ bool device_is_known(const char *name)
     return method_of(name) != NULL;
 }
 
-/* What the device was given it holds for good: it says of nothing that it dropped it. */
+/* Imports what a device receives. Devices never drop a reference, so it stays permanently. */
 static int import_for_device(struct kernel *kernel, int64_t device, const char *kref,
                              struct error *error)
 {
@@ -106,7 +104,7 @@ static int import_all(struct kernel *kernel, int64_t device, const json_t *krefs
     return 0;
 }
 
-/* The vat gets the same words whatever it was; the user gets the reason. */
+/* Gives the vat fixed words, and the user the reason. */
 static int answer_problem(struct kernel *kernel, struct device_call *call, json_t **answer,
                           struct error *error)
 {
@@ -149,7 +147,7 @@ static int call_device(struct kernel *kernel, struct device_call *call, json_t *
     if (method == NULL)
         return error_set(error, ERROR_SYSTEM, "the store is damaged: %s", key);
     if (!json_is_array(tree))
-        result = device_refuse(call, error, "its arguments are no array");
+        result = device_refuse(call, error, "needs an array of arguments");
     else
         result = method(kernel, call, error);
     if (result != 0)

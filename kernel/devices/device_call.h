@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 
-/* Which devices there are, and calls to them. */
+/* The built-in devices, and calls to them. */
 
 bool device_is_known(const char *name);
 

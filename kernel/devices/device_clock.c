@@ -85,7 +85,7 @@ static json_t *time_value(int64_t time)
     return json_sprintf("+%" PRId64, time);
 }
 
-/* The event of that time, made where there is none. */
+/* Finds the event at that time, or inserts one. */
 static json_t *event_at(json_t *deadlines, int64_t time)
 {
     json_t *event;
@@ -102,7 +102,7 @@ static json_t *event_at(json_t *deadlines, int64_t time)
     return json_array_insert_new(deadlines, i, event) == 0 ? event : NULL;
 }
 
-/* `index` of a repeater; -1: once. */
+/* `index` of a repeater; -1: the handler is called once. */
 static int add_handler(json_t *state, int64_t time, const char *handler, int64_t index,
                        struct error *error)
 {
@@ -116,7 +116,7 @@ static int add_handler(json_t *state, int64_t time, const char *handler, int64_t
     return 0;
 }
 
-/* The first of startTime + N * interval behind `after`. */
+/* Returns the first startTime + N * interval after `after`. */
 static bool next_time(const json_t *repeater, int64_t after, int64_t *time)
 {
     int64_t start = device_clock_number_of(repeater, "startTime"),
@@ -155,7 +155,7 @@ static int set_wakeup(struct kernel *kernel, struct device_call *call, json_t *s
     return add_handler(state, time, handler, -1, error);
 }
 
-/* The times at which the handler was to be woken; it is in the event's list no more. */
+/* Removes the handler from the event, and appends its times to `times`. */
 static int remove_from(json_t *event, const char *handler, json_t *times, struct error *error)
 {
     json_t *handlers = json_object_get(event, "handlers");
@@ -219,7 +219,7 @@ static int make_repeater(struct kernel *kernel, struct device_call *call, json_t
     return 0;
 }
 
-/* The repeater that the first argument names; NULL: there is none (any more). */
+/* Finds the repeater that the first argument names; NULL if it was deleted or never existed. */
 static json_t *repeater_at(const struct device_call *call, const json_t *state, int64_t *index)
 {
     const json_t *value = json_array_get(call->arguments, 0);
@@ -276,7 +276,7 @@ static int call_method(struct kernel *kernel, struct device_call *call, json_t *
         if (strcmp(call->method, methods[i].name) == 0)
             return methods[i].method(kernel, call, state, error);
     }
-    return device_refuse(call, error, "it has no such method");
+    return device_refuse(call, error, "no such method");
 }
 
 int device_clock(struct kernel *kernel, struct device_call *call, struct error *error)
@@ -294,7 +294,7 @@ int device_clock(struct kernel *kernel, struct device_call *call, struct error *
     return result;
 }
 
-/* ---- time goes on ---- */
+/* ---- advancing the time ---- */
 
 static int wake(struct kernel *kernel, json_t *state, const json_t *event, const json_t *entry,
                 struct error *error)
@@ -317,7 +317,7 @@ static int wake(struct kernel *kernel, json_t *state, const json_t *event, const
     return add_handler(state, next, handler, json_integer_value(index), error);
 }
 
-/* Takes the events off that are due, and only then wakes: that may add others. */
+/* Removes the due events before it wakes their handlers, because a handler may add events. */
 static json_t *take_due(json_t *deadlines, int64_t now)
 {
     json_t *due = json_array();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device to try devices with. echo(x) gives x back; add_values(a, b) their sum, two
- * numbers, bigints of 63 bits or texts; fail(why) fails; subscribe(listener) has
- * event(count, words) sent to the listener at each kernel_trigger().
+ * A device for tests. echo(x) returns x. add_values(a, b) returns the sum of two numbers,
+ * bigints of 63 bits or texts. fail(why) fails. subscribe(listener) sends event(count,
+ * words) to the listener at each kernel_trigger().
  */
 #include <inttypes.h>
 #include <string.h>
@@ -146,5 +146,5 @@ int device_echo(struct kernel *kernel, struct device_call *call, struct error *e
         if (strcmp(call->method, methods[i].name) == 0)
             return methods[i].method(kernel, call, error);
     }
-    return device_refuse(call, error, "it has no such method");
+    return device_refuse(call, error, "no such method");
 }

@@ -21,7 +21,7 @@
 #include "kernel/state.h"
 #include "store/store.h"
 
-/* Bundles in the store, and the part of the vatAdmin device that gives out nodes for them. */
+/* Bundles in the store, and the vatAdmin device's nodes for them. */
 
 enum { BUNDLE_DEVICE_ID_SIZE = 160 };
 
@@ -48,8 +48,8 @@ static int bundle_device_has(struct kernel *kernel, const char *bundle_id, bool 
 
 /* ---- bundles as values ---- */
 
-/* Plain JSON into smallcaps and back: texts get or lose their escape. NULL: no memory, or no plain
- * value. */
+/* Convert plain JSON to smallcaps and back: texts gain or lose their escape. NULL: out of
+ * memory, or not a plain value. */
 static json_t *convert(const json_t *value, bool to_smallcaps)
 {
     json_t *converted, *element;
@@ -85,7 +85,7 @@ failed:
     return NULL;
 }
 
-/* One without a name of its own is kept under the SHA-512 of its JSON. */
+/* A bundle without a name is kept under the SHA-512 of its JSON. */
 static int hash_id(const struct buf *json, char bundle_id[BUNDLE_DEVICE_ID_SIZE],
                    struct error *error)
 {
@@ -113,7 +113,7 @@ static int keep_json(struct kernel *kernel, const json_t *bundle,
     return result;
 }
 
-/* Puts a bundle that was given as a value into the store; not *kept: it is none. */
+/* Stores a bundle that was given as a value; *kept is false if it is not a bundle. */
 static int bundle_device_keep(struct kernel *kernel, const json_t *value,
                               char bundle_id[BUNDLE_DEVICE_ID_SIZE], bool *kept,
                               struct error *error)
@@ -130,7 +130,7 @@ static int bundle_device_keep(struct kernel *kernel, const json_t *value,
 
 /* ---- nodes ---- */
 
-/* The device's own store: dN.vs.NAME. */
+/* The device's records: dN.vs.NAME. */
 static const char *own_key(char key[KEYS_NAME_SIZE], const struct device_call *call,
                            const char *name, const char *rest)
 {
@@ -176,7 +176,7 @@ static int give_node(struct kernel *kernel, struct device_call *call, const char
                : error_memory(error, "an answer");
 }
 
-/* undefined for a bundle that is not there (yet). */
+/* Returns undefined for an unknown bundle. */
 static int give_cap(struct kernel *kernel, struct device_call *call, const char *bundle_id,
                     struct error *error)
 {
@@ -208,7 +208,7 @@ static int bundle_device_cap(struct kernel *kernel, struct device_call *call, st
     return give_cap(kernel, call, bundle_id, error);
 }
 
-/* `bundle_id` is emptied before; not *found: refused. */
+/* `bundle_id` is emptied first; *found is false after a refusal. */
 static int look_up_name(struct kernel *kernel, struct device_call *call, struct buf *bundle_id,
                         bool *found, struct error *error)
 {
@@ -219,7 +219,7 @@ static int look_up_name(struct kernel *kernel, struct device_call *call, struct 
     if (name != NULL && strlen(name) <= KERNEL_NAME_LIMIT &&
         keys_get(kernel, keys_name(key, "namedBundleID.%s", name), bundle_id, found, error) != 0)
         return -1;
-    return *found ? 0 : device_refuse(call, error, "there is no bundle of that name");
+    return *found ? 0 : device_refuse(call, error, "no bundle of that name");
 }
 
 static int bundle_device_named_cap(struct kernel *kernel, struct device_call *call,
@@ -281,7 +281,7 @@ static int bundle_device_node(struct kernel *kernel, struct device_call *call, s
         keys_get(kernel, own_key(key, call, "slot.", call->node), &bundle_id, &found, error);
 
     if (result == 0 && !found)
-        result = device_refuse(call, error, "it is not a bundle's node");
+        result = device_refuse(call, error, "not a bundle's node");
     else if (result == 0 && strcmp(call->method, "getBundleID") == 0)
         result = device_answer_text(call, buf_string(&bundle_id), error);
     else if (result == 0 && strcmp(call->method, "getBundle") == 0)
@@ -293,10 +293,9 @@ static int bundle_device_node(struct kernel *kernel, struct device_call *call, s
 }
 
 /*
- * The device behind SwingSet's vatAdmin vat, in its protocol
- * (npm @agoric/swingset-vat, src/devices/vat-admin/device-vat-admin.js and
- * src/kernel/vat-admin-hooks.js): vats that vats make, upgrade, change and end;
- * bundles, each with a node of its own; meters.
+ * SwingSet's vatAdmin vat calls this device, in the protocol of npm @agoric/swingset-vat
+ * (src/devices/vat-admin/device-vat-admin.js and src/kernel/vat-admin-hooks.js). It creates,
+ * upgrades, changes and terminates vats, and has nodes for bundles and meters.
  */
 
 static const json_t *argument(const struct device_call *call, size_t index)
@@ -335,7 +334,7 @@ static int create_unlimited_meter(struct kernel *kernel, struct device_call *cal
     return device_answer_text(call, meter_id, error);
 }
 
-/* The meter that the first argument names; not *found: refused. */
+/* Finds the meter that the first argument names; *found is false after a refusal. */
 static int find_meter(struct kernel *kernel, struct device_call *call, struct vat_meter *meter,
                       bool *found, struct error *error)
 {
@@ -344,7 +343,7 @@ static int find_meter(struct kernel *kernel, struct device_call *call, struct va
     *found = false;
     if (meter_id != NULL && vat_meter_get(kernel, meter_id, meter, found, error) != 0)
         return -1;
-    return *found ? 0 : device_refuse(call, error, "it has no such meter");
+    return *found ? 0 : device_refuse(call, error, "no such meter");
 }
 
 static int add_meter_remaining(struct kernel *kernel, struct device_call *call, struct error *error)
@@ -394,10 +393,8 @@ static int get_meter(struct kernel *kernel, struct device_call *call, struct err
 
 /* ---- vats ---- */
 
-/*
- * An option as plain JSON, the caller's; NULL: undefined, or not what an option
- * can be. Numbers, booleans and texts have no references.
- */
+/* Returns an option as plain JSON, the caller's. NULL: undefined, or of a type that no option
+ * has. Numbers, booleans and texts have no references. */
 static json_t *option_value(const json_t *value)
 {
     const char *text = capdata_text(value);
@@ -424,7 +421,7 @@ static json_t *plain_options(const json_t *options)
     return plain;
 }
 
-/* vatParameters as capdata of their own, counted: they stay in the queue. */
+/* Makes vatParameters capdata of their own, with counted references: they stay in the queue. */
 static int take_parameters(struct kernel *kernel, struct device_call *call, const json_t *value,
                            json_t **parameters, struct error *error)
 {
@@ -448,7 +445,7 @@ static int take_parameters(struct kernel *kernel, struct device_call *call, cons
     return -1;
 }
 
-/* Takes the item over. */
+/* Takes over the item. */
 static int queue_admin_item(struct kernel *kernel, json_t *item, struct error *error)
 {
     int result = item != NULL ? queue_add(kernel, QUEUE_ACCEPTANCE, item, error)
@@ -458,7 +455,7 @@ static int queue_admin_item(struct kernel *kernel, json_t *item, struct error *e
     return result;
 }
 
-/* Takes the parameters over. */
+/* Takes over the parameters. */
 static int queue_create(struct kernel *kernel, struct device_call *call, const char *bundle_id,
                         json_t *parameters, struct error *error)
 {
@@ -479,7 +476,7 @@ static int queue_create(struct kernel *kernel, struct device_call *call, const c
     return device_answer_text(call, vat_id, error);
 }
 
-/* Refuses options of which the kernel could make nothing. */
+/* Refuses options that the kernel does not have. */
 static int check_options(struct kernel *kernel, struct device_call *call, const json_t *options,
                          struct error *error)
 {
@@ -489,14 +486,14 @@ static int check_options(struct kernel *kernel, struct device_call *call, const 
     bool found = false;
 
     if (!json_is_object(options))
-        return device_refuse(call, error, "it needs a bundle and options");
+        return device_refuse(call, error, "needs a bundle and options");
     if (name != NULL && strlen(name) > KERNEL_NAME_LIMIT)
         return device_refuse(call, error, "a vat's name has more than %d bytes", KERNEL_NAME_LIMIT);
     if (meter_id == NULL)
         return 0;
     if (vat_meter_get(kernel, meter_id, &meter, &found, error) != 0)
         return -1;
-    return found ? 0 : device_refuse(call, error, "it has no such meter");
+    return found ? 0 : device_refuse(call, error, "no such meter");
 }
 
 static int create_from(struct kernel *kernel, struct device_call *call, const char *bundle_id,
@@ -539,7 +536,7 @@ static int create_by_bundle(struct kernel *kernel, struct device_call *call, str
     return create_from(kernel, call, bundle_id, error);
 }
 
-/* A vat that lives and can be upgraded. */
+/* Returns true in *upgradable for a living vat with liveslots. */
 static int check_upgradable(struct kernel *kernel, const char *vat_id, bool *upgradable,
                             struct error *error)
 {
@@ -595,7 +592,7 @@ static int upgrade_vat(struct kernel *kernel, struct device_call *call, struct e
     return parameters == NULL ? 0 : queue_admin_upgrade(kernel, call, parameters, error);
 }
 
-/* Its vatID where the first argument is one of a vat that was ever made. */
+/* Reads the vatID in the first argument, if a vat of that number was ever created. */
 static int device_vat_admin_find_vat(struct kernel *kernel, const struct device_call *call,
                                      int64_t *vat, bool *found, struct error *error)
 {
@@ -681,5 +678,5 @@ int device_vat_admin(struct kernel *kernel, struct device_call *call, struct err
         if (strcmp(call->method, methods[i].name) == 0)
             return methods[i].method(kernel, call, error);
     }
-    return device_refuse(call, error, "it has no such method");
+    return device_refuse(call, error, "no such method");
 }

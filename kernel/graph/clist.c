@@ -97,7 +97,7 @@ static int add_entry(struct kernel *kernel, const char *mode, int64_t vat, const
     return 0;
 }
 
-/* What a change of an import's flag means for its object, if there still is one. */
+/* Applies a change of an import's reachable flag to the object's counts, if it still exists. */
 static int count_reachable(struct kernel *kernel, const char *kref, const struct vref *vref,
                            int64_t change, struct error *error)
 {
@@ -170,7 +170,7 @@ int clist_to_vat(struct kernel *kernel, int64_t vat, const char *kref, char vref
     if (!entry.vref.by_vat)
         return set_reachable(kernel, vat, kref, &entry, error);
     if (!entry.reachable)
-        return error_set(error, ERROR_SYSTEM, "%s is held and v%" PRId64 " was told to drop it",
+        return error_set(error, ERROR_SYSTEM, "%s is held and v%" PRId64 " was asked to drop it",
                          kref, vat);
     return 0;
 }
@@ -193,7 +193,7 @@ static int export(struct kernel *kernel, int64_t vat, const struct vref *vref,
     return add_entry(kernel, "export", vat, kref, vref->text, error);
 }
 
-/* The kref of a vref, when it is in the table. */
+/* Returns the kref of a vref in the c-list. */
 static int look_up_vref(struct kernel *kernel, int64_t vat, const struct vref *vref,
                         char kref[KERNEL_REF_SIZE], bool *found, struct error *error)
 {
@@ -243,7 +243,7 @@ int clist_to_kernel(struct kernel *kernel, int64_t vat, const struct vref *vref,
     if (vref->by_vat)
         return set_reachable(kernel, vat, kref, &entry, error);
     if (!entry.reachable)
-        return error_set(error, ERROR_INPUT, "%s: it dropped that", vref->text);
+        return error_set(error, ERROR_INPUT, "%s: dropped before", vref->text);
     return 0;
 }
 

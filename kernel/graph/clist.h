@@ -10,9 +10,10 @@
 #include "kernel/records/reference.h"
 
 /*
- * A vat's table between its own references and the kernel's: vN.c.o+0 has the
- * kref, vN.c.ko20 has "R o+0", or "_ o+0" when the vat (an import) or the kernel
- * (an export) can only tell it from others and no longer reach it.
+ * A vat's c-list maps its own references to the kernel's and back. vN.c.o+0 has the kref;
+ * vN.c.ko20 has "R o+0" if it is reachable, else "_ o+0". For an import the flag says
+ * whether the vat can reach the object; for an export, whether the kernel can. An
+ * unreachable entry can still be compared with others.
  */
 
 struct clist_entry {
@@ -24,48 +25,49 @@ int clist_find(struct kernel *kernel, int64_t vat, const char *kref, struct clis
                bool *found, struct error *error);
 int clist_has(struct kernel *kernel, int64_t vat, const char *kref, bool *has, struct error *error);
 
-/* Whether the vat has it, and another made it. */
+/* *imports: the vat has the object, and another vat made it. */
 int clist_imports(struct kernel *kernel, int64_t vat, const char *kref, bool *imports,
                   struct error *error);
 
 /* ---- from the kernel to the vat ---- */
 
-/* What the vat calls it, as one that can be reached; a new import where it is not in the table. */
+/* Returns the vat's reference, marked reachable; adds an import if the c-list lacks it. */
 int clist_to_vat(struct kernel *kernel, int64_t vat, const char *kref, char vref[VREF_SIZE],
                  struct error *error);
 
-/* ---- from the vat to the kernel: ERROR_INPUT where the vat may not say this ---- */
+/* ---- from the vat to the kernel: ERROR_INPUT if the vat breaks a rule ---- */
 
 /*
- * What the kernel calls it. What the vat made and has not shown before is new: an
- * object, or a promise that it decides. Else it must be in the table, and an
- * import must be one that the vat can still reach.
+ * Returns the kernel's reference. An export that the vat has not used before becomes a new
+ * object, or a promise that the vat decides. Anything else must be in the c-list, and an
+ * import must be reachable.
  */
 int clist_to_kernel(struct kernel *kernel, int64_t vat, const struct vref *vref,
                     char kref[KERNEL_REF_SIZE], struct error *error);
 
-/* The same where it must be in the table already, and nothing is said about reaching it. */
+/* Like clist_to_kernel(), for references that must be in the c-list; reachability is not
+ * checked. */
 int clist_known(struct kernel *kernel, int64_t vat, const struct vref *vref,
                 char kref[KERNEL_REF_SIZE], struct error *error);
 
-/* The vat's root object, which is held reachable for good from then on. */
+/* Returns the vat's root object, and pins it permanently. */
 int clist_export_root(struct kernel *kernel, int64_t vat, char kref[KERNEL_REF_SIZE],
                       struct error *error);
 
-/* Whether it is in the table. */
+/* *knows: the reference is in the c-list. */
 int clist_knows(struct kernel *kernel, int64_t vat, const struct vref *vref, bool *knows,
                 struct error *error);
 
 /* ---- changes ---- */
 
-/* The vat can reach it no longer; an object that nobody else reaches becomes garbage. */
+/* Marks an entry unreachable; an object that no vat reaches becomes garbage. */
 int clist_clear_reachable(struct kernel *kernel, int64_t vat, const char *kref,
                           struct error *error);
 
-/* Takes an entry out, with what it counted. */
+/* Deletes an entry, and decrements the counts that it held. */
 int clist_delete(struct kernel *kernel, int64_t vat, const char *kref, struct error *error);
 
-/* The same without counting and without telling, for an export that becomes an orphan. */
+/* Deletes an export's entry without counting and without an event, for orphans. */
 int clist_forget(struct kernel *kernel, int64_t vat, const char *kref, struct error *error);
 
 #endif

@@ -122,7 +122,7 @@ static int parse_action(const json_t *text, struct parsed_action *parsed, struct
                      "the store is damaged: %s has something that is not an action", actions_key);
 }
 
-/* Whether it is still to be done. */
+/* Returns true in *right if the action still applies. */
 static int still_right(struct kernel *kernel, const struct parsed_action *action, bool *right,
                        struct error *error)
 {
@@ -141,7 +141,7 @@ static int still_right(struct kernel *kernel, const struct parsed_action *action
     return 0;
 }
 
-/* The group of one vat and kind that comes first: by vatID as text, then by kind. */
+/* Finds the first group, one vat and kind: by vatID as text, then by kind. */
 static int first_group(const json_t *actions, struct parsed_action *group, struct error *error)
 {
     struct parsed_action action;
@@ -161,7 +161,7 @@ static int first_group(const json_t *actions, struct parsed_action *group, struc
     return 0;
 }
 
-/* Takes the group out of the actions; those that are still right go into krefs. */
+/* Removes the group from the actions; those that still apply go into krefs. */
 static int take_group(struct kernel *kernel, json_t *actions, const struct parsed_action *group,
                       json_t *krefs, struct error *error)
 {
@@ -311,7 +311,8 @@ out:
     return result;
 }
 
-/* What its data held may come to nought by this, and is looked at in its turn. */
+/* Releases the promise's data. Objects that lose their last reference are collected later in
+ * this loop. */
 static int release_data(struct kernel *kernel, const char *kpid, struct error *error)
 {
     enum kernel_promise state;
@@ -348,7 +349,7 @@ static int look_at_promise(struct kernel *kernel, const char *kpid, struct error
     return promise_delete(kernel, kpid, error);
 }
 
-/* Nobody reaches it, and it belongs to a vat that lives. */
+/* Queues actions for the living vat that owns an unreachable object. */
 static int queue_owner_actions(struct kernel *kernel, const char *koid, int64_t owner,
                                bool recognizable, json_t *actions, struct error *error)
 {
@@ -379,7 +380,7 @@ static int retire_orphan(struct kernel *kernel, const char *koid, bool recogniza
     return result;
 }
 
-/* The vat that owns it has ended: what cleaning up will do to it is done now. */
+/* Orphans an object of a vat that ended, as cleaning up the vat would. */
 static int make_orphan(struct kernel *kernel, const char *koid, int64_t owner, struct error *error)
 {
     return object_disown(kernel, koid, error) != 0 ? -1 : clist_forget(kernel, owner, koid, error);
@@ -508,7 +509,7 @@ static const char *dirt_key(char key[KEYS_NAME_SIZE], int64_t vat)
     return keys_name(key, "v%" PRId64 ".reapDirt", vat);
 }
 
-/* Adds where a threshold could be reached; whether it is. */
+/* Adds to a counter that has a threshold. Returns true if the threshold is reached. */
 static bool add_dirt_counter(json_t *dirt, const json_t *own, const json_t *defaults,
                              const char *name, int64_t more)
 {

@@ -16,10 +16,10 @@ int object_add(struct kernel *kernel, int64_t owner, char koid[KERNEL_REF_SIZE],
 int object_add_device_node(struct kernel *kernel, int64_t device, char kdid[KERNEL_REF_SIZE],
                            struct error *error);
 
-/* The vat that made it, 0: none any more (an orphan), or it was deleted. */
+/* Returns the vat that made it; 0 if it is an orphan or was deleted. */
 int object_owner(struct kernel *kernel, const char *koid, int64_t *vat, struct error *error);
 
-/* The same, and 0 for a vat that has ended and is not cleaned up. */
+/* Like object_owner(), and 0 if the vat has ended. */
 int object_living_owner(struct kernel *kernel, const char *koid, int64_t *vat, struct error *error);
 
 /* The device of a node. */
@@ -29,7 +29,7 @@ int object_device_of(struct kernel *kernel, const char *kdid, int64_t *device, s
 int object_disown(struct kernel *kernel, const char *koid, struct error *error);
 int object_delete(struct kernel *kernel, const char *koid, struct error *error);
 
-/* Holds it reachable for good; once, however often it is called. */
+/* Pins it: keeps it reachable permanently. Later calls change nothing. */
 int object_pin(struct kernel *kernel, const char *koid, struct error *error);
 
 #endif

@@ -78,7 +78,7 @@ int promise_state(struct kernel *kernel, const char *kpid, enum kernel_promise *
     return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a state", key);
 }
 
-/* "ko20,kp40" as an array of texts. */
+/* Splits "ko20,kp40" into an array of texts. */
 static json_t *split_krefs(char *list)
 {
     json_t *krefs = json_array();
@@ -143,7 +143,7 @@ int promise_slots(struct kernel *kernel, const char *kpid, json_t **slots, struc
     return *slots != NULL ? 0 : error_memory(error, "a promise's data");
 }
 
-/* Of an unresolved one; 0: nobody. */
+/* Returns an unresolved promise's decider; 0: the kernel. */
 static int promise_decider(struct kernel *kernel, const char *kpid, int64_t *vat,
                            struct error *error)
 {
@@ -250,7 +250,7 @@ out:
     return result;
 }
 
-/* Messages that waited go back to the acceptance queue; what they hold stays counted. */
+/* Moves waiting messages to the acceptance queue; their references stay counted. */
 static int requeue_messages(struct kernel *kernel, const char *kpid, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
@@ -281,7 +281,7 @@ static int forget_unresolved(struct kernel *kernel, const char *kpid, struct err
     return drop_promise(kernel, kpid, ".queue.nextID", error);
 }
 
-/* Someone wanted to hear of it when this fails: kernel messages to the vatAdmin vat. */
+/* Logs a rejection if the promise was made for that: the kernel's messages to vatAdmin are. */
 static int log_failure(struct kernel *kernel, const char *kpid, bool rejected, const json_t *data,
                        struct error *error)
 {
@@ -382,7 +382,7 @@ int promise_delete(struct kernel *kernel, const char *kpid, struct error *error)
     return drop_promise(kernel, kpid, ".refCount", error);
 }
 
-/* Onto the stack, so that the first is on top. */
+/* Pushes in reverse, so that the first is on top. */
 static int push_slots(json_t *stack, const json_t *slots, struct error *error)
 {
     for (size_t i = json_array_size(slots); i > 0; i--) {
@@ -392,7 +392,7 @@ static int push_slots(json_t *stack, const json_t *slots, struct error *error)
     return 0;
 }
 
-/* A stack instead of recursion: vats decide how long chains of promises are. */
+/* Uses a stack instead of recursion, since vats decide the length of promise chains. */
 static int visit_promises(struct kernel *kernel, json_t *stack, struct reference_set *kpids,
                           struct error *error)
 {
@@ -482,7 +482,7 @@ static void copy_reference(char copy[KERNEL_REF_SIZE], const char *kref)
     format_text(copy, KERNEL_REF_SIZE, "%s", kref);
 }
 
-/* Nobody will answer it: the one who waits for the result hears why. */
+/* Rejects the message's result, because no vat will answer it. */
 static int go_nowhere(struct kernel *kernel, const json_t *message, struct routed *routed,
                       const char *words, struct error *error)
 {
@@ -521,7 +521,7 @@ static int to_data(struct kernel *kernel, const json_t *message, const json_t *d
     return result;
 }
 
-/* The message's result is rejected as the promise was. */
+/* Rejects the message's result with the promise's data. */
 static int to_rejected(struct kernel *kernel, const json_t *message, const json_t *data,
                        struct routed *routed, struct error *error)
 {

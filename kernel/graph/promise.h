@@ -11,13 +11,12 @@
 #include "kernel/records/reference.h"
 
 /*
- * Promises: kpN.state, .refCount, .decider, .subscribers, .queue.N while
- * unresolved; .data.body and .data.slots afterwards. Who decides an unresolved
- * one is a vat, or nobody, which is the kernel while a message that has it as
- * its result is queued.
+ * Promises are kpN.state, .refCount, .decider, .subscribers and .queue.N while unresolved,
+ * and .data.body and .data.slots afterwards. A vat decides an unresolved promise, or the
+ * kernel (decider 0) while a message with this result promise is queued.
  */
 
-/* A new one, decided by the vat; 0: by nobody. `policy` is NULL or "logFailure". */
+/* Adds a promise that the vat decides (0: the kernel). `policy` is NULL or "logFailure". */
 int promise_add(struct kernel *kernel, int64_t decider, const char *policy,
                 char kpid[KERNEL_REF_SIZE], struct error *error);
 int promise_exists(struct kernel *kernel, const char *kpid, bool *exists, struct error *error);
@@ -26,28 +25,28 @@ int promise_delete(struct kernel *kernel, const char *kpid, struct error *error)
 int promise_state(struct kernel *kernel, const char *kpid, enum kernel_promise *state,
                   struct error *error);
 
-/* What a settled one came to: capdata with krefs, the caller's. */
+/* Returns a settled promise's capdata with krefs, the caller's. */
 int promise_data(struct kernel *kernel, const char *kpid, json_t **data, struct error *error);
 
-/* The same as JSON, appended; and its slots alone, the caller's, NULL for none. */
+/* The same as JSON, appended; and only its slots, the caller's, NULL if it has none. */
 int promise_data_text(struct kernel *kernel, const char *kpid, struct buf *data,
                       struct error *error);
 int promise_slots(struct kernel *kernel, const char *kpid, json_t **slots, struct error *error);
 
-/* Has that vat decide it; 0: nobody. */
+/* Makes the vat the decider; 0: the kernel. */
 int promise_set_decider(struct kernel *kernel, const char *kpid, int64_t vat, struct error *error);
 
-/* Whether it is unresolved and that vat (0: nobody) decides it. */
+/* Returns true in *is if it is unresolved and the vat (0: the kernel) decides it. */
 int promise_is_decided_by(struct kernel *kernel, const char *kpid, int64_t vat, bool *is,
                           struct error *error);
 
-/* Of an unresolved one. */
+/* For unresolved promises only. */
 int promise_add_message(struct kernel *kernel, const char *kpid, const json_t *message,
                         struct error *error);
 int promise_subscribed(struct kernel *kernel, const char *kpid, int64_t vat, bool *subscribed,
                        struct error *error);
 
-/* The vat is told when it is settled, or at once when it is. */
+/* Queues a notification when the promise settles, or now if it has. */
 int promise_subscribe(struct kernel *kernel, const char *kpid, int64_t vat, struct error *error);
 
 /*
@@ -60,21 +59,19 @@ int promise_resolve(struct kernel *kernel, const char *kpid, bool rejected, cons
 /* The same, rejected with an Error of these words. */
 int promise_reject(struct kernel *kernel, const char *kpid, const char *words, struct error *error);
 
-/*
- * It and all settled promises that its data lead to, in the order in which they
- * are met: what one notify tells together.
- */
+/* Adds the promise and all settled promises that its data lead to, in the order of discovery:
+ * one notification reports them together. */
 int promise_settled_together(struct kernel *kernel, const char *kpid, struct reference_set *kpids,
                              struct error *error);
 
 /* How many messages wait for promises; reads all records of promises. */
 int promise_count_waiting(struct kernel *kernel, int64_t *count, struct error *error);
 
-/* Those that the vat decides, in the order of its c-list; the caller frees. */
+/* The promises that the vat decides, in the order of its c-list; the caller frees. */
 int promise_all_decided_by(struct kernel *kernel, int64_t vat, struct reference_set *kpids,
                            struct error *error);
 
-/* Where a message goes. */
+/* The destination of a message. */
 
 enum route {
     ROUTE_VAT,     /* to an object of a vat that lives */

@@ -82,7 +82,7 @@ int queue_put_first(struct kernel *kernel, enum queue_name queue, const json_t *
 
     if (get_ends(kernel, queue, &ends, error) != 0)
         return -1;
-    if (ends.head == 0) /* numbers end here: more was put in front than was ever taken */
+    if (ends.head == 0) /* more items were put in front than were ever taken */
         return queue_add(kernel, queue, item, error);
     ends.head--;
     keys_name(key, "%s.%" PRId64, names[queue], ends.head);
@@ -137,7 +137,7 @@ int queue_look(struct kernel *kernel, enum queue_name queue, int64_t index, json
     return keys_get_shared_json(kernel, key, item, error);
 }
 
-/* Takes the item over. */
+/* Takes over the item. */
 static int add_new(struct kernel *kernel, json_t *item, struct error *error)
 {
     int result;
@@ -216,7 +216,7 @@ static const char *item_key(char key[KEYS_NAME_SIZE], int64_t vat, int64_t numbe
     return keys_name(key, "v%" PRId64 ".held.%" PRId64, vat, number);
 }
 
-/* Whether there is a list. */
+/* Returns true in *any if a list of quarantined vats exists. */
 static int any_quarantined(struct kernel *kernel, bool *any, struct error *error)
 {
     *any = false;
@@ -359,7 +359,7 @@ int quarantine_take(struct kernel *kernel, int64_t vat, json_t **item, struct er
 
 /* ---- the end of a quarantine ---- */
 
-/* The last item first, since each goes to the front. */
+/* Starts with the last item, since each goes to the front. */
 static int requeue_quarantined(struct kernel *kernel, int64_t vat, struct error *error)
 {
     char key[KEYS_NAME_SIZE];

@@ -11,10 +11,10 @@
 #include "kernel/kernel.h"
 
 /*
- * The acceptance queue, of what was sent, and the run queue, of what was routed:
- * `acceptanceQueue` and `runQueue` hold [head,tail], the items are under
- * NAME.number. Items are JSON with a "type", as in SwingSet's crank-start lines.
- * Messages are {"methargs":capdata,"result":kpid or null}, with krefs.
+ * The acceptance queue holds what vats sent; the run queue holds what was routed.
+ * `acceptanceQueue` and `runQueue` are [head,tail], and the items NAME.number. Items are
+ * JSON with a "type", as in SwingSet's crank-start lines. Messages are
+ * {"methargs":capdata,"result":kpid or null}, with krefs.
  */
 
 enum queue_name { QUEUE_ACCEPTANCE, QUEUE_RUN };
@@ -23,26 +23,26 @@ int queue_init(struct kernel *kernel, struct error *error);
 int queue_add(struct kernel *kernel, enum queue_name queue, const json_t *item,
               struct error *error);
 
-/* The same of an item whose text is known. */
+/* Like queue_add(), for an item whose text is known. */
 int queue_add_text(struct kernel *kernel, enum queue_name queue, const json_t *item,
                    const struct buf *text, struct error *error);
 
-/* In front of the others. */
+/* Adds the item in front of the others. */
 int queue_put_first(struct kernel *kernel, enum queue_name queue, const json_t *item,
                     struct error *error);
 
-/* Takes the first item off, the caller's, and appends its text; NULL with 0: there is none. */
+/* Takes the first item, which the caller frees, and appends its text; NULL with 0 if empty. */
 int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, struct buf *text,
                struct error *error);
 int queue_length(struct kernel *kernel, enum queue_name queue, int64_t *length,
                  struct error *error);
 
-/* The item behind so many others, which stays in the queue: a reference of the caller's to what
- * others may have, and which must not be altered. NULL with 0: there is none. */
+/* Returns the item at `index`, which stays queued; NULL with 0 if there is none. The value is
+ * shared: release it, and do not change it. */
 int queue_look(struct kernel *kernel, enum queue_name queue, int64_t index, json_t **item,
                struct error *error);
 
-/* Queues a message that was counted before (it moves from another queue). */
+/* Queues a message whose references are counted already, from another queue. */
 int queue_send(struct kernel *kernel, const char *target, const json_t *message,
                struct error *error);
 
@@ -50,21 +50,22 @@ int queue_send(struct kernel *kernel, const char *target, const json_t *message,
 int queue_new_send(struct kernel *kernel, const char *target, const json_t *message,
                    struct error *error);
 
-/* What a message that leaves the queues held. */
+/* Releases the references of a message that leaves the queues. */
 int queue_release_send(struct kernel *kernel, const json_t *send, struct error *error);
 
-/* Queues that the vat be told of the promise, and counts that. */
+/* Queues a notification about the promise to the vat, and counts the reference. */
 int queue_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct error *error);
 
 /*
- * Vats in quarantine get no deliveries. Their work is held in its order until the operator decides.
- * `kernel.quarantined` lists them; vN.quarantine has the reason; vN.held is [head,tail] of the
- * items vN.held.NUMBER. A kernel without quarantined vats has none of these records.
+ * Vats in quarantine get no deliveries. Their work is held in its order until the operator
+ * decides. `kernel.quarantined` lists them; vN.quarantine has the reason; vN.held is
+ * [head,tail] of the items vN.held.NUMBER. Without quarantined vats none of these records
+ * exists.
  */
 
 int quarantine_is(struct kernel *kernel, int64_t vat, bool *is, struct error *error);
 
-/* Appends the reason; *is as above. */
+/* Appends the reason; *is as for quarantine_is(). */
 int quarantine_reason(struct kernel *kernel, int64_t vat, bool *is, struct buf *reason,
                       struct error *error);
 

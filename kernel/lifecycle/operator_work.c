@@ -17,9 +17,9 @@
 
 static const char queue_key[] = "operatorQueue";
 
-/* ---- asking for it ---- */
+/* ---- queuing ---- */
 
-/* Takes the item over. */
+/* Takes over the item. */
 static int operator_work_add(struct kernel *kernel, json_t *item, struct error *error)
 {
     json_t *queue = NULL;
@@ -94,7 +94,7 @@ static int require_quarantine(struct kernel *kernel, int64_t vat, struct error *
 
     if (quarantine_is(kernel, vat, &is, error) != 0)
         return -1;
-    return is ? 0 : error_set(error, ERROR_INPUT, "it is not in quarantine");
+    return is ? 0 : error_set(error, ERROR_INPUT, "not in quarantine");
 }
 
 int kernel_release(struct kernel *kernel, int64_t vat, bool from_start, struct error *error)
@@ -116,8 +116,8 @@ int kernel_terminate(struct kernel *kernel, int64_t vat, struct error *error)
     return operator_work_add(kernel, item_for("terminate-vat", vat), error);
 }
 
-/* A message, a notification or bringOutYourDead can be left out; the vat would not be the same
- * without the others. */
+/* A message, a notification or bringOutYourDead can be skipped; without any other delivery the
+ * vat would not be the same. */
 static bool can_be_skipped(const json_t *item)
 {
     const char *type = json_string_value(json_object_get(item, "type"));
@@ -148,7 +148,8 @@ int kernel_skip_delivery(struct kernel *kernel, int64_t vat, struct error *error
 
 /* ---- limits ---- */
 
-/* The most that a delivery in the vat's transcript used; -1: that is not known of all. */
+/* Returns the most that a delivery in the vat's transcript used; -1 if some delivery has no
+ * record of it. */
 static int most_used(struct kernel *kernel, const struct vat_position *position, int64_t vat,
                      bool computrons, int64_t *most, struct error *error)
 {
@@ -179,7 +180,7 @@ static int most_used(struct kernel *kernel, const struct vat_position *position,
     return result;
 }
 
-/* A replay of what the vat has done must not meet the new limit. */
+/* Refuses a limit that a replay of the vat's transcript would exceed. */
 static int check_limit(struct kernel *kernel, int64_t vat, const struct limit_change *change,
                        struct error *error)
 {
@@ -225,7 +226,7 @@ int kernel_set_limit(struct kernel *kernel, int64_t vat, const char *name, int64
     return operator_work_add(kernel, item, error);
 }
 
-/* ---- doing it ---- */
+/* ---- performing ---- */
 
 int operator_work_next(struct kernel *kernel, json_t **item, struct error *error)
 {
@@ -269,7 +270,8 @@ static bool makes(const json_t *item, int64_t vat)
            reference_read_number(vat_id, 'v', &made) && made == vat;
 }
 
-/* A vat that the next work would make: it is made without its first delivery, which is held. */
+/* Quarantines a vat that the next work would create: creates it without its first delivery,
+ * which is held. */
 static int hold_creation(struct kernel *kernel, int64_t vat, const char *reason,
                          struct error *error)
 {
@@ -301,7 +303,7 @@ static int drop_first(struct kernel *kernel, int64_t vat, struct error *error)
     return result;
 }
 
-/* Else the vat would be made again after its end. */
+/* Drops a held creation. Otherwise the kernel recreates the terminated vat. */
 static int drop_creation(struct kernel *kernel, int64_t vat, struct error *error)
 {
     json_t *first = NULL;
@@ -361,7 +363,7 @@ static int terminate(struct kernel *kernel, int64_t vat, struct error *error)
     return result;
 }
 
-static int drop_held_item(struct kernel *kernel, const json_t *item, struct error *error)
+static int drop_quarantined_item(struct kernel *kernel, const json_t *item, struct error *error)
 {
     const char *type = json_string_value(json_object_get(item, "type"));
     const char *result = json_string_value(json_object_get(json_object_get(item, "msg"), "result"));
@@ -388,7 +390,7 @@ static int skip_delivery(struct kernel *kernel, int64_t vat, struct error *error
         return -1;
     if (!is)
         return 0;
-    result = item != NULL ? drop_held_item(kernel, item, error) : 0;
+    result = item != NULL ? drop_quarantined_item(kernel, item, error) : 0;
     json_decref(item);
     return result == 0 ? quarantine_release(kernel, vat, error) : -1;
 }

@@ -8,9 +8,9 @@
 #include "kernel/kernel.h"
 
 /*
- * The operator's decisions about vats, and quarantines by the supervisor (kernel.h has the
- * functions that queue them). Each is done before all other work, in a crank without a delivery.
- * The record `operatorQueue` has the queued ones; it is absent if there are none.
+ * The operator's decisions about vats, and quarantines by the supervisor; kernel.h has the
+ * functions that queue them. Each runs before all other work, in a crank without a delivery.
+ * The record `operatorQueue` has the queued ones; it is absent if none is queued.
  */
 
 /* Removes the first, which the caller frees; NULL with 0 if none is queued. */

@@ -23,7 +23,7 @@ static const char *dynamic_vat_text_of(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name));
 }
 
-/* reapInterval is an option of its own, and one of the thresholds in the record. */
+/* reapInterval is an option by itself, and a threshold in the record. */
 static json_t *threshold_of(const json_t *options)
 {
     json_t *interval = json_object_get(options, "reapInterval");
@@ -57,7 +57,7 @@ int dynamic_vat_create(struct kernel *kernel, const json_t *item, int64_t *vat, 
     return result;
 }
 
-/* What awaits a promise of the old incarnation hears that it is gone. */
+/* The reason that rejects the old incarnation's promises. */
 static json_t *disconnection(const json_t *item, int64_t incarnation)
 {
     json_t *tree = json_pack("{s:I,s:s,s:o}", "incarnationNumber", (json_int_t)incarnation, "name",
@@ -75,7 +75,7 @@ static int disconnect_promise(struct kernel *kernel, int64_t vat, const char *kp
     if (promise_subscribed(kernel, kpid, vat, &subscribed, error) != 0 ||
         promise_resolve(kernel, kpid, true, reason, error) != 0)
         return -1;
-    /* One that it subscribed to leaves its c-list when it is told of that. */
+    /* A promise that the vat subscribed to leaves its c-list when the vat is notified. */
     return subscribed ? 0 : clist_delete(kernel, vat, kpid, error);
 }
 
@@ -91,7 +91,7 @@ static int disconnect_promises(struct kernel *kernel, int64_t vat, const json_t 
     return result;
 }
 
-/* The root object, o+0, is that of the next incarnation; durable objects, o+dN/N, live on. */
+/* Returns true for exports that survive an upgrade: the root o+0, and durable objects, o+dN/N. */
 static bool outlives_incarnation(const char *vref)
 {
     return strcmp(vref, "o+0") == 0 || vref[strlen("o+")] == 'd';
@@ -255,7 +255,7 @@ int terminate_stop_worker(struct kernel *kernel, int64_t vat, struct error *erro
     return 0;
 }
 
-/* A message of the kernel's own; its result's promise logs a failure. Takes `methargs` over. */
+/* Sends the kernel's own message; its result promise logs a failure. Takes over `methargs`. */
 static int send_from_kernel(struct kernel *kernel, const char *target, json_t *methargs,
                             struct error *error)
 {
@@ -301,7 +301,7 @@ int notify_vat_admin(struct kernel *kernel, const char *method, json_t *argument
     return result;
 }
 
-/* What a vat made in a delivery that was undone is not there any more. */
+/* Checks that objects exist; a delivery that was undone created none. */
 static int all_exist(struct kernel *kernel, const json_t *krefs, bool *exist, struct error *error)
 {
     struct object_counts counts;
@@ -341,7 +341,7 @@ static int notify_ended(struct kernel *kernel, int64_t vat, bool reject, const j
     if (exist)
         moved = capdata_move(tree, krefs, slots, error);
     json_decref(tree);
-    /* What a vat says as its reason may be no value at all. */
+    /* The vat's reason may be an invalid value. */
     if (moved == NULL) {
         json_array_clear(slots);
         moved = capdata_error_tree("vat terminated for a reason that cannot be told");
@@ -411,7 +411,7 @@ static int clean_key(struct kernel *kernel, int64_t vat, const char *key, const 
     return keys_delete(kernel, key, error);
 }
 
-/* Does it with each key that begins so; each goes away by that. */
+/* Calls `clean` for each key with the prefix; each call deletes its key. */
 static int clean_all(struct kernel *kernel, int64_t vat, const char *kind, clean_entry clean,
                      int64_t *count, struct error *error)
 {

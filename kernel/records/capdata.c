@@ -14,7 +14,7 @@
 
 enum { SLOT_DIGITS = 9 };
 
-/* Texts that begin with one of '!' to '-' are written with a '!' before them. */
+/* A text that begins with '!' to '-' is written with a '!' in front. */
 static bool begins_special(const char *text)
 {
     return text[0] >= '!' && text[0] <= '-';
@@ -25,7 +25,7 @@ json_t *capdata_string(const char *text)
     return json_sprintf(begins_special(text) ? "!%s" : "%s", text);
 }
 
-/* Words that quote what a vat said, cut to fit, may end in half a character. */
+/* Words that quote a vat are cut to fit, which may split a character. */
 json_t *capdata_words(const char *words)
 {
     json_t *text = json_string(words);
@@ -88,7 +88,7 @@ bool capdata_has_krefs(const json_t *capdata)
     return true;
 }
 
-/* Behind '$' or '&': the number of the slot; what follows is the end or ".INTERFACE". */
+/* Reads the slot number after '$' or '&'. The end or ".INTERFACE" follows it. */
 static bool read_slot_number(const char *text, size_t *number, const char **interface)
 {
     const char *end = text;
@@ -176,7 +176,7 @@ bool capdata_natural(const json_t *value, int64_t *number)
     return true;
 }
 
-/* ---- a part of a tree in another body ---- */
+/* ---- copying a part of a tree into another body ---- */
 
 struct move {
     const json_t *slots;
@@ -262,7 +262,7 @@ failed:
     return NULL;
 }
 
-/* As deep as jansson reads, 2048. */
+/* jansson reads at most 2048 levels. */
 static json_t *move_value(struct move *move, const json_t *value)
 {
     const char *text = json_string_value(value);

@@ -42,7 +42,7 @@ static bool is_hash(struct iovec key)
            memcmp(key.iov_base, activity_key, key.iov_len) == 0;
 }
 
-/* Of the kernel's keys. */
+/* Returns true for keys of the kernel that are hashed. */
 static bool is_state(struct iovec key)
 {
     return !is_callers(key) && !limits_is_record(key) && !is_hash(key);
@@ -72,8 +72,8 @@ void crank_hash_note(struct kernel *kernel, char what, const char *bytes, size_t
     append_piece(&kernel->changes, bytes, length);
 }
 
-/* Looking the digest up, and a context for each hash, cost more than hashing what a crank changes:
- * once for all. NULL: there is no memory. */
+/* Creates the digest and context once, because both cost more than hashing a crank's changes.
+ * NULL: out of memory. */
 static EVP_MD_CTX *begin_hash(void)
 {
     static EVP_MD *sha256;
@@ -123,8 +123,8 @@ static int sha256_of_bytes(const char *bytes, size_t length, char hex[KERNEL_HAS
 
 /* ---- the running hash of the state ---- */
 
-/* The record of the end of the last crank: the activity hash, "" before the first; and the running
- * hash of the state, where it is known. */
+/* The record after the last crank: the activity hash ("" before the first), and the running hash
+ * of the state, if known. */
 static int read_end(struct kernel *kernel, char activityhash[KERNEL_HASH_SIZE],
                     struct state_sum *state, struct error *error)
 {
@@ -182,7 +182,7 @@ static int note_state(struct kernel *kernel, struct error *error)
     return 0;
 }
 
-/* ---- the crank's ---- */
+/* ---- the crank hash ---- */
 
 static int keep_end(struct kernel *kernel, const char *activityhash, struct error *error)
 {
@@ -192,7 +192,7 @@ static int keep_end(struct kernel *kernel, const char *activityhash, struct erro
     return keys_set(kernel, activity_key, text, error);
 }
 
-/* Puts the hash of the changes behind the activity hash, which then is the hash of both. */
+/* Appends the hash of the changes to the activity hash, and hashes both. */
 static int chain_changes(struct kernel *kernel, char crankhash[KERNEL_HASH_SIZE],
                          char activityhash[KERNEL_HASH_SIZE], struct error *error)
 {

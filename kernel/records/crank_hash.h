@@ -6,63 +6,70 @@
 #include "kernel/kernel.h"
 
 /*
- * What a crank did, and the state that it left, as a hash. It is SHA-256 over kernel->changes:
- * the crank's changes, one after the other, of the kernel's keys and the vats' stores as
- * store_watch() tells them; (what 'd') the delivery and (what 'c') each syscall as the vat has
- * it; last (what 'h') the running hash of the state. Each is `what`, then twice a length of
- * 8 bytes, little endian, and that many bytes: a key and a value. What was undone is not in it,
- * nor is anything that depends on time, host or counter; nor are keys that begin with
- * "input.", the caller's, nor the records of vats' limits.
+ * The crank hash and the activity hash. Two stores with equal activity hashes did the
+ * same cranks and hold the same keys and values.
  *
- * The running hash of the state is the sum modulo 2^64, as 8 bytes, little endian, of the
- * checksums (store/integrity/rows.h) of all rows that can be in a crank's changes, but for
- * `activityhash`. It follows each change without reading other rows. So two
- * stores with the same activity hash agree in every key and value, also in those that somebody
- * has edited since they were written.
+ *     changes of a crank, then the state's running hash
+ *           |
+ *       SHA-256 = crank hash ---.
+ *                               |
+ *     activity hash before -----+-- SHA-256 = activity hash
  *
- * The activity hash is SHA-256 over the text of the activity hash before (empty
- * for the first) and the text of the crank hash; it is kept in the key
- * `activityhash`, and changing that is in no hash. What is changed between cranks,
- * by work from outside, has a hash of its own, which goes into the activity hash in
- * the same way: so that it comes out the same when the kernel is closed and opened
- * in between.
+ * The crank hash is SHA-256 over kernel->changes, a sequence of records. Each record is a
+ * letter, two lengths of 8 bytes, little endian, and that many bytes of key and value. First
+ * come the changes to the kernel's keys and the vatstores, with the letters of
+ * store_watch(). 'd' is the delivery and 'c' a syscall, both in the vat's references. 'h',
+ * the last, is the running hash.
  *
- * Behind the activity hash and a blank, `activityhash` has the running hash as a number. A gaspipe
- * that knew no such thing left it out: then all rows are added up once.
+ * Undone changes are left out, and everything that depends on time, host or counter. So are
+ * the caller's keys, which begin with "input.", and the records of vats' limits.
+ *
+ * The running hash is the sum modulo 2^64, as 8 bytes, little endian, of the checksums
+ * (store/integrity/rows.h) of all rows that the changes can name, except `activityhash`.
+ * Each change adjusts the sum without reading other rows. Edits of the store from outside
+ * change it too.
+ *
+ * The activity hash is SHA-256 over two texts: the previous activity hash (empty for the
+ * first) and the crank hash. Changes between cranks, by calls of kernel.h, have a hash of
+ * their own that is chained in the same way. So the result does not depend on closing and
+ * reopening the kernel.
+ *
+ * The key `activityhash` has the activity hash, a blank, and the running hash as a number.
+ * Stores of older versions lack the number; then all rows are added up once.
  */
 
-/* Notes each change of the store from now on. */
+/* Records each change of the store until the crank is finished. */
 void crank_hash_watch(struct kernel *kernel);
 
-/* Reads the running hash of the state, where the store has it. */
+/* Reads the running hash of the state, if the store has it. */
 int crank_hash_open(struct kernel *kernel, struct error *error);
 
-/* The chain of hashes up to the last crank; "": there was none. */
+/* Returns the activity hash of the last crank; "" before the first. */
 int crank_hash_activity(struct kernel *kernel, char activityhash[KERNEL_HASH_SIZE],
                         struct error *error);
 
-/* Notes the delivery or a syscall. */
+/* Records the delivery or a syscall. */
 void crank_hash_note(struct kernel *kernel, char what, const char *bytes, size_t length);
 
-/* The end of what was asked from outside and came to `result`, which it returns. */
+/* Chains the changes of a call from outside. Returns `result`, or -1. */
 int crank_hash_outside(struct kernel *kernel, int result, struct error *error);
 
-/* Fills the hashes of the end, keeps the activity hash, and begins anew. */
+/* Fills the hashes in `end`, stores the activity hash, and starts the next record. */
 int crank_hash_finish(struct kernel *kernel, struct kernel_crank_end *end, struct error *error);
 
 /*
- * A delivery in its vat's transcript, as SwingSet's: {"d":vd,"sc":[{"s":vsc,"r":vsr},
- * ...],"r":{"status":"ok" or "error","problem":...,"metering":{"computrons":N}}};
- * and in "r", of ours, "instructions" and "fingerprint" of what counted them.
+ * A delivery in its vat's transcript, as in SwingSet: {"d":vd,"sc":[{"s":vsc,"r":vsr},...],
+ * "r":{"status":"ok" or "error","problem":...,"metering":{"computrons":N}}}. gaspipe adds
+ * "instructions" and the counter's "fingerprint" to "r".
  */
 
-/* A delivery begins. */
+/* Begins a delivery. */
 void transcript_item_begin(struct kernel *kernel);
 
-/* A syscall of the delivery under way; both are JSON. */
+/* Adds a syscall of the current delivery; both texts are JSON. */
 void transcript_item_add_syscall(struct kernel *kernel, const char *vsc, const char *vsr);
 
-/* Puts the delivery under way into the store, at the place that its view says. */
+/* Stores the current delivery at the position in its view. */
 int transcript_item_keep(struct kernel *kernel, const struct kernel_outcome *outcome,
                          struct error *error);
 

@@ -24,12 +24,12 @@ const char *keys_name(char name[KEYS_NAME_SIZE], const char *format, ...)
     return name;
 }
 
-/* Appends as much as there is room for; the name's new end. */
+/* Appends as much as fits; returns the name's new end. */
 static char *append_name_part(char *end, const char *limit, const char *text)
 {
-    const size_t length = strlen(text), room = (size_t)(limit - end);
+    const size_t length = strlen(text), space = (size_t)(limit - end);
 
-    return mempcpy(end, text, length < room ? length : room);
+    return mempcpy(end, text, length < space ? length : space);
 }
 
 const char *keys_part(char name[KEYS_NAME_SIZE], const char *owner, const char *part)
@@ -141,7 +141,7 @@ bool keys_read_numbers(const char *text, int64_t *numbers, size_t count)
     return bracket ? strcmp(at, "]") == 0 : *at == '\0';
 }
 
-/* Of the text that keys_require() has read. */
+/* Parses the text that keys_require() has read. */
 static int parse_value(struct kernel *kernel, const char *key, json_t **value, struct error *error)
 {
     *value = json_value_read(kernel->value.data, kernel->value.length,
@@ -298,7 +298,7 @@ int keys_remove_text(struct kernel *kernel, const char *key, const char *text, b
     return result;
 }
 
-/* The list with the text at its place; *added is false where it has it. */
+/* Returns the list with the text inserted; *added is false if the list had it. */
 static void insert_sorted(struct buf *longer, char *list, const char *text, bool *added)
 {
     char *rest = NULL;

@@ -11,16 +11,13 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 
-/*
- * The kernel's records: text values under text keys of the store. Buffers for
- * values are emptied before. A record that must be there and is not, or does not
- * hold what it should, is ERROR_SYSTEM: only a damaged store has such.
- */
+/* The kernel's records: text values under text keys of the store. Output buffers are emptied
+ * first. ERROR_SYSTEM if a required record is absent or malformed, which means a damaged store. */
 
-/* The longest: "d9.vs.id." and a bundle's id; "vat.name." and a name. */
+/* The longest keys are "d9.vs.id." with a bundle's id, and "vat.name." with a name. */
 enum { KEYS_NAME_SIZE = 320 };
 
-/* Fills the name; returns it. */
+/* Formats the name; returns it. */
 const char *keys_name(char name[KEYS_NAME_SIZE], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -39,57 +36,54 @@ int keys_set_buf(struct kernel *kernel, const char *key, const struct buf *value
                  struct error *error);
 int keys_delete(struct kernel *kernel, const char *key, struct error *error);
 
-/* These must be there. */
+/* ERROR_SYSTEM if the record is absent. */
 int keys_require(struct kernel *kernel, const char *key, struct buf *value, struct error *error);
 int keys_get_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error);
 int keys_get_json(struct kernel *kernel, const char *key, json_t **value, struct error *error);
 
-/* The same for a record that is read often and seldom changes: others may have the value, too,
- * which must not be altered. */
+/* Like keys_get_json(), for records that are read often and rarely change. The value is shared:
+ * do not change it. */
 int keys_get_shared_json(struct kernel *kernel, const char *key, json_t **value,
                          struct error *error);
 
-/* As many numbers from 0 up as a text must have, "5", "5,6" or "[5,6,7]"; false: it has not. */
+/* Reads `count` numbers >= 0 of a text, "5", "5,6" or "[5,6,7]"; false if it has another form. */
 bool keys_read_numbers(const char *text, int64_t *numbers, size_t count);
 
-/* Whether the value is just this text; false when there is none. */
+/* *is: the record exists and equals the text. */
 int keys_is(struct kernel *kernel, const char *key, const char *text, bool *is,
             struct error *error);
 
 int keys_set_number(struct kernel *kernel, const char *key, int64_t number, struct error *error);
 int keys_set_json(struct kernel *kernel, const char *key, const json_t *value, struct error *error);
 
-/* Of work for a queue: what was put under a key is handed out again without being parsed. The value
- * that was put must not be altered any more; the one that is taken may be, but not what is within.
- */
+/* For queued work: the value put under a key is returned without parsing it again. Do not change
+ * a value after putting it. The value taken may be changed, except for what it contains. */
 int keys_put_work(struct kernel *kernel, const char *key, const json_t *value, struct error *error);
 int keys_put_work_text(struct kernel *kernel, const char *key, const struct buf *text,
                        const json_t *value, struct error *error); /* `text` is the value's */
 int keys_get_work(struct kernel *kernel, const char *key, json_t **value, struct buf *text,
                   struct error *error); /* its text is appended to `text` */
 
-/* The number under the key, which then is one more. */
+/* Returns the number under the key, and increments the record. */
 int keys_take_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error);
 
-/* As store_name_note_new() and store_name_is_new(): of what is numbered anew. */
+/* Like store_name_note_new() and store_name_is_new(), for newly numbered names. */
 int keys_note_new(struct kernel *kernel, const char *name, struct error *error);
 bool keys_is_new(const struct kernel *kernel, const char *name);
 
-/* A JSON array of texts: whether one is in it, adding one, taking one away. */
+/* A JSON array of texts: search, append, remove. */
 int keys_has_text(struct kernel *kernel, const char *key, const char *text, bool *has,
                   struct error *error);
 int keys_append_text(struct kernel *kernel, const char *key, const char *text, struct error *error);
 int keys_remove_text(struct kernel *kernel, const char *key, const char *text, bool *removed,
                      struct error *error);
 
-/* Adds to a sorted list with commas between; *added: it was not in it. A missing one is empty. */
+/* Adds to a sorted list with commas; *added: the list lacked it. An absent list is empty. */
 int keys_add_to_list(struct kernel *kernel, const char *key, const char *text, bool *added,
                      struct error *error);
 
-/*
- * The first key behind `after` that begins with `prefix`, as store_key_next();
- * "" as `after`: the first.
- */
+/* Returns the first key after `after` that begins with `prefix`, like store_key_next(); "" as
+ * `after`: the first. */
 int keys_next(struct kernel *kernel, const char *prefix, const char *after, struct buf *key,
               bool *found, struct error *error);
 
@@ -97,11 +91,11 @@ int keys_next(struct kernel *kernel, const char *prefix, const char *after, stru
 int keys_json_text(struct buf *buf, const json_t *value, struct error *error);
 
 /*
- * Values beside the texts that they were read from or written as, so that records which are read
- * with each crank are not parsed each time. The store alone says what a record is: a value is given
- * only for the very text that it was noted with, so nothing here can be out of date.
+ * A memo keeps parsed values with their texts, so that records that each crank reads are
+ * parsed once. The store stays authoritative: a value is returned only for exactly the text
+ * that it was noted with, so it is never out of date.
  *
- * A memo that is all zeros is empty. It keeps what was noted last for each of its places.
+ * All zeros is an empty memo. Each place keeps its latest entry.
  */
 enum { JSON_MEMO_PLACES = 64 };
 
@@ -112,20 +106,15 @@ struct json_memo {
     } places[JSON_MEMO_PLACES];
 };
 
-/*
- * The value of the text under this key, NULL: it is not known. The caller gets a reference to what
- * others may have, too, and must not alter it.
- */
+/* Returns the value of the text under this key; NULL if unknown. The value is shared: release
+ * it, and do not change it. */
 json_t *json_memo_find(const struct json_memo *memo, const char *key, const struct buf *text);
 
-/*
- * The same for one who alters it: only a value that nobody else has a reference to (what is within
- * it may be shared). The memo forgets it.
- */
+/* Like json_memo_find(), for callers that change the value: returns it only if the memo has the
+ * sole reference (its contents may be shared), and forgets it. */
 json_t *json_memo_take(struct json_memo *memo, const char *key, const struct buf *text);
 
-/* Long texts are not noted, nor any when memory runs out. The value must not be altered any more.
- */
+/* Skips long texts, and all texts when memory is exhausted. Do not change the value afterwards. */
 void json_memo_note(struct json_memo *memo, const char *key, const struct buf *text,
                     const json_t *value);
 

@@ -93,7 +93,7 @@ int vat_meter_deduct(struct kernel *kernel, const char *meter_id, int64_t comput
 static const struct {
     const char *name;
     size_t offset;
-    const char *option; /* as people call it; NULL: it is not theirs */
+    const char *option; /* the operator's name for it; NULL: it cannot be set */
     bool of_kernel;
 } fields[] = {
     {"compute", offsetof(struct kernel_limits, compute), "compute", false},
@@ -187,7 +187,7 @@ int limits_read(struct kernel *kernel, int64_t vat, struct kernel_limits *limits
     return 0;
 }
 
-/* ---- changing one ---- */
+/* ---- changing a limit ---- */
 
 static size_t field_named(const char *option)
 {
@@ -205,10 +205,11 @@ int limits_look(struct kernel *kernel, int64_t vat, const char *name, struct lim
     struct kernel_limits limits;
 
     if (field == FIELDS)
-        return error_set(error, ERROR_INPUT,
-                         "there is no limit '%s': compute, instructions, cost, heap, syscalls, "
-                         "store-bytes, message-bytes and transfer-bytes can be set",
-                         name);
+        return error_set(
+            error, ERROR_INPUT,
+            "unknown limit '%s'; expected compute, instructions, cost, heap, syscalls, "
+            "store-bytes, message-bytes or transfer-bytes",
+            name);
     if (limits_read(kernel, vat, &limits, error) != 0)
         return -1;
     if (strcmp(name, "transfer-bytes") == 0 && change->value > KERNEL_TRANSFER_MAX)
@@ -222,7 +223,7 @@ int limits_look(struct kernel *kernel, int64_t vat, const char *name, struct lim
     return 0;
 }
 
-/* What an operator sets takes the place of the default: 0 is no limit then. */
+/* The operator's value replaces the default; 0 then means no limit. */
 static void drop_default(struct kernel_limits *limits, const char *option)
 {
     if (strcmp(option, "instructions") == 0)
@@ -254,7 +255,7 @@ int limits_change(struct kernel *kernel, int64_t vat, const struct limit_change 
     return result;
 }
 
-/* ---- holding a vat to them ---- */
+/* ---- enforcing limits ---- */
 
 static int take_syscall(struct delivery_state *delivery, struct error *error)
 {
@@ -330,7 +331,7 @@ static int check_message_size(const struct delivery_state *delivery,
                      syscall->name, limit);
 }
 
-/* Bytes that the vat's store has under the key of the syscall, with the key. */
+/* Returns the bytes that the syscall's key has in the vatstore, key and value. */
 static int old_size(struct kernel *kernel, const struct vat_syscall *syscall, int64_t *size,
                     struct error *error)
 {
@@ -362,10 +363,9 @@ static int take_store(struct kernel *kernel, const struct vat_syscall *syscall, 
         return -1;
     size += after - before;
     if (after > before && size > limit)
-        return error_set(error, ERROR_INPUT,
-                         "more than the %" PRId64
-                         " bytes that a vat's store may have (--max-store-bytes)",
-                         limit);
+        return error_set(
+            error, ERROR_INPUT,
+            "more than the %" PRId64 " bytes that a vatstore may have (--max-store-bytes)", limit);
     return keys_set_number(kernel, key, size, error);
 }
 

@@ -11,20 +11,20 @@
 #include "proto/vat_message.h"
 
 /*
- * What a vat may use. Its limits are in the record vN.limits, from when it was made;
- * of a vat whose store is limited, vN.storeBytes says what is in it. Neither is in
- * a crank's hash: a limit that is not passed changes nothing.
+ * Limits of a vat are in the record vN.limits, written when it is created. If its vatstore
+ * is limited, vN.storeBytes has the current size. Neither is in the crank hash, because a
+ * limit that is not exceeded changes nothing.
  */
 
-/* Keeps the limits of a vat that is new. */
+/* Stores the limits of a new vat. */
 int limits_create(struct kernel *kernel, int64_t vat, const struct kernel_limits *limits,
                   struct error *error);
 
-/* The limits of a vat; all zeros where it has none. */
+/* Reads a vat's limits; all zeros if it has no record. */
 int limits_read(struct kernel *kernel, int64_t vat, struct kernel_limits *limits,
                 struct error *error);
 
-/* A limit that people change. */
+/* A change of a limit by the operator. */
 struct limit_change {
     const char *name; /* as kernel_set_limit() takes it; static in what limits_look() fills */
     int64_t value;
@@ -32,33 +32,26 @@ struct limit_change {
     bool of_kernel; /* the kernel holds the vat to it, not its worker */
 };
 
-/* Fills name, before and of_kernel; ERROR_INPUT: there is no such limit. */
+/* Fills name, before and of_kernel; ERROR_INPUT if the name is unknown. */
 int limits_look(struct kernel *kernel, int64_t vat, const char *name, struct limit_change *change,
                 struct error *error);
 
-/* Keeps the limit of that name and value. */
+/* Stores the new value. */
 int limits_change(struct kernel *kernel, int64_t vat, const struct limit_change *change,
                   struct error *error);
 
-/* Whether a record is one of these. */
+/* Returns true for a key that these functions write. */
 bool limits_is_record(struct iovec key);
 
-/*
- * Counts what a syscall or its answer has, as JSON. -1 with ERROR_INPUT when the delivery has
- * transferred more than it may.
- */
+/* Counts the JSON bytes of a syscall or answer. -1 with ERROR_INPUT if the delivery exceeds its
+ * transfer limit. */
 int limits_take_transfer(struct kernel *kernel, size_t bytes, struct error *error);
 
-/*
- * Counts a syscall of the delivery under way, before it is done. -1 with ERROR_INPUT
- * when the vat passes a limit with it.
- */
+/* Counts a syscall before it is performed. -1 with ERROR_INPUT if it exceeds a limit. */
 int limits_take(struct kernel *kernel, const struct vat_syscall *syscall, struct error *error);
 
-/*
- * Meters: computrons that vats may use, mN.remaining ("unlimited" or a number)
- * and mN.threshold, below which the vatAdmin vat is told.
- */
+/* Meters hold computrons that vats may use: mN.remaining ("unlimited" or a number), and
+ * mN.threshold, below which the vatAdmin vat is notified. */
 
 enum { VAT_METER_UNLIMITED = -1 };
 
@@ -71,13 +64,13 @@ struct vat_meter {
     int64_t threshold;
 };
 
-/* *found is false for what is no meter. */
+/* *found is false if the id is not a meter's. */
 int vat_meter_get(struct kernel *kernel, const char *meter_id, struct vat_meter *meter, bool *found,
                   struct error *error);
 int vat_meter_set(struct kernel *kernel, const char *meter_id, const struct vat_meter *meter,
                   struct error *error);
 
-/* Takes off what was used; *crossed: it is below the threshold now and was not before. */
+/* Deducts what was used; *crossed: the meter just fell below its threshold. */
 int vat_meter_deduct(struct kernel *kernel, const char *meter_id, int64_t computrons,
                      struct vat_meter *left, bool *crossed, struct error *error);
 

@@ -29,7 +29,7 @@ static bool read_kind(char letter, enum reference_kind *kind)
     return false;
 }
 
-/* A number in its one spelling, at *at; moves *at behind it. */
+/* Reads a number in its one spelling at *at, and advances *at past it. */
 static bool read_id(const char **at, const char *end, int64_t *id)
 {
     const char *start = *at;
@@ -53,7 +53,7 @@ static bool skip_text(const char **at, const char *end, char expected)
     return true;
 }
 
-/* Behind "o+d" or "o+v": KIND/INSTANCE or KIND/INSTANCE:FACET. */
+/* Reads KIND/INSTANCE or KIND/INSTANCE:FACET after "o+d" or "o+v". */
 static bool read_virtual(const char *at, const char *end)
 {
     int64_t id;

@@ -43,7 +43,7 @@ static int set_next_ids(struct kernel *kernel, int64_t vat, struct error *error)
     return keys_set_number(kernel, vat_field(key, vat, "d.nextID"), FIRST_DEVICE, error);
 }
 
-/* Takes the value over. */
+/* Takes over the value. */
 static int set_new_json(struct kernel *kernel, int64_t vat, const char *name, json_t *value,
                         struct error *error)
 {
@@ -160,7 +160,7 @@ int vat_record_set_option(struct kernel *kernel, int64_t vat, const char *name, 
     return result;
 }
 
-/* Counts the new before the old, so that what is in both does not come to nought. */
+/* Counts the new references first, so that shared ones do not fall to 0. */
 int vat_record_set_parameters(struct kernel *kernel, int64_t vat, const json_t *parameters,
                               struct error *error)
 {
@@ -260,7 +260,7 @@ int vat_record_forget_terminated(struct kernel *kernel, int64_t vat, struct erro
     return keys_remove_text(kernel, "vats.terminated", vat_record_id(id, vat), &removed, error);
 }
 
-/* Under vat.ended.NAME, so that a name is not taken for that of a new vat. */
+/* Stored as vat.ended.NAME, so that the name is not taken for a new vat's. */
 static int remember_ended(struct kernel *kernel, int64_t vat, const struct vat_record *record,
                           struct error *error)
 {

@@ -513,7 +513,7 @@ limited() {
 @test "limits terminate a vat at the same place natively and under the counter" {
     sed -i 's/_fault/fault/; s/kept /kept ${fault} /' keeper.js
     limited --max-message-bytes 40 'more than the 40 bytes that a vat may send or store at a time (--max-message-bytes)'
-    limited --max-store-bytes 50 "more than the 50 bytes that a vat's store may have (--max-store-bytes)"
+    limited --max-store-bytes 50 "more than the 50 bytes that a vatstore may have (--max-store-bytes)"
     sed -i 's/^export const get.*/export const get = () => { for (;;) store.get("one"); };/' keeper.js
     limited --max-syscalls 20 'more than the 20 syscalls that a delivery may make (--max-syscalls)'
 }

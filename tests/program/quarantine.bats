@@ -123,7 +123,7 @@ replays() {
     runs --set-limit bad=heap:1000
     assert_bad_input 3 'heap can only be raised'
     runs --set-limit bad=steam:1
-    assert_bad_input 3 "there is no limit 'steam'"
+    assert_bad_input 3 "unknown limit 'steam'"
     runs --set-limit bad=compute
     assert_bad_input 2 "'compute' is not NAME:NUMBER"
     # None of these changed anything.
@@ -199,7 +199,7 @@ replays() {
     runs "${vats[@]}" lines
     assert_status 0
     runs --skip-delivery good
-    assert_bad_input 3 '--skip-delivery good: it is not in quarantine'
+    assert_bad_input 3 '--skip-delivery good: not in quarantine'
     runs --release nobody
     assert_bad_input 3 "no vat 'nobody' lives"
     runs --terminate v2

@@ -210,7 +210,7 @@ static void a_store_is_measured_over_deliveries(void **state)
     expect(&world, shorter, 1, NULL); /* 3 */
     expect(&world, others, 2, NULL);  /* 20 */
     expect(&world, others + 2, 2,
-           "more than the 20 bytes that a vat's store may have (--max-store-bytes)"); /* 12, 21 */
+           "more than the 20 bytes that a vatstore may have (--max-store-bytes)"); /* 12, 21 */
     close_world(&world);
 }
 
@@ -228,8 +228,7 @@ static void what_is_undone_is_not_measured(void **state)
     assert_int_equal(deliver(&world, set, 1, false, &error), KERNEL_OK);
     expect(&world, set, 1, NULL);
     expect(&world, more, 1, NULL);
-    expect(&world, last, 1,
-           "more than the 20 bytes that a vat's store may have (--max-store-bytes)");
+    expect(&world, last, 1, "more than the 20 bytes that a vatstore may have (--max-store-bytes)");
     close_world(&world);
 }
 
