@@ -29,7 +29,7 @@ void gascontract_init(void)
     gascontract_storage_write("init", 4, gascontract_storage_has("init", 4) ? "twice" : "once", 5);
 }
 
-static void tell_init(void)
+static void report_init(void)
 {
     char text[32] = "\"started ";
     const size_t length = gascontract_storage_read("init", 4, text + 9, 5);
@@ -56,7 +56,7 @@ static unsigned __attribute__((noinline)) used_stack(void)
     return sum_of(seen, sizeof bytes / 2);
 }
 
-static void tell_state(void)
+static void report_state(void)
 {
     static unsigned char *volatile heap;
     char text[128];
@@ -226,9 +226,9 @@ static void fork_by_hand(void)
 void gascontract_call(const char *method, const void *input, size_t length)
 {
     if (strcmp(method, "state") == 0)
-        tell_state();
+        report_state();
     else if (strcmp(method, "init") == 0)
-        tell_init();
+        report_init();
     else if (strcmp(method, "heap") == 0)
         use_heap();
     else if (strcmp(method, "full") == 0)

@@ -76,7 +76,7 @@ static void keep_second(uint64_t length)
     answer("1", 1);
 }
 
-static void tell_words(const char *before)
+static void report_words(const char *before)
 {
     char word[WORD_SIZE], all[256] = "\"";
     const uint64_t length = kept_word(word);
@@ -121,7 +121,7 @@ static char *map_part(void)
     return part;
 }
 
-static void tell_room(void)
+static void report_mapped_parts(void)
 {
     char digits[] = "00000";
     int parts = 0;
@@ -183,13 +183,13 @@ NEAR_EXPORT(remember)
 
 NEAR_EXPORT(get)
 {
-    tell_words("");
+    report_words("");
 }
 
 #ifdef BETTER
 NEAR_EXPORT(again)
 {
-    tell_words("again ");
+    report_words("again ");
 }
 #endif
 
@@ -214,15 +214,15 @@ void gascontract_call(const char *method, const void *input, size_t length)
     if (strcmp(method, "keep") == 0 || strcmp(method, "remember") == 0)
         keep_second(length);
     else if (strcmp(method, "get") == 0)
-        tell_words("");
+        report_words("");
 #ifdef BETTER
     else if (strcmp(method, "again") == 0)
-        tell_words("again ");
+        report_words("again ");
 #else
     else if (strcmp(method, "null") == 0)
         write_at_null();
     else if (strcmp(method, "room") == 0)
-        tell_room();
+        report_mapped_parts();
     else if (strcmp(method, "hog") == 0)
         take_memory();
     else if (strcmp(method, "deep") == 0)

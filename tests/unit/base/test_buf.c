@@ -92,7 +92,7 @@ static void text_longer_than_any_fixed_array_is_printed_whole(void **state)
     buf_free(&buf);
 }
 
-static void what_is_consumed_goes_from_the_front(void **state)
+static void consumption_takes_from_the_front(void **state)
 {
     struct buf buf = {0};
 
@@ -146,7 +146,7 @@ int main(void)
         cmocka_unit_test(appends_of_every_kind_stand_in_their_order),
         cmocka_unit_test(it_grows_byte_by_byte_and_in_leaps),
         cmocka_unit_test(text_longer_than_any_fixed_array_is_printed_whole),
-        cmocka_unit_test(what_is_consumed_goes_from_the_front),
+        cmocka_unit_test(consumption_takes_from_the_front),
         cmocka_unit_test(a_failure_stays_and_keeps_what_was_there),
         cmocka_unit_test(memory_that_is_not_there_is_a_failure),
     };

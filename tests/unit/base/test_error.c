@@ -20,7 +20,7 @@ static void it_holds_kind_and_words(void **state)
     assert_string_equal(error.text, "file:3: no JSON");
 }
 
-static void the_systems_words_stand_behind_ours(void **state)
+static void system_error_text_follows_the_message(void **state)
 {
     struct error error;
 
@@ -60,7 +60,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_holds_kind_and_words),
-        cmocka_unit_test(the_systems_words_stand_behind_ours),
+        cmocka_unit_test(system_error_text_follows_the_message),
         cmocka_unit_test(context_stands_before_the_cause_and_keeps_its_kind),
         cmocka_unit_test(words_too_long_are_cut_and_terminated),
     };

@@ -20,7 +20,7 @@
 enum { MUCH = 1 << 20, LIMIT = 64 };
 
 /* A folder of each test's own, which is the working directory meanwhile. */
-static int enter_folder(void **state)
+static int enter_directory(void **state)
 {
     char name[] = "/tmp/gaspipe-io.XXXXXX";
 
@@ -29,7 +29,7 @@ static int enter_folder(void **state)
     return *state == NULL ? -1 : chdir(name);
 }
 
-static int leave_folder(void **state)
+static int leave_directory(void **state)
 {
     int result;
 
@@ -102,7 +102,7 @@ static void pieces_arrive_whole_through_a_full_and_interrupted_pipe(void **state
     buf_free(&drain.content);
 }
 
-static void a_write_that_fails_is_told(void **state)
+static void write_reports_errors(void **state)
 {
     int fd = open("/dev/full", O_WRONLY);
 
@@ -140,7 +140,7 @@ static void refuses(const char *path, const char *words)
     buf_free(&content);
 }
 
-static void what_is_no_file_to_read_is_refused(void **state)
+static void rejects_unreadable_files(void **state)
 {
     (void)state;
     refuses("missing", "No such file");
@@ -154,11 +154,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_arrive_whole_through_a_full_and_interrupted_pipe),
-        cmocka_unit_test(a_write_that_fails_is_told),
-        cmocka_unit_test_setup_teardown(a_file_is_appended_to_what_is_there, enter_folder,
-                                        leave_folder),
-        cmocka_unit_test_setup_teardown(what_is_no_file_to_read_is_refused, enter_folder,
-                                        leave_folder),
+        cmocka_unit_test(write_reports_errors),
+        cmocka_unit_test_setup_teardown(a_file_is_appended_to_what_is_there, enter_directory,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(rejects_unreadable_files, enter_directory, leave_directory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

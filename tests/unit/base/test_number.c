@@ -24,7 +24,7 @@ static void digits_are_taken_and_no_more(void **state)
     assert_false(number_take(&at, &number));
 }
 
-static void what_is_no_number_is_refused(void **state)
+static void rejects_invalid_numbers(void **state)
 {
     static const char *const wrong[] = {"", "-1", "+1", " 1", "1 ", "1.0", "0x1", "11", "1e3"};
     uint64_t number;
@@ -85,10 +85,8 @@ static void seconds_may_have_a_fraction(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digits_are_taken_and_no_more),
-        cmocka_unit_test(what_is_no_number_is_refused),
-        cmocka_unit_test(an_option_says_its_range),
-        cmocka_unit_test(bytes_have_units),
+        cmocka_unit_test(digits_are_taken_and_no_more), cmocka_unit_test(rejects_invalid_numbers),
+        cmocka_unit_test(an_option_says_its_range),     cmocka_unit_test(bytes_have_units),
         cmocka_unit_test(seconds_may_have_a_fraction),
     };
 

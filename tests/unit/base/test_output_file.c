@@ -16,7 +16,7 @@
 #include "base/output/output_file.h"
 
 /* A folder of each test's own, which is the working directory meanwhile. */
-static int enter_folder(void **state)
+static int enter_directory(void **state)
 {
     char name[] = "/tmp/gaspipe-output.XXXXXX";
 
@@ -25,7 +25,7 @@ static int enter_folder(void **state)
     return *state == NULL ? -1 : chdir(name);
 }
 
-static int leave_folder(void **state)
+static int leave_directory(void **state)
 {
     static const char *const names[] = {"file", "link", "same", "other", "folder/file"};
     int result;
@@ -150,10 +150,10 @@ static void test_growing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_input, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(test_apart, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(test_whole, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(test_growing, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(test_input, enter_directory, leave_directory),
+        cmocka_unit_test_setup_teardown(test_apart, enter_directory, leave_directory),
+        cmocka_unit_test_setup_teardown(test_whole, enter_directory, leave_directory),
+        cmocka_unit_test_setup_teardown(test_growing, enter_directory, leave_directory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

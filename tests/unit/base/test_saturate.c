@@ -8,7 +8,7 @@
 
 #include "base/number.h"
 
-static void sums_with_room_are_exact(void **state)
+static void sums_with_space_are_exact(void **state)
 {
     (void)state;
     assert_true(saturate_add(2, 3) == 5);
@@ -18,7 +18,7 @@ static void sums_with_room_are_exact(void **state)
     assert_true(saturate_subtract(INT64_MIN + 1, 1) == INT64_MIN);
 }
 
-static void sums_without_room_stay_at_the_end(void **state)
+static void sums_without_space_stay_at_the_end(void **state)
 {
     (void)state;
     assert_true(saturate_add(INT64_MAX, 1) == INT64_MAX);
@@ -32,8 +32,8 @@ static void sums_without_room_stay_at_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_with_room_are_exact),
-        cmocka_unit_test(sums_without_room_stay_at_the_end),
+        cmocka_unit_test(sums_with_space_are_exact),
+        cmocka_unit_test(sums_without_space_stay_at_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,7 @@ static void any_pieces_come_back(void **state)
     spool_free(&spool);
 }
 
-static void a_failure_is_told_until_all_is_dropped(void **state)
+static void failure_is_reported_until_all_is_dropped(void **state)
 {
     struct spool spool = {0};
     struct iovec bytes;
@@ -124,7 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_pieces_come_back),
-        cmocka_unit_test(a_failure_is_told_until_all_is_dropped),
+        cmocka_unit_test(failure_is_reported_until_all_is_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

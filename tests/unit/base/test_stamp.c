@@ -38,7 +38,7 @@ static void a_stamp_is_what_both_clocks_say(void **state)
     }
 }
 
-static void later_stamps_go_on_from_the_first(void **state)
+static void later_stamps_continue_from_the_first(void **state)
 {
     struct stamp first = stamp_now(), last = first;
 
@@ -58,7 +58,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stamp_is_what_both_clocks_say),
-        cmocka_unit_test(later_stamps_go_on_from_the_first),
+        cmocka_unit_test(later_stamps_continue_from_the_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static void other_characters_stay(void **state)
     becomes("\302\240\302\277", "\302\240\302\277"); /* U+00A0, U+00BF */
 }
 
-static void what_turns_text_around_becomes_blanks(void **state)
+static void text_direction_marks_become_blanks(void **state)
 {
     (void)state;
     /* NOLINTNEXTLINE(misc-misleading-bidirectional): it is what is tested */
@@ -92,7 +92,7 @@ static void lines_show_what_is_invisible_as_escapes(void **state)
 }
 
 /* Lines are looked at many bytes at a time: each place among these, and at the end. */
-static void what_is_invisible_is_found_at_each_place(void **state)
+static void invisible_characters_are_found_at_each_position(void **state)
 {
     static const struct {
         char byte;
@@ -128,11 +128,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_characters_become_blanks),
         cmocka_unit_test(other_characters_stay),
-        cmocka_unit_test(what_turns_text_around_becomes_blanks),
+        cmocka_unit_test(text_direction_marks_become_blanks),
         cmocka_unit_test(bytes_that_are_not_utf_8_become_blanks),
         cmocka_unit_test(lines_keep_their_layout),
         cmocka_unit_test(lines_show_what_is_invisible_as_escapes),
-        cmocka_unit_test(what_is_invisible_is_found_at_each_place),
+        cmocka_unit_test(invisible_characters_are_found_at_each_position),
         cmocka_unit_test(lines_that_cannot_be_written_say_so),
     };
 

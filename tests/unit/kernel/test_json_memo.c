@@ -55,7 +55,7 @@ static void a_value_is_taken_once_and_only_if_nobody_has_it(void **state)
     json_memo_free(&memo);
 }
 
-static void what_is_noted_later_takes_the_place(void **state)
+static void later_notes_replace_earlier_ones(void **state)
 {
     struct json_memo memo = {0};
     struct buf first = text_of("1"), second = text_of("2");
@@ -96,7 +96,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_is_given_for_its_text_alone),
         cmocka_unit_test(a_value_is_taken_once_and_only_if_nobody_has_it),
-        cmocka_unit_test(what_is_noted_later_takes_the_place),
+        cmocka_unit_test(later_notes_replace_earlier_ones),
         cmocka_unit_test(a_long_text_is_not_kept),
     };
 

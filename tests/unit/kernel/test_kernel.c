@@ -72,7 +72,7 @@ static void a_result_is_kept_until_it_is_forgotten(void **state)
     harness_close(&harness);
 }
 
-static void messages_wait_for_promises_and_go_on_to_what_they_become(void **state)
+static void messages_wait_for_promises_and_follow_their_resolution(void **state)
 {
     char root[KERNEL_REF_SIZE], result[KERNEL_REF_SIZE], second[KERNEL_REF_SIZE];
     struct kernel_queues queues;
@@ -97,7 +97,7 @@ static void messages_wait_for_promises_and_go_on_to_what_they_become(void **stat
     harness_close(&harness);
 }
 
-static void what_is_no_object_takes_no_messages(void **state)
+static void only_objects_take_messages(void **state)
 {
     char root[KERNEL_REF_SIZE], result[KERNEL_REF_SIZE], second[KERNEL_REF_SIZE];
     struct harness harness;
@@ -369,7 +369,7 @@ static const struct {
     {NULL, "[\"exit\",false,{\"body\":\"#1\",\"slots\":[\"o-66\"]}]"},
 };
 
-static void open_for_mischief(struct harness *harness)
+static void open_for_damage(struct harness *harness)
 {
     char alice[KERNEL_REF_SIZE], bob[KERNEL_REF_SIZE], echo[KERNEL_REF_SIZE];
     char result[KERNEL_REF_SIZE], other[KERNEL_REF_SIZE];
@@ -411,14 +411,14 @@ static void check_bob(struct harness *harness, const struct buf *before)
     assert_false(harness_next(harness));
 }
 
-static void what_a_vat_may_not_ask_ends_it_and_nothing_else(void **state)
+static void forbidden_syscall_terminates_only_its_vat(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof illegal / sizeof *illegal; i++) {
         struct harness harness;
         struct buf before;
 
-        open_for_mischief(&harness);
+        open_for_damage(&harness);
         before = harness_records(&harness, "v2.");
         buf_string(&before);
         if (illegal[i].before != NULL)
@@ -440,7 +440,7 @@ static void what_a_vat_may_not_ask_ends_it_and_nothing_else(void **state)
     }
 }
 
-static void what_is_no_syscall_ends_the_vat_with_that_reason(void **state)
+static void invalid_syscall_terminates_the_vat_with_that_reason(void **state)
 {
     char root[KERNEL_REF_SIZE], admin[KERNEL_REF_SIZE];
     struct harness harness;
@@ -529,7 +529,7 @@ static void bad_vats_are_refused(void **state)
 }
 
 /* A vat decides how long they are: nothing may depend on the depth of a stack. */
-static void long_chains_of_promises_are_told_at_once(void **state)
+static void long_promise_chains_are_notified_at_once(void **state)
 {
     enum { LENGTH = 20000 };
     char root[KERNEL_REF_SIZE], result[KERNEL_REF_SIZE];
@@ -555,7 +555,7 @@ static void long_chains_of_promises_are_told_at_once(void **state)
     harness_close(&harness);
 }
 
-static void garbage_is_told_to_those_who_made_it(void **state)
+static void garbage_is_reported_to_its_exporter(void **state)
 {
     char alice[KERNEL_REF_SIZE], bob[KERNEL_REF_SIZE];
     struct buf methargs = {0}, records;
@@ -693,7 +693,7 @@ static void hash_with_edit(const char *edit, bool has_state, char activity[KERNE
     harness_close(&harness);
 }
 
-static void an_edit_behind_the_kernels_back_is_found(void **state)
+static void edit_outside_the_kernel_is_found(void **state)
 {
     char same[KERNEL_HASH_SIZE], edited[KERNEL_HASH_SIZE];
     bool whole;
@@ -719,7 +719,7 @@ static void an_edit_is_in_the_activity_hash_of_what_follows(void **state)
     assert_string_not_equal(edited, same);
 }
 
-static void what_is_undone_leaves_the_hash_of_the_state(void **state)
+static void undo_restores_the_state_hash(void **state)
 {
     char root[KERNEL_REF_SIZE];
     struct harness harness;
@@ -751,24 +751,24 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_brings_a_result),
         cmocka_unit_test(a_result_is_kept_until_it_is_forgotten),
-        cmocka_unit_test(messages_wait_for_promises_and_go_on_to_what_they_become),
-        cmocka_unit_test(what_is_no_object_takes_no_messages),
+        cmocka_unit_test(messages_wait_for_promises_and_follow_their_resolution),
+        cmocka_unit_test(only_objects_take_messages),
         cmocka_unit_test(a_plain_vat_lives_on_after_an_error),
         cmocka_unit_test(problems_of_any_bytes_are_recorded),
         cmocka_unit_test(a_vat_that_fails_ends_and_its_message_goes_nowhere),
         cmocka_unit_test(a_vat_that_ended_leaves_nothing_and_is_not_made_again),
         cmocka_unit_test(exit_with_failure_takes_back_what_was_done),
         cmocka_unit_test(a_reason_that_is_gone_cannot_hurt),
-        cmocka_unit_test(what_a_vat_may_not_ask_ends_it_and_nothing_else),
-        cmocka_unit_test(what_is_no_syscall_ends_the_vat_with_that_reason),
+        cmocka_unit_test(forbidden_syscall_terminates_only_its_vat),
+        cmocka_unit_test(invalid_syscall_terminates_the_vat_with_that_reason),
         cmocka_unit_test(bad_messages_from_outside_are_refused),
         cmocka_unit_test(bad_vats_are_refused),
-        cmocka_unit_test(long_chains_of_promises_are_told_at_once),
-        cmocka_unit_test(garbage_is_told_to_those_who_made_it),
+        cmocka_unit_test(long_promise_chains_are_notified_at_once),
+        cmocka_unit_test(garbage_is_reported_to_its_exporter),
         cmocka_unit_test(vats_are_reaped_when_they_had_enough),
-        cmocka_unit_test(an_edit_behind_the_kernels_back_is_found),
+        cmocka_unit_test(edit_outside_the_kernel_is_found),
         cmocka_unit_test(an_edit_is_in_the_activity_hash_of_what_follows),
-        cmocka_unit_test(what_is_undone_leaves_the_hash_of_the_state),
+        cmocka_unit_test(undo_restores_the_state_hash),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,7 @@ static void echo_gives_back_adds_and_fails(void **state)
     harness_close(&harness);
 }
 
-static void echo_tells_its_listener(void **state)
+static void echo_notifies_its_listener(void **state)
 {
     struct harness harness;
     bool heard;
@@ -474,7 +474,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_is_no_other_device),
         cmocka_unit_test(echo_gives_back_adds_and_fails),
-        cmocka_unit_test(echo_tells_its_listener),
+        cmocka_unit_test(echo_notifies_its_listener),
         cmocka_unit_test(the_clock_wakes_in_the_order_of_time),
         cmocka_unit_test(the_clock_forgets_and_repeats),
         cmocka_unit_test(the_clock_refuses_what_cannot_be),

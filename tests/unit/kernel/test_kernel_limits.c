@@ -214,7 +214,7 @@ static void a_store_is_measured_over_deliveries(void **state)
     close_world(&world);
 }
 
-static void what_is_undone_is_not_measured(void **state)
+static void undone_cranks_are_not_measured(void **state)
 {
     static const char *const set[] = {"[\"vatstoreSet\",\"a\",\"234567890\"]"};
     static const char *const more[] = {"[\"vatstoreSet\",\"b\",\"234567890\"]"};
@@ -281,7 +281,7 @@ int main(void)
         cmocka_unit_test(messages_have_a_size),
         cmocka_unit_test(exit_is_measured),
         cmocka_unit_test(a_store_is_measured_over_deliveries),
-        cmocka_unit_test(what_is_undone_is_not_measured),
+        cmocka_unit_test(undone_cranks_are_not_measured),
         cmocka_unit_test(a_vat_keeps_its_limits),
         cmocka_unit_test(a_limit_that_is_not_passed_leaves_no_trace_in_the_hash),
     };

@@ -105,7 +105,7 @@ static void open_three(struct harness *harness)
     }
 }
 
-static void what_is_predicted_comes(void **state)
+static void predictions_come_true(void **state)
 {
     struct harness harness;
     struct sight sight = {.limit = PREDICTED_MAX};
@@ -302,7 +302,7 @@ static void syscalls_are_answered_as_at_their_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_predicted_comes),
+        cmocka_unit_test(predictions_come_true),
         cmocka_unit_test(it_looks_while_a_delivery_is_under_way),
         cmocka_unit_test(vats_are_passed_over_and_enough_is_enough),
         cmocka_unit_test(looking_changes_no_hash),

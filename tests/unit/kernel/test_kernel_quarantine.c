@@ -82,7 +82,7 @@ static void assert_quarantine(struct pair *pair, bool expected)
     buf_free(&reason);
 }
 
-static void what_is_held_comes_back_in_front_and_in_order(void **state)
+static void released_messages_return_to_the_front_in_order(void **state)
 {
     struct pair pair;
     char result[KERNEL_REF_SIZE];
@@ -138,7 +138,7 @@ static void a_skipped_message_is_rejected(void **state)
     harness_close(&pair.harness);
 }
 
-static void a_vat_that_ends_leaves_nothing_held(void **state)
+static void terminated_vat_leaves_no_quarantine(void **state)
 {
     struct pair pair;
     char result[KERNEL_REF_SIZE];
@@ -160,9 +160,9 @@ static void a_vat_that_ends_leaves_nothing_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_held_comes_back_in_front_and_in_order),
+        cmocka_unit_test(released_messages_return_to_the_front_in_order),
         cmocka_unit_test(a_skipped_message_is_rejected),
-        cmocka_unit_test(a_vat_that_ends_leaves_nothing_held),
+        cmocka_unit_test(terminated_vat_leaves_no_quarantine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

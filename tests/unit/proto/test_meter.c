@@ -38,7 +38,7 @@ static void a_record_of_xsnaps_is_read(void **state)
     meter_free(&meter);
 }
 
-static void what_is_encoded_is_read_again(void **state)
+static void encoded_values_read_back(void **state)
 {
     struct stamp stamps[] = {{1763688000000001, 77}, {1763688000000300, 300077}};
     const struct meter meter = {
@@ -73,7 +73,7 @@ static void what_is_encoded_is_read_again(void **state)
 }
 
 /* Later workers say more; programs write blanks and other orders. */
-static void what_is_not_known_is_passed_over(void **state)
+static void unknown_members_are_skipped(void **state)
 {
     static const char json[] =
         " { \"gc\" : {\"count\":[1,{\"a\":\"]}\\\"\"}],\"time\":-2.5e3} , \"new\":null,\n"
@@ -92,7 +92,7 @@ static void what_is_not_known_is_passed_over(void **state)
     meter_free(&meter);
 }
 
-static void a_result_is_split_behind_its_meter(void **state)
+static void result_is_split_after_its_meter(void **state)
 {
     char frame[] = HEAD TIMES "}\1bytes\1of it";
     struct iovec result;
@@ -149,7 +149,7 @@ static void ten_thousand_stamps_come_through(void **state)
     buf_free(&json);
 }
 
-static void what_is_no_record_is_refused_with_its_field(void **state)
+static void rejects_invalid_records_naming_the_field(void **state)
 {
     static const struct {
         const char *json, *words;
@@ -297,14 +297,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_of_xsnaps_is_read),
-        cmocka_unit_test(what_is_encoded_is_read_again),
-        cmocka_unit_test(what_is_not_known_is_passed_over),
+        cmocka_unit_test(encoded_values_read_back),
+        cmocka_unit_test(unknown_members_are_skipped),
         cmocka_unit_test(gas_is_read_with_its_parts),
         cmocka_unit_test(the_text_is_handed_on_only_if_all_of_it_is_known),
-        cmocka_unit_test(a_result_is_split_behind_its_meter),
+        cmocka_unit_test(result_is_split_after_its_meter),
         cmocka_unit_test(the_text_has_xsnaps_fields_first),
         cmocka_unit_test(ten_thousand_stamps_come_through),
-        cmocka_unit_test(what_is_no_record_is_refused_with_its_field),
+        cmocka_unit_test(rejects_invalid_records_naming_the_field),
         cmocka_unit_test(a_delivery_is_long_by_its_cpu_time_or_else_its_stamps),
     };
 

@@ -99,7 +99,7 @@ static void a_frame_may_be_as_long_as_the_cap_and_no_longer(void **state)
 }
 
 /* Refused at the byte that makes it wrong, wherever the pieces end. */
-static void what_is_no_netstring_is_refused_at_every_split_point(void **state)
+static void rejects_invalid_netstrings_at_every_split_point(void **state)
 {
     static const struct {
         const char *stream, *words;
@@ -251,7 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_are_the_same_at_every_two_split_points),
         cmocka_unit_test(a_frame_may_be_as_long_as_the_cap_and_no_longer),
-        cmocka_unit_test(what_is_no_netstring_is_refused_at_every_split_point),
+        cmocka_unit_test(rejects_invalid_netstrings_at_every_split_point),
         cmocka_unit_test(the_rest_of_a_payload_can_be_read_straight_to_its_place),
         cmocka_unit_test(the_end_of_a_stream_is_clean_only_between_frames),
         cmocka_unit_test(a_length_takes_no_memory_before_its_bytes_come),

@@ -171,7 +171,7 @@ static void a_console_line_keeps_its_arguments(void **state)
     vat_request_free(&request);
 }
 
-static void what_is_no_request_is_refused(void **state)
+static void rejects_invalid_requests(void **state)
 {
     static const char *const cases[] = {
         "",
@@ -263,7 +263,7 @@ static void each_reply_is_read(void **state)
     }
 }
 
-static void what_is_no_reply_is_refused(void **state)
+static void rejects_invalid_replies(void **state)
 {
     static const char *const cases[] = {
         "",           "{}",     "[]", "[\"error\"]", "[\"error\",null]", "[\"err\",\"x\"]",
@@ -299,9 +299,9 @@ int main(void)
         cmocka_unit_test(a_kept_request_needs_nothing_of_what_was_parsed),
         cmocka_unit_test(the_parts_of_a_send_are_taken),
         cmocka_unit_test(a_console_line_keeps_its_arguments),
-        cmocka_unit_test(what_is_no_request_is_refused),
+        cmocka_unit_test(rejects_invalid_requests),
         cmocka_unit_test(each_reply_is_read),
-        cmocka_unit_test(what_is_no_reply_is_refused),
+        cmocka_unit_test(rejects_invalid_replies),
         cmocka_unit_test(a_bundle_is_set_in_json),
     };
 

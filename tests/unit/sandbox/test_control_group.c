@@ -65,7 +65,7 @@ static _Noreturn void live_on(int end)
 }
 
 /* A process in the group leaves one behind that is in a session of its own, and ends. */
-static void leave_one_behind(const char *group, int end)
+static void leave_one_open(const char *group, int end)
 {
     const pid_t child = fork();
     struct error error;
@@ -83,7 +83,7 @@ static void leave_one_behind(const char *group, int end)
     assert_int_equal(status, 0);
 }
 
-static void nothing_outlives_its_group(void **state)
+static void group_members_die_with_it(void **state)
 {
     struct control_groups groups;
     char group[PATH_MAX], byte;
@@ -94,7 +94,7 @@ static void nothing_outlives_its_group(void **state)
     open_groups(&groups);
     assert_int_equal(control_group_make(&groups, 0, group, &error), 0);
     assert_int_equal(pipe(ends), 0);
-    leave_one_behind(group, ends[1]);
+    leave_one_open(group, ends[1]);
     close(ends[1]);
     assert_int_equal(read(ends[0], &byte, 1), 1);
     control_group_end(group);
@@ -152,7 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_current_cgroup_is_found),
-        cmocka_unit_test(nothing_outlives_its_group),
+        cmocka_unit_test(group_members_die_with_it),
         cmocka_unit_test(groups_of_the_killed_are_removed),
         cmocka_unit_test(without_groups_there_is_nothing_to_do),
     };

@@ -25,7 +25,7 @@ enum { FILE_LIMIT = 64 * 1024 * 1024 };
 static struct error error;
 
 /* A folder of each test's own, which is the working directory meanwhile. */
-static int enter_folder(void **state)
+static int enter_directory(void **state)
 {
     char name[] = "/tmp/gaspipe-slog.XXXXXX";
 
@@ -34,7 +34,7 @@ static int enter_folder(void **state)
     return *state == NULL ? -1 : chdir(name);
 }
 
-static int leave_folder(void **state)
+static int leave_directory(void **state)
 {
     static const char *const names[] = {"a.slog",     "a.slog.1",     "a.slog.2",    "a.slog.3",
                                         "a.slog.zst", "a.slog.1.zst", "a.slog.2.zst"};
@@ -101,7 +101,7 @@ static void close_file(struct slog_file *file)
 
 /* ---- compressed files ---- */
 
-static void what_was_written_is_read_while_it_is_open(void **state)
+static void open_file_reads_back_what_was_written(void **state)
 {
     struct slog_file *file = open_file("a.slog.zst", false);
 
@@ -114,7 +114,7 @@ static void what_was_written_is_read_while_it_is_open(void **state)
     reads_as("a.slog.zst", "one\ntwo\nthree\n");
 }
 
-static void a_file_goes_on_in_another_frame(void **state)
+static void file_continues_in_another_frame(void **state)
 {
     struct slog_file *file = open_file("a.slog.zst", false);
 
@@ -160,7 +160,7 @@ static int kill_a_writer(void)
     return said;
 }
 
-static void what_a_killed_writer_wrote_is_read_and_gone_on_with(void **state)
+static void killed_writers_file_is_read_and_continued(void **state)
 {
     int said = kill_a_writer();
     struct slog_file *file = open_file("a.slog.zst", false);
@@ -227,7 +227,7 @@ static void a_file_cut_anywhere_is_gone_on_with(void **state)
     buf_free(&text);
 }
 
-static void a_torn_line_in_a_cut_file_is_told(void **state)
+static void torn_line_in_a_cut_file_is_reported(void **state)
 {
     struct slog_file *file = open_file("a.slog.zst", false);
 
@@ -240,7 +240,7 @@ static void a_torn_line_in_a_cut_file_is_told(void **state)
     reads_as("a.slog.zst", "one\ntw\nthree\n");
 }
 
-static void what_is_not_zstandard_is_refused_and_left_alone(void **state)
+static void other_formats_are_refused_and_left_alone(void **state)
 {
     static const char text[] = "{\"type\":\"slog-start\"}\n";
     struct buf content = {0};
@@ -416,7 +416,7 @@ static void a_slogfile_is_cut_by_size_between_blocks(void **state)
     has_types("a.slog.1", "slog-start-1 b b ");
 }
 
-static void a_cut_slogfile_goes_on_in_its_last_part(void **state)
+static void cut_slogfile_continues_in_its_last_part(void **state)
 {
     const struct slog_rotation rotation = {.bytes = 400};
     struct slog_writer *writer = open_writer("a.slog.zst", rotation);
@@ -450,7 +450,7 @@ static void a_part_that_is_full_is_not_opened_again(void **state)
     has_types("a.slog.1", "slog-start-1 a a ");
 }
 
-static void what_is_no_file_cannot_be_cut(void **state)
+static void only_files_can_be_cut(void **state)
 {
     const struct slog_start start = {.program = "test 1", .rotation = {.bytes = 100}};
 
@@ -459,26 +459,26 @@ static void what_is_no_file_cannot_be_cut(void **state)
     assert_int_equal(error.kind, ERROR_USAGE);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_directory, leave_directory)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(what_was_written_is_read_while_it_is_open),
-        IN_FOLDER(a_file_goes_on_in_another_frame),
-        IN_FOLDER(what_a_killed_writer_wrote_is_read_and_gone_on_with),
+        IN_FOLDER(open_file_reads_back_what_was_written),
+        IN_FOLDER(file_continues_in_another_frame),
+        IN_FOLDER(killed_writers_file_is_read_and_continued),
         IN_FOLDER(a_file_cut_anywhere_is_gone_on_with),
-        IN_FOLDER(a_torn_line_in_a_cut_file_is_told),
-        IN_FOLDER(what_is_not_zstandard_is_refused_and_left_alone),
+        IN_FOLDER(torn_line_in_a_cut_file_is_reported),
+        IN_FOLDER(other_formats_are_refused_and_left_alone),
         IN_FOLDER(an_unfinished_frame_of_another_program_is_refused),
         IN_FOLDER(a_full_disk_leaves_whole_blocks_and_loses_nothing),
         cmocka_unit_test(parts_are_numbered_before_the_suffix),
         IN_FOLDER(a_slogfile_is_cut_by_blocks),
         IN_FOLDER(no_part_has_but_its_start_line),
         IN_FOLDER(a_slogfile_is_cut_by_size_between_blocks),
-        IN_FOLDER(a_cut_slogfile_goes_on_in_its_last_part),
+        IN_FOLDER(cut_slogfile_continues_in_its_last_part),
         IN_FOLDER(a_part_that_is_full_is_not_opened_again),
-        cmocka_unit_test(what_is_no_file_cannot_be_cut),
+        cmocka_unit_test(only_files_can_be_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -286,7 +286,7 @@ static void says_when_the_disk_is_full_at_once(void **state)
     assert_non_null(strstr(error.text, "/dev/full"));
 }
 
-static void says_when_the_folder_is_not_there(void **state)
+static void missing_directory_is_named(void **state)
 {
     struct error error = {0};
 
@@ -626,7 +626,7 @@ int main(void)
         WITH_PLACE(drops_a_line_with_a_raw_newline),
         WITH_PLACE(leaves_no_half_line_when_the_disk_is_full),
         cmocka_unit_test(says_when_the_disk_is_full_at_once),
-        cmocka_unit_test(says_when_the_folder_is_not_there),
+        cmocka_unit_test(missing_directory_is_named),
         WITH_PLACE(refuses_a_second_writer),
         WITH_PLACE(keeps_lines_in_memory_until_flushed),
     };

@@ -24,7 +24,7 @@
 enum { VAT = 1 };
 
 /* A folder of each test's own, which is the working directory meanwhile. */
-static int enter_folder(void **state)
+static int enter_directory(void **state)
 {
     char name[] = "/tmp/gaspipe-store.XXXXXX";
 
@@ -33,7 +33,7 @@ static int enter_folder(void **state)
     return *state == NULL ? -1 : chdir(name);
 }
 
-static int leave_folder(void **state)
+static int leave_directory(void **state)
 {
     int result;
 
@@ -125,7 +125,7 @@ static void savepoints_nest(void **state)
     store_close(store);
 }
 
-static void what_was_deleted_comes_back_when_undone(void **state)
+static void undo_restores_deleted_keys(void **state)
 {
     struct store *store = open_store(NULL);
 
@@ -267,7 +267,7 @@ static void the_cache_of_keys_is_never_wrong(void **state)
 
 /* ---- what outlives a process ---- */
 
-static void what_was_committed_is_there_again_and_only_that(void **state)
+static void reopening_finds_only_committed_state(void **state)
 {
     struct store *store = open_store("s");
 
@@ -523,7 +523,7 @@ static void a_damaged_snapshot_is_refused(void **state)
     refuses_snapshot(snapshot.hash, "it is damaged: ");
 }
 
-static void a_folder_that_cannot_be_made_is_told(void **state)
+static void directory_creation_reports_errors(void **state)
 {
     (void)state;
     assert_null(store_open("missing/s", &error));
@@ -707,7 +707,7 @@ static void limit_file_size(rlim_t limit)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limits), 0);
 }
 
-static void nothing_follows_a_commit_that_could_not_be_written(void **state)
+static void failed_commit_stops_the_run(void **state)
 {
     struct store *store = open_store("s");
     struct writing writing;
@@ -737,17 +737,17 @@ static void nothing_follows_a_commit_that_could_not_be_written(void **state)
     committed_has("4");
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_directory, leave_directory)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_savepoint_is_undone_alone_and_a_transaction_as_a_whole),
         cmocka_unit_test(savepoints_nest),
-        cmocka_unit_test(what_was_deleted_comes_back_when_undone),
+        cmocka_unit_test(undo_restores_deleted_keys),
         cmocka_unit_test(savepoints_that_do_not_match_are_refused),
         cmocka_unit_test(the_cache_of_keys_is_never_wrong),
-        IN_FOLDER(what_was_committed_is_there_again_and_only_that),
+        IN_FOLDER(reopening_finds_only_committed_state),
         IN_FOLDER(a_killed_process_leaves_whole_transactions),
         IN_FOLDER(a_reader_sees_what_was_committed_while_it_is_written),
         IN_FOLDER(a_reader_makes_no_store),
@@ -755,11 +755,11 @@ int main(void)
         IN_FOLDER(a_file_of_others_is_refused_and_left_alone),
         IN_FOLDER(a_database_of_others_and_a_later_format_are_refused),
         IN_FOLDER(a_damaged_snapshot_is_refused),
-        IN_FOLDER(a_folder_that_cannot_be_made_is_told),
+        IN_FOLDER(directory_creation_reports_errors),
         IN_FOLDER(a_large_commit_is_whole),
         IN_FOLDER(keys_change_before_another_thread_has_written_the_commit),
         IN_FOLDER(a_commit_of_keys_alone_can_be_handed_over),
-        IN_FOLDER(nothing_follows_a_commit_that_could_not_be_written),
+        IN_FOLDER(failed_commit_stops_the_run),
         IN_FOLDER(looking_next_to_a_large_row_does_not_read_it),
     };
 

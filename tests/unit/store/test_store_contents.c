@@ -123,7 +123,7 @@ static void vat_has(struct store *store, int64_t vat, const char *key, const cha
     same(&value, found, expected);
 }
 
-static void what_a_vat_set_it_gets_until_it_is_deleted(void **state)
+static void get_returns_what_set_stored_until_deleted(void **state)
 {
     struct store *store = *state;
 
@@ -215,7 +215,7 @@ static void note_change(void *context, const struct store_changed *change)
                (char *)change->value.iov_base);
 }
 
-static void changes_are_told_in_order_also_those_that_change_nothing(void **state)
+static void changes_are_reported_in_order_even_without_effect(void **state)
 {
     struct store *store = *state;
     struct buf told = {0};
@@ -440,7 +440,7 @@ static void put_late(struct store *store, int64_t position, int *times)
                                         &listener, &error));
 }
 
-static void a_commit_waits_for_a_late_snapshot(void **state)
+static void commit_waits_for_a_background_snapshot(void **state)
 {
     struct store *store = *state;
     int times = 0;
@@ -453,7 +453,7 @@ static void a_commit_waits_for_a_late_snapshot(void **state)
     assert_int_equal(late_position(store), 7);
 }
 
-static void late_snapshots_are_kept_in_their_order(void **state)
+static void background_snapshots_keep_their_order(void **state)
 {
     struct store *store = *state;
     int times = 0;
@@ -467,7 +467,7 @@ static void late_snapshots_are_kept_in_their_order(void **state)
     assert_int_equal(snapshots_kept(store), 1);
 }
 
-static void one_late_snapshot_too_many_waits_for_those_before(void **state)
+static void excess_background_snapshot_waits_for_earlier_ones(void **state)
 {
     struct store *store = *state;
     int times = 0;
@@ -483,7 +483,7 @@ static void one_late_snapshot_too_many_waits_for_those_before(void **state)
 }
 
 /* They are put by a crank that is undone, and again by the commit. */
-static void undoing_a_crank_leaves_several_late_snapshots(void **state)
+static void undoing_a_crank_keeps_several_background_snapshots(void **state)
 {
     struct store *store = *state;
     int times = 0;
@@ -501,7 +501,7 @@ static void undoing_a_crank_leaves_several_late_snapshots(void **state)
     assert_int_equal(late_position(store), 9);
 }
 
-static void a_late_snapshot_is_dropped_with_its_transaction(void **state)
+static void background_snapshot_is_dropped_with_its_transaction(void **state)
 {
     struct store *store = *state;
     int times = 0;
@@ -513,7 +513,7 @@ static void a_late_snapshot_is_dropped_with_its_transaction(void **state)
 }
 
 /* The crank in which it was looked for is undone; the snapshot is from before. */
-static void undoing_a_later_crank_leaves_a_late_snapshot(void **state)
+static void undoing_a_later_crank_keeps_a_background_snapshot(void **state)
 {
     struct store *store = *state;
     int times = 0;
@@ -530,7 +530,7 @@ static void undoing_a_later_crank_leaves_a_late_snapshot(void **state)
     assert_int_equal(late_position(store), 7);
 }
 
-static void deleting_takes_a_late_snapshot_too(void **state)
+static void deletion_includes_a_background_snapshot(void **state)
 {
     struct store *store = *state;
     int times = 0;
@@ -544,7 +544,7 @@ static void deleting_takes_a_late_snapshot_too(void **state)
     assert_int_equal(snapshots_kept(store), 0);
 }
 
-static void a_late_snapshot_that_cannot_be_read_fails_the_commit(void **state)
+static void unreadable_background_snapshot_fails_the_commit(void **state)
 {
     struct store *store = *state;
     const struct store_background_listener listener = {.kept = count_kept};
@@ -557,7 +557,7 @@ static void a_late_snapshot_that_cannot_be_read_fails_the_commit(void **state)
     store_transaction_rollback(store);
 }
 
-static void a_snapshot_that_is_not_there_is_told(void **state)
+static void missing_snapshot_is_reported(void **state)
 {
     struct store *store = *state;
     int fd = file_of("", 0);
@@ -623,24 +623,24 @@ int main(void)
         IN_MEMORY(a_key_is_got_until_it_is_deleted),
         IN_MEMORY(keys_of_a_prefix_follow_in_the_order_of_their_bytes),
         IN_MEMORY(all_keys_can_be_gone_through_with_one_buffer),
-        IN_MEMORY(what_a_vat_set_it_gets_until_it_is_deleted),
+        IN_MEMORY(get_returns_what_set_stored_until_deleted),
         IN_MEMORY(a_vats_store_is_deleted_alone),
         IN_MEMORY(keys_and_values_of_vats_hold_any_byte),
         IN_MEMORY(keys_of_vats_follow_in_the_order_of_their_bytes),
-        IN_MEMORY(changes_are_told_in_order_also_those_that_change_nothing),
+        IN_MEMORY(changes_are_reported_in_order_even_without_effect),
         IN_MEMORY(items_are_found_by_incarnation_and_position),
         IN_MEMORY(a_position_is_taken_once),
         IN_MEMORY(a_snapshot_comes_out_as_it_went_in),
         IN_MEMORY(only_what_is_referred_to_is_kept),
-        IN_MEMORY(a_snapshot_that_is_not_there_is_told),
-        IN_MEMORY(a_commit_waits_for_a_late_snapshot),
-        IN_MEMORY(late_snapshots_are_kept_in_their_order),
-        IN_MEMORY(one_late_snapshot_too_many_waits_for_those_before),
-        IN_MEMORY(undoing_a_crank_leaves_several_late_snapshots),
-        IN_MEMORY(a_late_snapshot_is_dropped_with_its_transaction),
-        IN_MEMORY(undoing_a_later_crank_leaves_a_late_snapshot),
-        IN_MEMORY(deleting_takes_a_late_snapshot_too),
-        IN_MEMORY(a_late_snapshot_that_cannot_be_read_fails_the_commit),
+        IN_MEMORY(missing_snapshot_is_reported),
+        IN_MEMORY(commit_waits_for_a_background_snapshot),
+        IN_MEMORY(background_snapshots_keep_their_order),
+        IN_MEMORY(excess_background_snapshot_waits_for_earlier_ones),
+        IN_MEMORY(undoing_a_crank_keeps_several_background_snapshots),
+        IN_MEMORY(background_snapshot_is_dropped_with_its_transaction),
+        IN_MEMORY(undoing_a_later_crank_keeps_a_background_snapshot),
+        IN_MEMORY(deletion_includes_a_background_snapshot),
+        IN_MEMORY(unreadable_background_snapshot_fails_the_commit),
         IN_MEMORY(a_snapshot_without_bytes_is_one_too),
         IN_MEMORY(a_bundle_stays_as_it_first_was),
         IN_MEMORY(everything_is_counted),

@@ -257,7 +257,8 @@ struct outcome {
     size_t found, harmless, lies;
 };
 
-static void tell_lie(size_t turn, const char *file, size_t place, struct outcome *outcome)
+static void report_changed_answer(size_t turn, const char *file, size_t place,
+                                  struct outcome *outcome)
 {
     outcome->lies++;
     print_message("bit %zu of byte %zu of %s changes an answer (%s, asked by %s)\n", turn % 8,
@@ -280,7 +281,7 @@ static void flip(struct copy *copy, int file, size_t place, const struct buf *ex
     else if (all.length == expected->length && memcmp(all.data, expected->data, all.length) == 0)
         outcome->harmless++;
     else
-        tell_lie(turn, files[file], place, outcome);
+        report_changed_answer(turn, files[file], place, outcome);
     *byte = (char)(*byte ^ 1 << turn % 8);
     buf_free(&all);
 }
@@ -325,7 +326,7 @@ static void in_a_store_whose_writer_was_killed(void **state)
 
 /* A folder of each test's own, which is the working directory meanwhile. Lines of the log that say
  * what was mended are not wanted. */
-static int enter_folder(void **state)
+static int enter_directory(void **state)
 {
     char name[] = "/tmp/gaspipe-flips.XXXXXX";
     const int nothing = open("/dev/null", O_WRONLY);
@@ -337,7 +338,7 @@ static int enter_folder(void **state)
     return *state == NULL ? -1 : chdir(name);
 }
 
-static int leave_folder(void **state)
+static int leave_directory(void **state)
 {
     int result;
 
@@ -357,9 +358,10 @@ static int leave_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(in_a_store_that_was_closed, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(in_a_store_whose_writer_was_killed, enter_folder,
-                                        leave_folder),
+        cmocka_unit_test_setup_teardown(in_a_store_that_was_closed, enter_directory,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(in_a_store_whose_writer_was_killed, enter_directory,
+                                        leave_directory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -346,7 +346,7 @@ static void come_and_go(struct store *store, int number, int kept)
     OK(store_savepoint_release(store, &error));
 }
 
-static void what_came_and_went_takes_no_memory_for_long(void **state)
+static void freed_entries_release_their_memory(void **state)
 {
     enum { NUMBER = 20000, KEPT = 100, OF_A_COMMIT = 50 };
     struct store *store = store_open(NULL, &error);
@@ -436,7 +436,7 @@ static void much_that_is_undone_is_gone(void **state)
 }
 
 /* As a delivery can that goes through all that its vat has. */
-static void what_is_read_takes_a_bounded_memory(void **state)
+static void reading_takes_bounded_memory(void **state)
 {
     enum { NUMBER = 100, SIZE = 1 << 20, BOUND = 70 * SIZE };
     struct store *store = store_open(NULL, &error);
@@ -524,7 +524,7 @@ static void a_new_name_is_found_when_the_cache_is_full(void **state)
 }
 
 /* A delivery that writes much, and is undone or not. */
-static void what_is_written_takes_a_bounded_memory(void **state)
+static void writing_takes_bounded_memory(void **state)
 {
     enum { NUMBER = 300, SIZE = 250 << 10, BOUND = 70 << 20 };
     struct store *store = store_open(NULL, &error);
@@ -555,13 +555,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_name_is_found_when_the_cache_is_full),
-        cmocka_unit_test(what_is_written_takes_a_bounded_memory),
+        cmocka_unit_test(writing_takes_bounded_memory),
         cmocka_unit_test(any_order_of_changes_comes_to_what_it_says),
         cmocka_unit_test(a_key_that_comes_and_goes_is_never_written),
-        cmocka_unit_test(what_came_and_went_takes_no_memory_for_long),
+        cmocka_unit_test(freed_entries_release_their_memory),
         cmocka_unit_test(items_take_no_memory_once_they_are_written),
         cmocka_unit_test(much_that_is_undone_is_gone),
-        cmocka_unit_test(what_is_read_takes_a_bounded_memory),
+        cmocka_unit_test(reading_takes_bounded_memory),
         cmocka_unit_test(looking_for_the_next_key_reads_no_value),
     };
 

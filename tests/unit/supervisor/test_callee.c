@@ -21,7 +21,7 @@ static void finds(const char *problem, const char *line, const char *expected)
     buf_free(&callee);
 }
 
-static void what_a_line_calls_has_a_name(void **state)
+static void callee_of_a_line_is_named(void **state)
 {
     static const char words[] = "TypeError: buy: no function";
 
@@ -49,7 +49,7 @@ static void other_problems_and_lines_have_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_line_calls_has_a_name),
+        cmocka_unit_test(callee_of_a_line_is_named),
         cmocka_unit_test(other_problems_and_lines_have_none),
     };
 

@@ -79,7 +79,7 @@ static void a_region_is_a_profile(void **state)
     cost_stream_free(&stream);
 }
 
-static void what_has_no_function_is_said(void **state)
+static void code_without_function_is_named(void **state)
 {
     struct cost_stream stream = {0};
     struct profile profile;
@@ -130,7 +130,7 @@ static void chains_have_an_end(void **state)
     }
 }
 
-static void what_no_meter_writes_is_refused(void **state)
+static void rejects_forms_that_no_meter_writes(void **state)
 {
     static const char *const heads[] = {
         "end\n",
@@ -218,9 +218,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_come_however_they_are_cut),
         cmocka_unit_test(a_region_is_a_profile),
-        cmocka_unit_test(what_has_no_function_is_said),
+        cmocka_unit_test(code_without_function_is_named),
         cmocka_unit_test(chains_have_an_end),
-        cmocka_unit_test(what_no_meter_writes_is_refused),
+        cmocka_unit_test(rejects_forms_that_no_meter_writes),
         cmocka_unit_test(a_line_without_an_end_is_refused),
         cmocka_unit_test(profiles_that_are_none_are_refused),
     };

@@ -22,7 +22,7 @@
 static char folder[] = "/tmp/test_counter_profile.XXXXXX";
 static char path[sizeof folder + 8];
 
-static int make_folder(void **state)
+static int make_directory(void **state)
 {
     (void)state;
     if (mkdtemp(folder) == NULL)
@@ -31,7 +31,7 @@ static int make_folder(void **state)
     return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_directory(void **state)
 {
     (void)state;
     unlink(path);
@@ -243,5 +243,5 @@ int main(void)
         cmocka_unit_test(test_refuses_calls_that_are_not_there),
     };
 
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -170,7 +170,7 @@ static void lines_to_results_and_to_the_clock(void **state)
     delivery_line_free(&line);
 }
 
-static void what_is_no_delivery_is_refused_with_what_would_be_right(void **state)
+static void invalid_delivery_is_refused_with_the_right_form(void **state)
 {
     static const struct {
         const char *text, *words;
@@ -237,7 +237,7 @@ int main(void)
         cmocka_unit_test(arguments_can_be_references_and_big),
         cmocka_unit_test(references_to_nothing_are_refused),
         cmocka_unit_test(lines_to_results_and_to_the_clock),
-        cmocka_unit_test(what_is_no_delivery_is_refused_with_what_would_be_right),
+        cmocka_unit_test(invalid_delivery_is_refused_with_the_right_form),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,7 +253,7 @@ static void methods_are_fit_for_a_terminal(void **state)
     }
 }
 
-static void cranks_trouble_and_terminations_have_lines(void **state)
+static void cranks_host_failures_and_terminations_have_lines(void **state)
 {
     const struct kernel_crank crank = {7, "delivery", "send", "{\"type\":\"send\"}"};
     const struct kernel_crank_end end = {
@@ -284,7 +284,7 @@ static void cranks_trouble_and_terminations_have_lines(void **state)
     close_world(&world);
 }
 
-static void trouble_names_the_delivery_and_its_tries(void **state)
+static void host_failure_names_the_delivery_and_its_tries(void **state)
 {
     struct world world;
 
@@ -345,8 +345,8 @@ int main(void)
         cmocka_unit_test(a_rejection_is_no_result),
         cmocka_unit_test(the_next_delivery_knows_nothing_of_the_one_before),
         cmocka_unit_test(methods_are_fit_for_a_terminal),
-        cmocka_unit_test(cranks_trouble_and_terminations_have_lines),
-        cmocka_unit_test(trouble_names_the_delivery_and_its_tries),
+        cmocka_unit_test(cranks_host_failures_and_terminations_have_lines),
+        cmocka_unit_test(host_failure_names_the_delivery_and_its_tries),
         cmocka_unit_test(the_first_error_sticks),
         cmocka_unit_test(without_a_slog_there_is_a_report_all_the_same),
     };

@@ -154,7 +154,7 @@ static void test_worker_that_died(void **state)
     assert_int_equal(story.report.kernel, REPORT_NONE);
 }
 
-static void of_very_many_requests_the_total_and_the_kernels_time_are_known(void **state)
+static void many_requests_keep_total_and_kernel_time(void **state)
 {
     struct story story;
     struct error error;
@@ -181,7 +181,7 @@ int main(void)
         cmocka_unit_test(test_clock_set_within_the_delivery),
         cmocka_unit_test(test_stamps_that_are_not_all_there),
         cmocka_unit_test(test_worker_that_died),
-        cmocka_unit_test(of_very_many_requests_the_total_and_the_kernels_time_are_known),
+        cmocka_unit_test(many_requests_keep_total_and_kernel_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

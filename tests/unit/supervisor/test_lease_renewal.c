@@ -44,7 +44,7 @@ static void a_lease_is_extended_again_and_again(void **state)
 }
 
 /* It would be for an hour. */
-static void what_ends_before_is_not_waited_for(void **state)
+static void finished_work_is_not_awaited(void **state)
 {
     struct fleet_transport transport = {.operations = &operations, .renewal_ms = 3600 * 1000};
     struct lease_renewal renewal;
@@ -61,7 +61,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lease_is_extended_again_and_again),
-        cmocka_unit_test(what_ends_before_is_not_waited_for),
+        cmocka_unit_test(finished_work_is_not_awaited),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

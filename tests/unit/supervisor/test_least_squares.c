@@ -53,7 +53,7 @@ static void test_noise_is_what_remains(void **state)
     assert_true(fabs(fit.residual - 1) < 1e-12);
 }
 
-static void test_rows_that_tell_too_little_are_refused(void **state)
+static void test_rows_with_too_little_information_are_refused(void **state)
 {
     struct least_squares system = {.columns = 2};
     struct least_squares_fit fit;
@@ -77,7 +77,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gas_of_fifteen_digits_is_exact),
         cmocka_unit_test(test_noise_is_what_remains),
-        cmocka_unit_test(test_rows_that_tell_too_little_are_refused),
+        cmocka_unit_test(test_rows_with_too_little_information_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ static void times_are_read_to_the_nanosecond(void **state)
     }
 }
 
-static void what_is_no_time_is_refused(void **state)
+static void rejects_invalid_times(void **state)
 {
     static const char *const texts[] = {"",
                                         "now",
@@ -93,7 +93,7 @@ int main(void)
         cmocka_unit_test(servers_and_stream_come_apart),
         cmocka_unit_test(bad_addresses_are_refused_without_their_text),
         cmocka_unit_test(times_are_read_to_the_nanosecond),
-        cmocka_unit_test(what_is_no_time_is_refused),
+        cmocka_unit_test(rejects_invalid_times),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static void percentiles_are_of_the_nearest_rank(void **state)
     ping_samples_free(&samples);
 }
 
-static void one_sample_is_every_percentile(void **state)
+static void single_sample_is_every_percentile(void **state)
 {
     struct ping_samples samples = {0};
 
@@ -72,7 +72,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percentiles_are_of_the_nearest_rank),
-        cmocka_unit_test(one_sample_is_every_percentile),
+        cmocka_unit_test(single_sample_is_every_percentile),
         cmocka_unit_test(bars_hold_every_sample_once),
     };
 

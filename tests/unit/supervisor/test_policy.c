@@ -34,7 +34,7 @@ static void a_worker_is_started_again_at_once(void **state)
     assert_int_equal(decide(false, 2, 1).action, POLICY_GIVE_UP);
 }
 
-static void without_retries_the_first_trouble_is_the_last(void **state)
+static void no_retries_means_the_first_host_failure_is_final(void **state)
 {
     (void)state;
     assert_int_equal(decide(true, 1, 0).action, POLICY_GIVE_UP);
@@ -128,7 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_crank_is_tried_again_after_growing_pauses),
         cmocka_unit_test(a_worker_is_started_again_at_once),
-        cmocka_unit_test(without_retries_the_first_trouble_is_the_last),
+        cmocka_unit_test(no_retries_means_the_first_host_failure_is_final),
         cmocka_unit_test(the_pause_stops_growing),
         cmocka_unit_test(a_vat_that_is_suspect_goes_into_quarantine),
         cmocka_unit_test(snapshots_are_due_as_in_swingset),

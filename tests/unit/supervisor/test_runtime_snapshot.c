@@ -132,7 +132,7 @@ static bool is_stored(const struct place *place)
     return found;
 }
 
-static void one_that_was_undone_with_a_crank_is_stored_again(void **state)
+static void snapshot_undone_with_its_crank_is_stored_again(void **state)
 {
     struct place place;
     struct error error;
@@ -152,7 +152,7 @@ static void one_that_was_undone_with_a_crank_is_stored_again(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_was_undone_with_a_crank_is_stored_again),
+        cmocka_unit_test(snapshot_undone_with_its_crank_is_stored_again),
     };
 
     (void)argc;

@@ -118,7 +118,7 @@ static void remove_store(const char *folder)
 }
 
 /* On the disk, since a store in memory has nothing to sync. */
-static void cranks_go_on_while_a_commit_is_synced(void **state)
+static void cranks_continue_while_a_commit_is_synced(void **state)
 {
     char folder[] = "/tmp/test_scheduler.XXXXXX";
     struct world world;
@@ -161,7 +161,7 @@ static void closing_commits_whole_cranks_alone(void **state)
 
 /* ---- trouble ---- */
 
-static void trouble_is_retried_up_to_the_limit(void **state)
+static void host_failure_is_retried_up_to_the_limit(void **state)
 {
     struct world world;
 
@@ -186,7 +186,7 @@ static void trouble_is_retried_up_to_the_limit(void **state)
     world_close(&world);
 }
 
-static void a_crank_that_ends_forgives_the_trouble_before(void **state)
+static void finished_crank_clears_earlier_host_failures(void **state)
 {
     struct world world;
 
@@ -204,7 +204,7 @@ static void a_crank_that_ends_forgives_the_trouble_before(void **state)
     world_close(&world);
 }
 
-static void nothing_of_a_dropped_crank_stays(void **state)
+static void dropped_crank_leaves_no_trace(void **state)
 {
     struct world world;
 
@@ -224,7 +224,7 @@ static void nothing_of_a_dropped_crank_stays(void **state)
     world_close(&world);
 }
 
-static void a_start_that_meets_trouble_is_retried(void **state)
+static void start_is_retried_after_a_host_failure(void **state)
 {
     struct world world;
 
@@ -564,12 +564,12 @@ int main(void)
         cmocka_unit_test(several_vats_start_side_by_side),
         cmocka_unit_test(with_few_workers_none_is_started_to_wait),
         cmocka_unit_test(cranks_are_committed_every_so_many),
-        cmocka_unit_test(cranks_go_on_while_a_commit_is_synced),
+        cmocka_unit_test(cranks_continue_while_a_commit_is_synced),
         cmocka_unit_test(closing_commits_whole_cranks_alone),
-        cmocka_unit_test(trouble_is_retried_up_to_the_limit),
-        cmocka_unit_test(a_crank_that_ends_forgives_the_trouble_before),
-        cmocka_unit_test(nothing_of_a_dropped_crank_stays),
-        cmocka_unit_test(a_start_that_meets_trouble_is_retried),
+        cmocka_unit_test(host_failure_is_retried_up_to_the_limit),
+        cmocka_unit_test(finished_crank_clears_earlier_host_failures),
+        cmocka_unit_test(dropped_crank_leaves_no_trace),
+        cmocka_unit_test(start_is_retried_after_a_host_failure),
         cmocka_unit_test(a_worker_that_dies_by_its_vats_doing_ends_the_vat),
         cmocka_unit_test(an_illegal_syscall_ends_the_vat),
         cmocka_unit_test(a_snapshot_is_written_when_it_is_due),

@@ -47,7 +47,7 @@ static void totals_have_what_was_called(void **state)
     profile_close(&tree);
 }
 
-static void what_is_no_profile_is_refused(void **state)
+static void rejects_invalid_profiles(void **state)
 {
     static const char *const refused[] = {
         "",
@@ -82,7 +82,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(totals_have_what_was_called),
-        cmocka_unit_test(what_is_no_profile_is_refused),
+        cmocka_unit_test(rejects_invalid_profiles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,7 @@ static const char *const pairs[][2] = {
     {"{\"!key\":{\"#tag\":1},\"plain\":2}", "{\"!!key\":{\"!#tag\":1},\"plain\":2}"},
 };
 
-static void what_is_encoded_is_decoded_again(void **state)
+static void encoded_values_decode_back(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -76,7 +76,7 @@ static void what_is_encoded_is_decoded_again(void **state)
     }
 }
 
-static void what_json_cannot_say_stays_as_it_stands(void **state)
+static void bytes_outside_json_are_kept_as_is(void **state)
 {
     (void)state;
     becomes(smallcaps_decode, "\"#undefined\"", "null");
@@ -98,7 +98,7 @@ static int find_by_name(void *context, const char *kind, const char *name, char 
     return *reference == NULL ? -1 : 0;
 }
 
-static void what_is_named_twice_is_one_slot(void **state)
+static void repeated_reference_is_one_slot(void **state)
 {
     const struct smallcaps_names names = {.find = find_by_name};
     json_t *value = load("[{\"@vat\":\"ko20\"},{\"@result\":\"kp40\"},{\"@vat\":\"ko20\"},"
@@ -122,9 +122,9 @@ static void what_is_named_twice_is_one_slot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_encoded_is_decoded_again),
-        cmocka_unit_test(what_json_cannot_say_stays_as_it_stands),
-        cmocka_unit_test(what_is_named_twice_is_one_slot),
+        cmocka_unit_test(encoded_values_decode_back),
+        cmocka_unit_test(bytes_outside_json_are_kept_as_is),
+        cmocka_unit_test(repeated_reference_is_one_slot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,7 +121,7 @@ static void all_that_the_worker_writes_is_kept(void **state)
     assert_kept(fixture);
 }
 
-static void what_was_in_the_pipe_before_is_dropped(void **state)
+static void earlier_bytes_in_the_pipe_are_dropped(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -180,7 +180,7 @@ int main(void)
 #define PIPE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         PIPE_TEST(all_that_the_worker_writes_is_kept),
-        PIPE_TEST(what_was_in_the_pipe_before_is_dropped),
+        PIPE_TEST(earlier_bytes_in_the_pipe_are_dropped),
         PIPE_TEST(a_snapshot_that_is_too_long_is_refused),
         PIPE_TEST(a_second_snapshot_replaces_the_first),
         PIPE_TEST(a_worker_that_has_ended_leaves_what_it_wrote),

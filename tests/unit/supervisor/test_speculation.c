@@ -99,7 +99,7 @@ static void a_record_is_replayed_at_its_turn(void **state)
     world_close(&world);
 }
 
-static void a_delivery_under_way_goes_on_at_its_turn(void **state)
+static void delivery_in_progress_continues_at_its_turn(void **state)
 {
     struct world world;
 
@@ -212,7 +212,7 @@ static void a_measured_delivery_that_is_lost_is_tried_again(void **state)
     world_close(&world);
 }
 
-static void trouble_before_its_turn_is_ignored(void **state)
+static void host_failure_before_its_turn_is_ignored(void **state)
 {
     struct world world;
 
@@ -243,7 +243,7 @@ static void a_limit_passed_before_its_turn_ends_the_vat_then(void **state)
 }
 
 /* Its worker, put away to make room for another, is not where the delivery left it. */
-static void a_worker_that_was_put_away_is_delivered_to_again(void **state)
+static void evicted_worker_is_delivered_to_again(void **state)
 {
     struct world world;
 
@@ -327,14 +327,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_deliveries_are_made_at_their_turn),
         cmocka_unit_test(a_record_is_replayed_at_its_turn),
-        cmocka_unit_test(a_delivery_under_way_goes_on_at_its_turn),
+        cmocka_unit_test(delivery_in_progress_continues_at_its_turn),
         cmocka_unit_test(an_illegal_syscall_ends_the_vat_at_its_turn),
         cmocka_unit_test(an_illegal_syscall_that_waits_ends_the_vat_at_its_turn),
         cmocka_unit_test(a_measured_delivery_that_deviates_is_tried_again),
         cmocka_unit_test(a_measured_delivery_that_is_lost_is_tried_again),
-        cmocka_unit_test(trouble_before_its_turn_is_ignored),
+        cmocka_unit_test(host_failure_before_its_turn_is_ignored),
         cmocka_unit_test(a_limit_passed_before_its_turn_ends_the_vat_then),
-        cmocka_unit_test(a_worker_that_was_put_away_is_delivered_to_again),
+        cmocka_unit_test(evicted_worker_is_delivered_to_again),
         cmocka_unit_test(a_mispredicted_vat_rests_for_16_deliveries),
     };
 

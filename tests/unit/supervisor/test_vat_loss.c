@@ -82,7 +82,7 @@ static void each_state_with_each_blame(void **state)
 }
 
 /* The host's trouble never ends a vat, wherever it comes. */
-static void what_ends_a_vat_is_its_own_doing(void **state)
+static void only_its_own_failures_terminate_a_vat(void **state)
 {
     (void)state;
     for (enum vat_state before = 0; before < VAT_STATES; before++) {
@@ -94,7 +94,7 @@ static void what_ends_a_vat_is_its_own_doing(void **state)
 }
 
 /* No vat with a past stops the others, unless the host starts no process at all. */
-static void what_a_vat_with_a_past_cannot_do_is_its_own_trouble(void **state)
+static void failed_restore_is_the_vats_own_failure(void **state)
 {
     static const enum vat_state states[] = {VAT_PREPARING, VAT_STARTING, VAT_LOADING,
                                             VAT_CATCHING_UP, VAT_SNAPSHOTTING};
@@ -113,8 +113,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_with_each_blame),
-        cmocka_unit_test(what_ends_a_vat_is_its_own_doing),
-        cmocka_unit_test(what_a_vat_with_a_past_cannot_do_is_its_own_trouble),
+        cmocka_unit_test(only_its_own_failures_terminate_a_vat),
+        cmocka_unit_test(failed_restore_is_the_vats_own_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,7 +198,8 @@ static void a_frame_out_of_turn_ends_the_worker(void **state)
     for_each_step(nonsense_kills);
 }
 
-static void one_thing_at_a_time(enum vat_state state, enum vat_event event, struct vat_step step)
+static void accepts_one_request_at_a_time(enum vat_state state, enum vat_event event,
+                                          struct vat_step step)
 {
     if (event == VAT_EVENT_DELIVER)
         assert_int_equal(step.action, state == VAT_IDLE ? VAT_ACT_DELIVER : VAT_ACT_FORBIDDEN);
@@ -211,7 +212,7 @@ static void one_thing_at_a_time(enum vat_state state, enum vat_event event, stru
 static void only_an_idle_worker_takes_work(void **state)
 {
     (void)state;
-    for_each_step(one_thing_at_a_time);
+    for_each_step(accepts_one_request_at_a_time);
 }
 
 /* Its owner may evict a worker at any time, and wants one only where there is none. */
@@ -247,7 +248,7 @@ static void live(const struct life *life, size_t count, enum vat_state end)
     assert_int_equal(vat, end);
 }
 
-static void a_life_without_trouble(void **state)
+static void vat_life_without_failure(void **state)
 {
     static const struct life life[] = {
         {VAT_EVENT_WANTED, VAT_ACT_PREPARE},
@@ -336,7 +337,7 @@ int main(void)
         cmocka_unit_test(a_frame_out_of_turn_ends_the_worker),
         cmocka_unit_test(only_an_idle_worker_takes_work),
         cmocka_unit_test(a_vat_can_be_evicted_at_any_time),
-        cmocka_unit_test(a_life_without_trouble),
+        cmocka_unit_test(vat_life_without_failure),
         cmocka_unit_test(a_start_that_is_given_up),
         cmocka_unit_test(a_life_that_is_brought_back),
         cmocka_unit_test(a_life_that_ends_at_a_refused_syscall),

@@ -388,7 +388,7 @@ static void expect(struct hall *hall, const char *told)
 
 /* ---- the tests ---- */
 
-static void a_vat_is_brought_delivered_to_and_put_away(void **state)
+static void vat_is_started_delivered_to_and_evicted(void **state)
 {
     struct hall hall;
 
@@ -542,7 +542,7 @@ static void workers_that_take_long_to_end_can_be_hurried(void **state)
     tear_down(&hall);
 }
 
-static void the_longest_idle_worker_makes_room(void **state)
+static void longest_idle_worker_is_evicted(void **state)
 {
     struct hall hall;
 
@@ -752,11 +752,11 @@ static void whatever_a_leaving_worker_does_it_is_gone(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_vat_is_brought_delivered_to_and_put_away),
+        cmocka_unit_test(vat_is_started_delivered_to_and_evicted),
         cmocka_unit_test(after_a_snapshot_another_worker_starts_when_the_last_one_has_ended),
         cmocka_unit_test(its_past_is_delivered_again_and_a_snapshot_ends_that),
         cmocka_unit_test(workers_that_take_long_to_end_can_be_hurried),
-        cmocka_unit_test(the_longest_idle_worker_makes_room),
+        cmocka_unit_test(longest_idle_worker_is_evicted),
         cmocka_unit_test(a_warehouse_closes_while_the_first_snapshot_is_made),
         cmocka_unit_test(a_snapshot_that_was_not_written_is_a_loss),
         cmocka_unit_test(whatever_a_worker_does_wrong_wherever_is_a_loss),

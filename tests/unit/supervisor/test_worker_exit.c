@@ -29,7 +29,7 @@ static void the_filter_names_the_system_call(void **state)
                  "its worker was killed by signal 31: contracts may not make the system call 9999");
 }
 
-static void what_is_no_name_is_not_repeated(void **state)
+static void invalid_names_are_not_printed(void **state)
 {
     const char *plain = "its worker was killed by signal 31 (Bad system call)";
 
@@ -46,7 +46,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_filter_names_the_system_call),
-        cmocka_unit_test(what_is_no_name_is_not_repeated),
+        cmocka_unit_test(invalid_names_are_not_printed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,7 +146,7 @@ static void a_process_that_never_reads_does_not_hold_up_what_it_writes(void **st
     assert_int_equal(told.frames, 1);
 }
 
-static void what_is_no_frame_is_told_once(void **state)
+static void invalid_frame_is_reported_once(void **state)
 {
     struct told told = {0};
 
@@ -232,7 +232,7 @@ static void its_children_do_not_keep_it_from_being_gone(void **state)
 }
 
 /* What it is waited for with blocks; what else the loop has to do is done all the same. */
-static void the_loop_goes_on_while_a_slow_answer_is_waited_for(void **state)
+static void loop_continues_during_a_slow_answer(void **state)
 {
     struct told told = {0};
 
@@ -334,7 +334,7 @@ static void on_second_gone(void *context, int exit_status, int signal_number)
 }
 
 /* Nothing but the limit, which wakes the loop, would tell that something was missed. */
-static void what_another_process_leads_to_is_not_missed(void **state)
+static void frames_sent_by_another_process_arrive(void **state)
 {
     static char script[] = "cat <&3 >&4";
     struct exchange exchange = {0};
@@ -362,7 +362,7 @@ static void what_another_process_leads_to_is_not_missed(void **state)
     assert_false(exchange.late);
 }
 
-static void what_it_prints_comes_in_lines_and_how_it_ended_last(void **state)
+static void output_arrives_in_lines_and_the_exit_last(void **state)
 {
     struct told told = {0};
 
@@ -450,16 +450,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ends_flood_each_other_and_nothing_locks_up),
         cmocka_unit_test(a_process_that_never_reads_does_not_hold_up_what_it_writes),
-        cmocka_unit_test(what_is_no_frame_is_told_once),
+        cmocka_unit_test(invalid_frame_is_reported_once),
         cmocka_unit_test(a_frame_over_the_cap_is_bad),
         cmocka_unit_test(an_end_inside_a_frame_is_bad),
         cmocka_unit_test(two_frames_at_once_are_bad),
         cmocka_unit_test(memory_beyond_the_limit_is_refused),
         cmocka_unit_test(its_children_do_not_keep_it_from_being_gone),
-        cmocka_unit_test(the_loop_goes_on_while_a_slow_answer_is_waited_for),
+        cmocka_unit_test(loop_continues_during_a_slow_answer),
         cmocka_unit_test(many_short_exchanges),
-        cmocka_unit_test(what_another_process_leads_to_is_not_missed),
-        cmocka_unit_test(what_it_prints_comes_in_lines_and_how_it_ended_last),
+        cmocka_unit_test(frames_sent_by_another_process_arrive),
+        cmocka_unit_test(output_arrives_in_lines_and_the_exit_last),
         cmocka_unit_test(it_is_in_our_session_and_in_a_group_of_its_own),
         cmocka_unit_test(no_signal_that_is_ignored_or_blocked_here_is_so_there),
         cmocka_unit_test(how_it_ended_is_known_where_ended_children_were_ignored),

@@ -107,7 +107,7 @@ static void a_zygote_that_ends_forks_nothing(void **state)
 }
 
 /* A shell that leaves a process behind, as a zygote does, and says so by what is no answer. */
-static void the_end_of_a_zygote_leaves_no_child_behind(void **state)
+static void zygote_exit_leaves_no_child(void **state)
 {
     struct error error;
     struct zygote *zygote = asked_in_vain("sleep 600 & echo >&3", &error);
@@ -125,7 +125,7 @@ int main(void)
         cmocka_unit_test(other_arguments_are_executed),
         cmocka_unit_test(without_zygote_all_are_executed),
         cmocka_unit_test(a_zygote_that_ends_forks_nothing),
-        cmocka_unit_test(the_end_of_a_zygote_leaves_no_child_behind),
+        cmocka_unit_test(zygote_exit_leaves_no_child),
     };
 
     return cmocka_run_group_tests_name("zygote_policy", tests, NULL, NULL);

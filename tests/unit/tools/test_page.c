@@ -85,7 +85,7 @@ static void assert_has(const struct buf *text, const char *words)
 
 static const int64_t starts[] = {5 * MILLISECOND, 9 * MILLISECOND, 13 * MILLISECOND};
 
-static void what_is_beyond_the_limits_is_counted(void **state)
+static void values_beyond_the_limits_are_counted(void **state)
 {
     struct buf text = page_of(starts, 3, (struct page_limits){.deliveries = 2, .detail_bytes = 1});
 
@@ -124,7 +124,7 @@ static void spans_are_packed_as_the_header_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_beyond_the_limits_is_counted),
+        cmocka_unit_test(values_beyond_the_limits_are_counted),
         cmocka_unit_test(starts_that_are_too_far_apart_have_no_place),
         cmocka_unit_test(spans_are_packed_as_the_header_says),
     };

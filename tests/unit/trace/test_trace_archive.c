@@ -68,7 +68,7 @@ static const char *name_of(void *context, uint32_t function)
 }
 
 /* What one worker called is not told of another. */
-static void what_is_left_out_was_called_by_its_own_process(void **state)
+static void excluded_calls_belong_to_their_process(void **state)
 {
     static const char *const expected[PROCESSES] = {"f after 3 calls (", "f after 5 calls ("};
     const struct trace_exclusion_words words = {.name = name_of};
@@ -95,7 +95,7 @@ static void what_is_left_out_was_called_by_its_own_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_left_out_was_called_by_its_own_process),
+        cmocka_unit_test(excluded_calls_belong_to_their_process),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -395,7 +395,7 @@ static void test_prohibited_view_methods(void **state)
 
 /* Each function that nearcore has is linked; those that gaspipe lacks say so when they are called.
  */
-static void what_is_missing_says_so(void **state)
+static void missing_values_are_named(void **state)
 {
     static const struct {
         const char *name;
@@ -453,7 +453,7 @@ int main(void)
         cmocka_unit_test(storage_is_counted),
         cmocka_unit_test(storage_by_registers),
         cmocka_unit_test(test_prohibited_view_methods),
-        cmocka_unit_test(what_is_missing_says_so),
+        cmocka_unit_test(missing_values_are_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

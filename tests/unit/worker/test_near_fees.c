@@ -294,8 +294,8 @@ static void test_limit_wasm_gas_after_attaching_gas(void **state)
     logic_close(&logic);
 }
 
-static void what_spinning_burns(uint64_t limit, uint64_t prepaid, uint64_t attached, uint64_t burnt,
-                                uint64_t least_used, uint64_t most_used)
+static void check_gas_of_spinning(uint64_t limit, uint64_t prepaid, uint64_t attached,
+                                  uint64_t burnt, uint64_t least_used, uint64_t most_used)
 {
     struct logic logic;
 
@@ -313,9 +313,9 @@ static void what_spinning_burns(uint64_t limit, uint64_t prepaid, uint64_t attac
 static void operations_burn_no_more_than_the_limit(void **state)
 {
     (void)state;
-    what_spinning_burns(100 * TERA, 200 * TERA, 0, 100 * TERA, 100 * TERA, 200 * TERA);
-    what_spinning_burns(200 * TERA, 100 * TERA, 0, 100 * TERA, 100 * TERA, 100 * TERA);
-    what_spinning_burns(100 * TERA, 300 * TERA, 50 * TERA, 100 * TERA, 150 * TERA, 300 * TERA);
+    check_gas_of_spinning(100 * TERA, 200 * TERA, 0, 100 * TERA, 100 * TERA, 200 * TERA);
+    check_gas_of_spinning(200 * TERA, 100 * TERA, 0, 100 * TERA, 100 * TERA, 100 * TERA);
+    check_gas_of_spinning(100 * TERA, 300 * TERA, 50 * TERA, 100 * TERA, 150 * TERA, 300 * TERA);
 }
 
 /* No weight, no gas. */
@@ -490,7 +490,7 @@ static void used_by(add_action *add, const char *code, uint64_t used)
 
 /* test_promise_batch_action_*: create_account, deploy_contract, transfer, stake,
  * add_key_with_function_call */
-static void what_actions_use(void **state)
+static void actions_use_their_gas(void **state)
 {
     (void)state;
     used_by(add_create_account, NULL, 12578263688564);
@@ -670,7 +670,7 @@ int main(void)
         cmocka_unit_test(a_long_name_does_not_overflow),
         cmocka_unit_test(test_promise_results),
         cmocka_unit_test(test_promise_result_per_byte_gas_fee),
-        cmocka_unit_test(what_actions_use),
+        cmocka_unit_test(actions_use_their_gas),
         cmocka_unit_test(test_promise_batch_then),
         cmocka_unit_test(then_and_return),
         cmocka_unit_test(ed25519_charges),

@@ -70,7 +70,7 @@ static void other_values_differ(void **state)
         assert_false(same(pairs[i][0], pairs[i][1]));
 }
 
-static void what_strict_parsers_refuse_is_compared(void **state)
+static void text_that_strict_parsers_refuse_is_compared(void **state)
 {
     (void)state;
     assert_true(same("[\"\\u0000\"]", "[ \"\\u0000\" ]"));
@@ -81,7 +81,7 @@ static void what_strict_parsers_refuse_is_compared(void **state)
     assert_true(same_bytes("[\"\0\"]", 5, "[\"\\u0000\"]", 10));
 }
 
-static void what_is_no_json_is_the_same_by_its_bytes(void **state)
+static void invalid_json_compares_by_its_bytes(void **state)
 {
     (void)state;
     assert_true(same("[1", "[1"));
@@ -119,8 +119,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ways_of_writing_are_the_same),
         cmocka_unit_test(other_values_differ),
-        cmocka_unit_test(what_strict_parsers_refuse_is_compared),
-        cmocka_unit_test(what_is_no_json_is_the_same_by_its_bytes),
+        cmocka_unit_test(text_that_strict_parsers_refuse_is_compared),
+        cmocka_unit_test(invalid_json_compares_by_its_bytes),
         cmocka_unit_test(depth_is_bounded),
     };
 

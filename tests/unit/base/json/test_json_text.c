@@ -29,7 +29,7 @@ static void strings_are_quoted_and_escaped(void **state)
 }
 
 /* Eight bytes are looked at together: at any place of a text, and beside any other byte. */
-static void one_byte_is_escaped_wherever_it_stands(void **state)
+static void single_byte_is_escaped_at_any_position(void **state)
 {
     static const char *const others = "a\x7f\x80\xff !#[]";
 
@@ -165,7 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_are_quoted_and_escaped),
-        cmocka_unit_test(one_byte_is_escaped_wherever_it_stands),
+        cmocka_unit_test(single_byte_is_escaped_at_any_position),
         cmocka_unit_test(a_string_of_nothing_is_two_quotes),
         cmocka_unit_test(every_ascii_byte_survives_a_strict_reader),
         cmocka_unit_test(times_have_all_their_decimals),

@@ -36,7 +36,7 @@ static void expect_same(const char *text)
     expect_text(text, text);
 }
 
-static void what_is_common_comes_out_as_it_went_in(void **state)
+static void common_values_round_trip(void **state)
 {
     (void)state;
     expect_same("{\"b\":[1,-2,true,false,null,\"\"],\"a\":{}}");
@@ -83,7 +83,7 @@ static void the_marks_own_characters_survive(void **state)
     expect_text("\"\\ufffe\\u1000\"", "\"\\ufffe\xe1\x80\x80\"");
 }
 
-static void one_string_is_one_string(void **state)
+static void equal_strings_are_stored_once(void **state)
 {
     static const char *const texts[] = {
         "\"\\ud800\"",        "\"\\ud801\"",       "\"\\udfff\"",        "\"\\ufffd\"",
@@ -132,7 +132,7 @@ static void json_in_a_string_is_read_once_only(void **state)
     json_decref(outer);
 }
 
-static void what_is_no_json_stays_refused(void **state)
+static void invalid_json_stays_refused(void **state)
 {
     static const char *const texts[] = {"",
                                         "\"\\ud80\"",
@@ -268,14 +268,14 @@ static void commas_and_brackets_in_strings_are_no_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_common_comes_out_as_it_went_in),
+        cmocka_unit_test(common_values_round_trip),
         cmocka_unit_test(halves_of_surrogate_pairs_survive),
         cmocka_unit_test(an_escaped_backslash_begins_no_escape),
         cmocka_unit_test(the_marks_own_characters_survive),
-        cmocka_unit_test(one_string_is_one_string),
+        cmocka_unit_test(equal_strings_are_stored_once),
         cmocka_unit_test(strings_that_were_read_are_utf8),
         cmocka_unit_test(json_in_a_string_is_read_once_only),
-        cmocka_unit_test(what_is_no_json_stays_refused),
+        cmocka_unit_test(invalid_json_stays_refused),
         cmocka_unit_test(places_in_the_text_stay_what_they_are),
         cmocka_unit_test(no_value_is_no_text),
         cmocka_unit_test(strings_for_c_keep_their_nul),

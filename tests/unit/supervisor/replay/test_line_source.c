@@ -141,7 +141,7 @@ static void a_delivery_without_a_result_is_not_finished(void **state)
     expect_end(source);
 }
 
-static void lines_out_of_order_are_told_of(void **state)
+static void lines_out_of_order_are_reported(void **state)
 {
     static const uint64_t lines[] = {3, 4, 5};
     static const char *const wrong[] = {
@@ -310,7 +310,7 @@ static void several_files_are_one(void **state)
 }
 
 /* As swing-store names transcripts that it exports. */
-static void a_name_tells_vat_and_first_number(void **state)
+static void name_holds_vat_and_first_number(void **state)
 {
     char folder[] = "/tmp/test_line_source.XXXXXX", name[128];
     char *paths[] = {name};
@@ -355,7 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slogfile_gives_events),
         cmocka_unit_test(a_delivery_without_a_result_is_not_finished),
-        cmocka_unit_test(lines_out_of_order_are_told_of),
+        cmocka_unit_test(lines_out_of_order_are_reported),
         cmocka_unit_test(an_upgrade_is_an_event_once),
         cmocka_unit_test(a_transcript_gives_the_same_events),
         cmocka_unit_test(transcripts_of_old_kernels_are_completed),
@@ -363,7 +363,7 @@ int main(void)
         cmocka_unit_test(bad_lines_are_named),
         cmocka_unit_test(entries_need_a_vat),
         cmocka_unit_test(several_files_are_one),
-        cmocka_unit_test(a_name_tells_vat_and_first_number),
+        cmocka_unit_test(name_holds_vat_and_first_number),
     };
 
     return cmocka_run_group_tests(tests, make_file, remove_file);

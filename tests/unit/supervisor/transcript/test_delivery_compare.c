@@ -77,7 +77,7 @@ static void side_is(struct buf *side, const char *text)
 
 #define OK_RESULT "{\"status\":\"ok\",\"metering\":{\"computrons\":77}}"
 
-static void what_was_recorded_is_the_same(void **state)
+static void recorded_results_are_equal(void **state)
 {
     struct scan_span answer;
 
@@ -89,7 +89,7 @@ static void what_was_recorded_is_the_same(void **state)
     assert_int_equal(ends("[\"ok\",null]"), COMPARE_SAME);
 }
 
-static void a_syscall_that_differs_is_told_with_both_sides(void **state)
+static void differing_syscall_is_reported_with_both_sides(void **state)
 {
     struct scan_span answer;
 
@@ -105,7 +105,7 @@ static void a_syscall_that_differs_is_told_with_both_sides(void **state)
     difference_free(&compare.difference);
 }
 
-static void one_more_and_one_less_differ(void **state)
+static void off_by_one_counts_differ(void **state)
 {
     struct scan_span answer;
 
@@ -287,9 +287,9 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_was_recorded_is_the_same),
-        TEST(a_syscall_that_differs_is_told_with_both_sides),
-        TEST(one_more_and_one_less_differ),
+        TEST(recorded_results_are_equal),
+        TEST(differing_syscall_is_reported_with_both_sides),
+        TEST(off_by_one_counts_differ),
         TEST(a_syscall_that_was_refused_is_the_end),
         TEST(results_and_computrons_are_compared),
         TEST(instructions_are_compared_under_the_same_fingerprint),
