@@ -8,12 +8,12 @@ KEY_ENTER=$'\ue007' KEY_ESCAPE=$'\ue00c'
 KEY_LEFT=$'\ue012' KEY_RIGHT=$'\ue014' KEY_DOWN=$'\ue015'
 export KEY_ENTER KEY_ESCAPE KEY_LEFT KEY_RIGHT KEY_DOWN
 
-# Whether there is all that the tests with a browser need.
+# Returns 0 if everything that the tests with a browser need is installed.
 have_browser() {
     command -v chromium > /dev/null && command -v chromedriver > /dev/null && command -v curl > /dev/null
 }
 
-# What an answer of the driver holds, in jq; an error ends jq with its words.
+# jq program: the value of the driver's answer; an error ends jq with its message.
 DRIVER_VALUE='.value | if type == "object" and has("error") then .error + ": " + .message | halt_error(1) else . end'
 
 # webdriver METHOD PATH [BODY [FILTER]]: the answer's value as JSON, or what jq's FILTER makes of it;
@@ -36,12 +36,12 @@ start_browser() {
     DRIVER_PID=$!
     wait_for 60 driver_port || return
     DRIVER=http://127.0.0.1:$(driver_port)
-    options=$(jq -n --arg folder "$BROWSER_FOLDER/profile" '{capabilities: {alwaysMatch: {
+    options=$(jq -n --arg directory "$BROWSER_FOLDER/profile" '{capabilities: {alwaysMatch: {
         browserName: "chrome", "goog:loggingPrefs": {browser: "ALL"},
         "goog:chromeOptions": {binary: "/usr/bin/chromium", args: ["--headless", "--no-sandbox",
             "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--force-prefers-reduced-motion", "--window-size=1400,1100", "--user-data-dir=" + $folder]}}}}')
+            "--force-prefers-reduced-motion", "--window-size=1400,1100", "--user-data-dir=" + $directory]}}}}')
     DRIVER=$DRIVER/session/$(webdriver POST session "$options" .sessionId)
     [[ $DRIVER != */ ]]
 }
@@ -64,7 +64,7 @@ script() {
         'if type == "string" then . else tojson end'
 }
 
-# go_to HASH: another place of the page; done when the page has heard of it.
+# go_to HASH: opens that part of the page; waits until the page has handled it.
 go_to() {
     script "return new Promise(done => {
         addEventListener('hashchange', () => done(true), { once: true });
@@ -90,7 +90,7 @@ press() {
     webdriver POST actions "{\"actions\":[{\"type\":\"key\",\"id\":\"keyboard\",\"actions\":$keys}]}" > /dev/null
 }
 
-# What the page wrote on the console, and the errors of its scripts.
+# Prints what the page wrote to the console, and its scripts' errors.
 console() {
     webdriver POST se/log '{"type":"browser"}' '.[].message'
 }

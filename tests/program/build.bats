@@ -4,13 +4,13 @@
 
 load common
 
-# The make that runs the tests passes SAN, CC and the like in MAKEFLAGS; its
+# The make that runs the tests passes SAN, CC and others in MAKEFLAGS; its
 # own cores are busy with them, so the targets here build nothing.
 setup() {
     cd "$ROOT"
 }
 
-# Every C file of the rooms, of which those of the meter need LLVM.
+# Prints every C file of the source directories; the meter's need LLVM.
 sources() {
     find base proto worker counter sandbox store kernel supervisor slog tools bench tests/unit tests/fuzz \
         -name '*.c'
@@ -33,7 +33,7 @@ sources() {
     assert_output_lacks "$there/lib/store.a"
 }
 
-@test "a metered worker keeps its own engine when the ordinary one is compiled anew" {
+@test "a metered worker keeps its own engine when the ordinary one is compiled again" {
     local there=$BATS_TEST_TMPDIR/metered
 
     mkdir "$there"
@@ -103,28 +103,28 @@ sources() {
 }
 
 @test "the Debian package has all parts, and says what it depends on" {
-    local folder=$BATS_TEST_TMPDIR/root copy=$BATS_TEST_TMPDIR/copy deb package
+    local directory=$BATS_TEST_TMPDIR/root copy=$BATS_TEST_TMPDIR/copy deb package
 
     [ "$NATIVE" = "$BUILD" ] || skip "nobody installs sanitized programs"
     run env BUILD="$BUILD" scripts/make-deb
     assert_status 0
     deb=${lines[-1]}
-    dpkg-deb -x "$deb" "$folder"
+    dpkg-deb -x "$deb" "$directory"
     dpkg-deb -e "$deb" "$copy"
-    (cd "$folder" && md5sum --quiet -c "$copy/md5sums")
+    (cd "$directory" && md5sum --quiet -c "$copy/md5sums")
     for package in libuv1 libjansson4 libsqlite3-0 libcurl4 qemu-user; do
         grep -q "^Depends:.*\b$package\b" "$copy/control" || fail "does not depend on $package"
     done
-    run "$folder/usr/bin/gaspipe" run --counter none --vat token="$folder/usr/share/doc/gaspipe/examples/token/contract.js" \
-        "$folder/usr/share/doc/gaspipe/examples/token/deliveries.jsonl"
+    run "$directory/usr/bin/gaspipe" run --counter none --vat token="$directory/usr/share/doc/gaspipe/examples/token/contract.js" \
+        "$directory/usr/share/doc/gaspipe/examples/token/deliveries.jsonl"
     assert_status 1
     assert_output_has '7 deliveries, 1 failed'
-    zcat "$folder/usr/share/man/man1/slogreport.1.gz" | grep -q '^.Nm slogreport'
-    [ -s "$folder/usr/share/bash-completion/completions/gaspipe" ]
-    [ -s "$folder/usr/share/doc/gaspipe/copyright" ]
+    zcat "$directory/usr/share/man/man1/slogreport.1.gz" | grep -q '^.Nm slogreport'
+    [ -s "$directory/usr/share/bash-completion/completions/gaspipe" ]
+    [ -s "$directory/usr/share/doc/gaspipe/copyright" ]
 }
 
-# XS's asserts contain file names: with the name of the folder in them, the length of that
+# XS's asserts contain file names: with the name of the directory in them, the length of that
 # name moved what follows it, and the instruction counts changed.
 @test "the worker does not know where it was built" {
     strip -o "$BATS_TEST_TMPDIR/worker" "$BUILD/gaspipe-worker"

@@ -2,18 +2,18 @@
 # shellcheck shell=bash
 # Shared by all whole-program tests. A test file begins with `load common`.
 #
-#   $BUILD           the folder with the programs, absolute
+#   $BUILD           the directory with the programs, absolute
 #   $NATIVE          the same for runs without QEMU: in a sanitized build, its worker is
 #                    also sanitized, which QEMU could not run
-#   $ROOT            the project's folder
-#   $BATS_TEST_TMPDIR a fresh folder of each test, removed after it
+#   $ROOT            the project's directory
+#   $BATS_TEST_TMPDIR a fresh directory of each test, removed after it
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 BUILD=$(realpath -m "${BUILD:-$ROOT/build}")
 NATIVE=$BUILD
 [ ! -d "$BUILD/native" ] || NATIVE=$BUILD/native
 export ROOT BUILD NATIVE
-# With several jobs also short deliveries are made ahead, as if they were worth it.
+# With several jobs, run short deliveries speculatively too.
 export GASPIPE_SPECULATE_ALWAYS=1
 
 bats_require_minimum_version 1.5.0
@@ -91,7 +91,7 @@ wait_for() {
 JQ_INDEX='def index_by(f): reduce .[] as $one ({}; .[$one | f | tostring] = $one);'
 export JQ_INDEX
 
-# has_ended PID: the process has ended. If nobody reaps the children of a killed process, they
+# has_ended PID: the process has ended. Children of a killed process may
 # remain as zombies.
 has_ended() {
     ! grep -q '^State:.[^ZX]' "/proc/$1/status"

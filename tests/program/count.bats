@@ -75,12 +75,12 @@ instructions() {
     done
 }
 
-@test "the same from another folder, with another environment, niced, and under load" {
+@test "the same from another directory, with another environment, niced, and under load" {
     local there first
 
-    there=$(mktemp -d "$BATS_TEST_TMPDIR/a-folder-with-a-long-name-XXXXXX")
+    there=$(mktemp -d "$BATS_TEST_TMPDIR/a-directory-with-a-long-name-XXXXXX")
     first=$(instructions -- "$STATIC")
-    assert_equal "$(cd "$there" && instructions -- "$STATIC")" "$first" folders
+    assert_equal "$(cd "$there" && instructions -- "$STATIC")" "$first" directories
     first=$(instructions -- /bin/echo hello)
     assert_equal "$(A_VARIABLE=$(seq 500) instructions -- /bin/echo hello)" "$first" environments
     assert_equal "$(exec 7< /dev/null 8< /dev/null 9< /dev/null
@@ -108,8 +108,8 @@ instructions() {
     rm -r "$there"
 }
 
-@test "the same with features of the host's processor masked; the program sees one processor" {
-    local first processor masks=AVX512F,-AVX2,-AVX,-ERMS,-FSRM,-SSSE3,-SSE4_1,-SSE4_2,-BMI2,-POPCNT
+@test "the same with some of the host CPU's features masked; the program sees one CPU" {
+    local first features masks=AVX512F,-AVX2,-AVX,-ERMS,-FSRM,-SSSE3,-SSE4_1,-SSE4_2,-BMI2,-POPCNT
 
     first=$(instructions -- /bin/echo hello)
     assert_equal "$(GLIBC_TUNABLES=glibc.cpu.hwcaps=-$masks instructions -- /bin/echo hello)" \
@@ -132,11 +132,11 @@ instructions() {
 	}
 	EOF
     # Its exit status says whether there is AVX.
-    processor=$(count -- "$BATS_TEST_TMPDIR/cpuid")
-    # Of those that are ours the first and the last.
+    features=$(count -- "$BATS_TEST_TMPDIR/cpuid")
+    # The first and the last CPU that this process may use.
     for cpu in $(taskset -cp $$ | sed 's/.*: //' | grep -oE '^[0-9]+|[0-9]+$'); do
         assert_equal "$(taskset -c "$cpu" "$BUILD/gaspipe" count --output /dev/null -- \
-            "$BATS_TEST_TMPDIR/cpuid")" "$processor" "what cpuid says on processor $cpu"
+            "$BATS_TEST_TMPDIR/cpuid")" "$features" "what cpuid says on CPU $cpu"
     done
 }
 
@@ -161,7 +161,7 @@ instructions() {
 
     alone=$(instructions --env X=1 -- /bin/echo hello)
     count --json -- /bin/sh -c 'exec /bin/echo hello' > /dev/null
-    # The shell passes on PWD and the like; the rest is the same program.
+    # The shell passes on PWD and other variables; the rest is the same program.
     [ "$(field '.processes | length')" -eq 2 ]
     difference=$(($(field '.processes[1].instructions') - alone))
     [ "${difference#-}" -lt 2000 ]

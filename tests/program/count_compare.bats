@@ -74,7 +74,7 @@ setup() {
         -- ./work 20000
     assert_status 6
     [ "$(grep '^{' <<< "$stderr" | jq -c 'select(.kind == "baseline") | [.allowed, .exceeds, .sameFingerprint]')" = '[1,true,true]' ]
-    # What exceeds the baseline does not replace it.
+    # A count above the baseline does not replace it.
     run --separate-stderr "$BUILD/gaspipe" count --against "$kept" -- ./work 10000
     assert_status 0
     run --separate-stderr "$BUILD/gaspipe" count --against work.c -- ./work

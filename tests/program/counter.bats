@@ -4,9 +4,9 @@
 
 load common
 
-# The C library chooses its functions by the processor's features; the processor
-# that QEMU emulates has fewer, so both sides are told not to use any of them.
-pin_processor() {
+# The C library chooses its functions by the CPU's features; the CPU
+# that QEMU emulates has fewer, so both sides disable all of them.
+pin_cpu_features() {
     local features=AVX,AVX2,AVX512F,AVX512VL,AVX512BW,AVX512DQ,AVX512CD,SSSE3,SSE4_1,SSE4_2
     features+=,ERMS,FSRM,BMI1,BMI2,LZCNT,POPCNT,MOVBE,RTM,XSAVEC,XSAVE,FMA,FMA4
     features+=,Fast_Unaligned_Copy,Fast_Unaligned_Load,Prefer_PMINUB_for_stringop
@@ -43,7 +43,7 @@ counted() {
     timeout 300 qemu-x86_64 -cpu Nehalem -seed 1 -plugin "$BUILD/libgascount.so$options" "$@"
 }
 
-# Whether this QEMU has a vDSO and executes repeated string instructions at once.
+# Returns 0 if this QEMU has a vDSO and executes repeated string instructions at once.
 is_newer_qemu() {
     [ "$(qemu-x86_64 --version | sed -n 's/^.* version \([0-9]*\)\..*/\1/p')" -ge 9 ]
 }
@@ -73,7 +73,7 @@ same_as_stepped() {
 
 @test "every region counts as many instructions as single-stepping it" {
     [ "$NATIVE" = "$BUILD" ] || skip "neither the counter nor what it counts here is sanitized"
-    pin_processor
+    pin_cpu_features
     mapfile -t regions < <("$TESTS_BIN/regions" list)
     [ ${#regions[@]} -ge 30 ]
     if is_newer_qemu; then
@@ -109,14 +109,14 @@ same_as_stepped() {
 }
 
 @test "rep=once counts a repeated instruction once" {
-    pin_processor
+    pin_cpu_features
     is_newer_qemu && export KEEP_VDSO=1
     run same_as_stepped once loop rep-move rep-compare rep-fault strings zlib dlopen
     assert_equal "$output" ""
 }
 
 @test "precision=block is exact only if nothing faults" {
-    pin_processor
+    pin_cpu_features
     assert_equal "$(counted ,precision=block "$TESTS_BIN/regions" qsort)" \
         "$(stepped iterations qsort)"
     run counted ,precision=block "$TESTS_BIN/regions" faults-abandoned
@@ -160,7 +160,7 @@ same_as_stepped() {
     assert_equal "$output" "alive 123"
     run counted "" "$TESTS_BIN/marks" page-that-goes
     assert_status 0
-    assert_equal "$output" "told 1
+    assert_equal "$output" "reported 1
 alive"
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Each function but `tail` does something behind its last call, so that it stays a call. */
+/* Each function but `tail` does something after its last call, so that it stays a call. */
 #define NOT_INLINE static __attribute__((noinline))
 
 static volatile uint64_t sum;

@@ -27,7 +27,7 @@ static pid_t replacement(void)
     return (*original)();
 }
 
-/* The first write to the page: the call in the middle, then it goes on. */
+/* The first write to the page: the call in the middle, then the write again. */
 static void in_the_middle(int signal)
 {
     (void)signal;

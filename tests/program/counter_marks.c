@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the marks of gasmark.h promise, beyond the count itself.
+ * Checks what gasmark.h promises of the marks besides the count itself.
  *
  *     counter_marks CHECK [NUMBER]
  *
@@ -107,7 +107,7 @@ static void bad_pointers(void)
     printf("alive %d%d%d\n", small[0], small[1], small[2]);
 }
 
-/* Where a number could be written the last time it cannot any more. */
+/* The page of the number is unmapped between two marks. */
 static void page_that_goes(void)
 {
     uint64_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -119,7 +119,7 @@ static void page_that_goes(void)
         page[i] = GASMARK_NONE;
         gasmark_call(GASMARK_PEEK, page + i, 8);
     }
-    printf("told %d\n", page[0] < page[1] && page[1] < page[2] && page[2] < GASMARK_NONE);
+    printf("reported %d\n", page[0] < page[1] && page[1] < page[2] && page[2] < GASMARK_NONE);
     if (mprotect(page, 4096, PROT_READ) < 0)
         abort();
     gasmark_call(GASMARK_PEEK, page, 8);
@@ -144,7 +144,7 @@ static void runaway(void)
         sink++;
 }
 
-/* The region goes on in the child, its limit too. */
+/* The region and its limit continue in the child. */
 static void runaway_child(void)
 {
     int status;
@@ -269,7 +269,7 @@ static void *open_some(void *argument)
     return argument;
 }
 
-/* Threads that begin and end beside each other, with work for the dynamic linker. */
+/* Threads that start and end at the same time, with work for the dynamic linker. */
 static void thread_cycles(unsigned cycles)
 {
     for (unsigned i = 0; i < cycles; i++) {

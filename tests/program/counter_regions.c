@@ -6,7 +6,7 @@
  *     counter_regions NAME       runs that region, prints its count
  *
  * Each does the same wherever it runs: nothing in a region depends on the time,
- * the processor or an address.
+ * the CPU or an address.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -384,7 +384,7 @@ static void self_modifying(void)
 }
 
 /*
- * By its full path, since which folders are searched depends on the processor;
+ * By its full path, since which directories are searched depends on the CPU;
  * and copied, since where the environment lies depends on who set it up.
  */
 static char object_path[4096];

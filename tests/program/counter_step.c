@@ -8,7 +8,7 @@
  *     counter_step iterations|once PROGRAM [ARG...]
  *
  * The first argument says how a repeating string instruction counts. The
- * processor traps after each of its N iterations, while QEMU begins it once
+ * CPU traps after each of its N iterations, while QEMU begins it once
  * more to find that nothing is left: "iterations" counts N + 1 as QEMU does,
  * but N where a comparison ended it; "once" counts 1.
  */
@@ -40,7 +40,7 @@ struct thread {
     bool stepping;
     bool in_syscall; /* the next syscall stop is its end */
     uint64_t count;
-    uint64_t rip, rcx;      /* before the step that is under way */
+    uint64_t rip, rcx;      /* before the step in progress */
     unsigned char bytes[4]; /* of that instruction */
 };
 
@@ -88,7 +88,7 @@ static void read_bytes(struct thread *thread, uint64_t address)
         fail("process_vm_readv");
 }
 
-/* The string opcode behind a repeat prefix, or 0. */
+/* The string opcode after a repeat prefix, or 0. */
 static unsigned char repeated_opcode(const struct thread *thread)
 {
     size_t at = 0;
@@ -183,7 +183,7 @@ static void resume(struct thread *thread, int signal)
                      "resuming");
 }
 
-/* What stopped it. */
+/* Returns the code of the signal that stopped the thread. */
 static int code_of(const struct thread *thread)
 {
     siginfo_t info = {0};
@@ -220,7 +220,7 @@ static void at_syscall(struct thread *thread)
     }
     if (read_registers(thread, &registers))
         obey_mark(thread, registers.orig_rax, &registers);
-    /* A region begins behind the start mark's syscall: go to its end first. */
+    /* A region begins after the start mark's syscall: go to its end first. */
     done_unless_gone(ptrace(PTRACE_SYSCALL, thread->id, NULL, NULL), "resuming");
 }
 
@@ -251,7 +251,7 @@ static uint64_t word_at(pid_t id, uint64_t address)
 /*
  * QEMU gives its guests no vDSO before version 8.2, and the dynamic linker has one object less
  * to look at. Takes it from a program that is about to start, by the entry that
- * names it in the vector behind arguments and environment.
+ * names it in the vector after arguments and environment.
  */
 static void hide_vdso(pid_t id)
 {
@@ -261,7 +261,7 @@ static void hide_vdso(pid_t id)
 
     if (!read_registers(&thread, &registers))
         fail("reading the stack");
-    at = registers.rsp + sizeof at; /* behind argc */
+    at = registers.rsp + sizeof at; /* past argc */
     for (int vectors = 0; vectors < 2; at += sizeof at)
         vectors += word_at(id, at) == 0;
     while (word_at(id, at) != AT_NULL && word_at(id, at) != AT_SYSINFO_EHDR)

@@ -13,7 +13,7 @@ costs() {
     "$@" 2> /dev/null | jq -c 'select(.kind == "delivery") | [.compute, .instructions]'
 }
 
-# The programs and examples in the folder $1.
+# The programs and examples in the directory $1.
 install_into() {
     mkdir -p "$1"
     cp "$BUILD"/{gaspipe,gaspipe-worker,gaspipe-sandbox,libgascount.so} "$1/"
@@ -21,13 +21,13 @@ install_into() {
     chmod -R a+rX "$BATS_TEST_TMPDIR"
 }
 
-# run_example NAME: a command to be run in the current folder.
+# run_example NAME: a command to be run in the current directory.
 run_example() {
     printf '%s\n' ./gaspipe run --json --vat "$1=examples/$1/contract.js" \
         "examples/$1/deliveries.jsonl"
 }
 
-@test "same computrons and instructions from other folders, environments, limits" {
+@test "same computrons and instructions from other directories, environments, limits" {
     local name expected long
     long=$BATS_TEST_TMPDIR/$(printf 'x%.0s' {1..150})
 
@@ -37,7 +37,7 @@ run_example() {
         mapfile -t command < <(run_example $name)
         expected=$(cd "$BATS_TEST_TMPDIR/a" && costs "${command[@]}")
         [ "$(wc -l <<< "$expected")" -ge 5 ]
-        assert_equal "$(cd "$long" && costs "${command[@]}")" "$expected" "a long folder"
+        assert_equal "$(cd "$long" && costs "${command[@]}")" "$expected" "a long directory"
         assert_equal "$(cd "$long" && costs env -i PATH="$PATH" "${command[@]}")" "$expected" \
             "no environment"
         assert_equal "$(cd "$long" && costs env LANG=de_DE.UTF-8 TZ=Asia/Tokyo USER=somebody \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a worker that was taken over might try, one attempt a call; tests/program/sandbox.bats
+ * Attempts that a compromised worker might make, one per call; tests/program/sandbox.bats
  * runs it in the place of a worker, natively and under QEMU.
  * usage: escape [--confined] ATTEMPT | escape --list | escape --confined --asks
  * ATTEMPT --confined happens under the filter that contracts run under; without it, under the
@@ -105,7 +105,7 @@ static long pair_of_sockets(void)
     return socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
 }
 
-/* Of whatever family the kernel knows. */
+/* A socket of any family that Linux supports. */
 static long any_socket(void)
 {
     static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET};
@@ -132,11 +132,11 @@ static long abstract_socket(void)
 /* Anything that could be filled. */
 static long fill_disk(void)
 {
-    static const char *const folders[] = {".", "/", "/tmp", "/var/tmp", "/dev/shm", "/run"};
+    static const char *const directories[] = {".", "/", "/tmp", "/var/tmp", "/dev/shm", "/run"};
     long made = syscall(SYS_memfd_create, "gaspipe-escape", 0);
 
-    for (size_t i = 0; i < sizeof folders / sizeof *folders && made < 0; i++)
-        made = open(folders[i], O_TMPFILE | O_RDWR, 0600);
+    for (size_t i = 0; i < sizeof directories / sizeof *directories && made < 0; i++)
+        made = open(directories[i], O_TMPFILE | O_RDWR, 0600);
     return made;
 }
 

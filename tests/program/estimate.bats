@@ -6,7 +6,7 @@ load common
 
 SUITES=$BUILD/suites
 
-# made_up OPERATIONS: a suite in the present folder whose contract is never run.
+# made_up OPERATIONS: a suite in the present directory whose contract is never run.
 made_up() {
     echo 'export const nothing = () => {};' > contract.js
     printf '{"name": "made-up", "counts": [2, 5], "contracts": {"c": "contract.js"},
@@ -14,7 +14,7 @@ made_up() {
 }
 
 # machine RULES: what a machine, whose costs are the awk program RULES, takes for the deliveries on
-# stdin, as gaspipe run would tell it. RULES set `taken` by method, count and size.
+# stdin, as gaspipe run would report it. RULES set `taken` by method, count and size.
 machine() {
     jq -r '[.method, .args[0], .args[1]] | @tsv' | awk -F '\t' '
         { method = $1; count = $2; size = $3; taken = 0; '"$1"'
@@ -32,7 +32,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-@test "a suite is found by its folder, and by its name where it came with the program" {
+@test "a suite is found by its directory, and by its name where it came with the program" {
     run "$BUILD/gaspipe" estimate --deliveries near
     assert_status 0
     assert_equal "$output" "$("$BUILD/gaspipe" estimate --deliveries "$SUITES/near")"
@@ -87,7 +87,7 @@ square\tnot linear')"
     assert_output_has '0.0 %  negative, underflow'
 }
 
-@test "what is wrong with a suite or its counts is told" {
+@test "faults of a suite or its counts are reported" {
     made_up '{"name": "a", "contract": "c", "method": "m", "counts": [3, 3]}'
     "$BUILD/gaspipe" estimate --deliveries . | machine 'taken = 5' > counts.jsonl
     run --separate-stderr "$BUILD/gaspipe" estimate --from counts.jsonl .
@@ -120,7 +120,7 @@ charged() {
 }
 
 @test "NEAR's charges are found again to the unit, as nearcore's parameters have them" {
-    # An operation is charged 822756; beside what is measured each call of a host function has a
+    # An operation is charged 822756; besides the measured cost, each call of a host function has a
     # constant for each of its arguments.
     local op=822756
 
@@ -153,7 +153,7 @@ charged() {
         '[["near","one",true],["near","two",true]]'
     assert_equal "$(jq -s 'map(.fingerprint) | unique | length' costs.jsonl)" 1
     grep -q '<title>one: ' costs.html
-    # What --only leaves out is not gone.
+    # Rows that --only leaves out do not count as missing.
     run "$BUILD/gaspipe" estimate --compare costs.json --allow 1% --only 'i64.add' "$SUITES/near"
     assert_status 0
     # A constant more in a count of i64.add is a cost that moved.

@@ -61,13 +61,13 @@ assert_same_store() {
     diff <(store_contents "$1") <(store_contents "$2") >&2 || fail "the stores differ"
 }
 
-# What the deliveries came to, without their cranks.
+# Prints the deliveries' results without their crank numbers.
 outcomes() {
     results | jq -c '.[1:]'
 }
 
 # lasts UNDISTURBED TRIES OPTIONS...: the fault that occurs again and again may be the vat's doing. It is
-# put into quarantine, and another run that releases it goes on there.
+# put into quarantine, and another run that releases it continues there.
 lasts() {
     local undisturbed=$1 tries=$2
 
@@ -83,9 +83,9 @@ lasts() {
     assert_equal "$(outcomes)" "$(tail -n +2 <<< "$undisturbed" | jq -c '.[1:]')"
 }
 
-# trouble KIND WORDS OPTIONS...: a fault of that kind is overcome. Who kills workers again and again
+# overcomes KIND WORDS OPTIONS...: gaspipe recovers from a fault of that kind. Killing workers repeatedly
 # ends the run with status 4 and WORDS, and another run resumes there; all else a contract may do itself.
-trouble() {
+overcomes() {
     local kind=$1 words=$2 retries=3
 
     shift 2
@@ -123,9 +123,9 @@ trouble() {
 }
 
 @test "a worker that is killed in a delivery" {
-    trouble kill:1 'killed by signal 9'
+    overcomes kill:1 'killed by signal 9'
     rm -rf undisturbed once again
-    trouble kill:3 'killed by signal 9'
+    overcomes kill:3 'killed by signal 9'
 }
 
 @test "a worker that is killed as it starts, also the first, which writes the initial snapshot" {
@@ -192,7 +192,7 @@ END
     assert_status 5
     said 'vat keeper, its snapshot' 'cannot read snapshot' 'failed after 2 tries'
     said 'vat keeper is in quarantine: its snapshot cannot be restored' '--release' '--upgrade' '--terminate'
-    # It stands at the snapshot before, from which it goes on.
+    # It stands at the previous snapshot and continues from there.
     : > tally
     keeper often "${options[@]}" --release keeper --resume
     assert_status 0
@@ -201,35 +201,35 @@ END
 }
 
 @test "a worker that exits" {
-    trouble exit:1 'exit status 7'
+    overcomes exit:1 'exit status 7'
 }
 
 @test "a worker that hangs" {
-    trouble hang:1 'longer than 0.7 s' --delivery-timeout 0.7
+    overcomes hang:1 'longer than 0.7 s' --delivery-timeout 0.7
 }
 
 @test "a worker that is stopped" {
-    trouble stop:2 'longer than 0.7 s' --delivery-timeout 0.7
+    overcomes stop:2 'longer than 0.7 s' --delivery-timeout 0.7
 }
 
 @test "garbage on the pipe" {
-    trouble garbage:1 "not 't'"
+    overcomes garbage:1 "not 't'"
 }
 
 @test "a frame that is too large" {
-    trouble huge:1 'cap of'
+    overcomes huge:1 'cap of'
 }
 
 @test "a truncated frame" {
-    trouble half:2 'inside a frame'
+    overcomes half:2 'inside a frame'
 }
 
 @test "a frame that is not a reply" {
-    trouble unknown:1 'not a reply'
+    overcomes unknown:1 'not a reply'
 }
 
 @test "an answer out of turn" {
-    trouble twice:1 'before it was answered'
+    overcomes twice:1 'before it was answered'
 }
 
 @test "a result that cannot be read, of every kind" {
@@ -262,7 +262,7 @@ END
 @test "a frame of millions of values" {
     local output pid line
 
-    trouble lists:1 'values in'
+    overcomes lists:1 'values in'
     # Not at the price of the memory that they would take.
     printf 1 > tally
     mkfifo input
@@ -283,7 +283,7 @@ END
 }
 
 @test "a worker that prints without end" {
-    trouble flood:1 'longer than 0.7 s' --delivery-timeout 0.7
+    overcomes flood:1 'longer than 0.7 s' --delivery-timeout 0.7
 }
 
 @test "a worker that prints a lot, and then answers" {
@@ -418,7 +418,7 @@ END
     printf '{"vat":"keeper","method":"keep","args":["%s",%d]}\n' one 1 two 300
 }
 
-@test "memory refused by the host: quarantine, and with more memory the vat goes on" {
+@test "memory refused by the host: quarantine, and with more memory the vat continues" {
     # The vats were made without a limit of memory, and so without one of their heap.
     : > deliveries
     hoarder > hoarded
@@ -481,7 +481,7 @@ END
     assert_same_store usual store
 }
 
-@test "a limit of addresses that leaves no room for that stack is refused in one line" {
+@test "an address space limit too small for that stack is refused in one line" {
     [ "$NATIVE" = "$BUILD" ] || skip 'a sanitized program reserves more addresses than any limit'
     status=0
     prlimit --as=150000000 "$NATIVE/gaspipe-worker" 3< /dev/null 4> /dev/null 2> err || status=$?
@@ -510,7 +510,7 @@ limited() {
     assert_equal "${outcomes[0]}" "${outcomes[1]}"
 }
 
-@test "limits terminate a vat at the same place natively and under the counter" {
+@test "limits terminate a vat at the same place natively and under QEMU" {
     sed -i 's/_fault/fault/; s/kept /kept ${fault} /' keeper.js
     limited --max-message-bytes 40 'more than the 40 bytes that a vat may send or store at a time (--max-message-bytes)'
     limited --max-store-bytes 50 "more than the 50 bytes that a vatstore may have (--max-store-bytes)"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: faulty_worker ARGUMENT...
- * A worker that misbehaves when it is told to. It starts the program `real` that lies
- * beside it with the same arguments, and passes frames between that and its supervisor.
+ * A worker that misbehaves on request. It starts the program `real` in its own
+ * directory with the same arguments, and passes frames between that and its supervisor.
  * A frame down that has `faulty:KIND:N` in it is passed too; when the real worker's Nth
  * frame since then comes, what stands for KIND below happens in that frame's place. With
- * the name of a file beside it, `faulty:KIND:N:FILE`, it does so only while that file has
+ * the name of a file in that directory, `faulty:KIND:N:FILE`, it does so only while that file has
  * bytes, and takes one away each time.
- * While there is a file `frames` beside it, each frame down takes one of its bytes away; for the
+ * While there is a file `frames` there, each frame down takes one of its bytes away; for the
  * last it makes the file `hung`, and hangs.
  */
 #include <errno.h>
@@ -44,13 +44,13 @@ struct way {
     void (*pass)(struct way *way, struct iovec frame);
 };
 
-/* What is to happen, and in which frame's place; kind is empty when nothing is. */
+/* The requested fault and the frame it replaces; kind is empty if none is due. */
 static struct {
     char kind[NAME_SIZE];
     unsigned frames;
 } fault;
 
-/* What the real worker writes as snapshots, and how much of that the supervisor has. */
+/* The real worker's snapshot, and how much of it the supervisor has received. */
 static struct {
     int fd;
     off_t passed;
@@ -310,7 +310,7 @@ static bool take_one(const char *file)
     return true;
 }
 
-/* A word of small letters, at most as long as there is room; what is behind it. */
+/* Copies a word of lower-case letters, cut to the space; returns the text after it. */
 static char *take_word(char *text, char word[NAME_SIZE])
 {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz");

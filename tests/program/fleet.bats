@@ -20,7 +20,7 @@ setup() {
     cp -r "$BATS_FILE_TMPDIR/fleet" .
 }
 
-# files FOLDER...: how many files are in them.
+# files DIRECTORY...: how many files are in them.
 files() {
     find "$@" -type f | wc -l
 }
@@ -65,7 +65,7 @@ work() {
     assert_equal "$(field summary '.priced == .deliveries and .gas >= .compute * 2.5 + .syscalls * 1000')" true
     fleet status --json --from fleet
     assert_equal "$(field run '.done == .spans and .deliveries == .deliveriesDone')" true
-    # What was submitted once is not done again.
+    # Jobs that were submitted once do not run again.
     submit again
     assert_equal "$(field run .added)" 0
     fleet collect --from fleet
@@ -74,7 +74,7 @@ work() {
     assert_equal "$output" "$(cat "$BATS_FILE_TMPDIR/local")"
 }
 
-@test "a span whose transcript has a wrong bit fails three times, fails for good and is named" {
+@test "a span whose transcript has a wrong bit fails three times, is final and is named" {
     local object
 
     object=$(jq -r 'select(.vatID == "v4").transcript' fleet/jobs/*)
@@ -91,7 +91,7 @@ work() {
     assert_equal "$(field run .added)" 1
 }
 
-@test "a span whose snapshot has a wrong bit fails for good and is named" {
+@test "a span whose snapshot has a wrong bit fails and is named" {
     local object
 
     "$BUILD/gaspipe" run --counter none --store st --vat "token=$ROOT/examples/token/contract.js" \
@@ -157,7 +157,7 @@ work() {
     assert_equal "$(files fleet/results)" 4
 }
 
-@test "the scratch folder of a killed worker is removed by the next one" {
+@test "the scratch directory of a killed worker is removed by the next one" {
     local worker
 
     mkdir -p scratch/gaspipe-fleet-mine
@@ -165,14 +165,14 @@ work() {
     TMPDIR=$PWD/scratch "$BUILD/gaspipe" fleet work --from fleet --stay 2> /dev/null 3>&- &
     worker=$!
     wait_for 30 eval '[ "$(files scratch)" -gt 2 ]'
-    # That of a worker that lives stays.
+    # A running worker's directory stays.
     TMPDIR=$PWD/scratch work --job "$(find fleet/jobs -name '*.json' | tail -n 1)"
     [ "$(find scratch -mindepth 1 -maxdepth 1 | wc -l)" -eq 2 ]
     kill -9 $worker
     wait $worker || true
     [ "$(find scratch -mindepth 1 -maxdepth 1 | wc -l)" -eq 2 ]
     TMPDIR=$PWD/scratch work
-    # What only has such a name stays.
+    # A directory that only has such a name stays.
     assert_equal "$(find scratch -mindepth 1)" $'scratch/gaspipe-fleet-mine\nscratch/gaspipe-fleet-mine/file'
 }
 
@@ -202,7 +202,7 @@ work() {
     assert_status 0
     assert_equal "$output" "$("$BUILD/slogreport" merge --json --by vat,growth ./*.h)"
     [[ $output == *'"column":"gas"'*'"kind":"growth"'* ]]
-    # The same where the slogfiles stay in a folder that the workers reach, too.
+    # The same where the slogfiles stay in a directory that the workers reach, too.
     mkdir -p shared/day
     cp "${files[@]}" shared/day
     fleet submit --json --to named --kind summary --by all,vat --gas model --shared shared shared/day/small.slog.gz \
@@ -224,7 +224,7 @@ work() {
     fleet collect --from named --run moved --out moved
     assert_status 4
     [[ $stderr == *'day/small.slog.gz: changed since submission'* ]] || fail "$stderr"
-    # What is no slogfile is named; the others are there.
+    # Files that are not slogfiles are named; the others are there.
     fleet collect --from slogs --run tables --out tables
     assert_status 4
     [[ $stderr == *'failed: local: local: slog: not a slogfile'* ]] || fail "$stderr"

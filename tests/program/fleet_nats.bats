@@ -138,7 +138,7 @@ fleet() {
         --vat v4 "$DATA/swingset.slog.zst"
     assert_status 0
     assert_equal "$(field run .added)" 1
-    # Without a certificate of ours, and with a server that none vouches for.
+    # Without a client certificate, and with a server whose certificate is not trusted.
     fleet status --nats "tls://127.0.0.1:$port" --tls-ca cert.pem
     assert_bad_input 4 "tls://127.0.0.1:$port: "
     fleet status --nats "tls://127.0.0.1:$port"

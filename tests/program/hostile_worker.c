@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker that is no engine: it says what the message to it says, byte for byte.
+ * A worker without an engine: it sends the bytes that its message holds.
  *
  *     hostile_worker [IGNORED...]     (fds 3 and 4, as gaspipe-worker)
  *
@@ -61,7 +61,7 @@ static void answer(const char *result)
                result, strlen(result));
 }
 
-/* Sends a request; what comes back is not looked at. */
+/* Sends a request and ignores the answer. */
 static void ask(const char *bytes, size_t length)
 {
     struct iovec frame;

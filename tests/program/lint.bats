@@ -53,7 +53,7 @@ project_with_git() {
     assert_output_has 'high/wrong.c:1: high/ may not include "other/rest.h"'
 }
 
-@test "includes: names not relative to the project's folder are refused" {
+@test "includes: names not relative to the project's directory are refused" {
     printf '#include "low.h"\n#include "../high/high.h"\n#include "low/gone.h"\n' > low/wrong.c
     includes low/wrong.c
     assert_status 1
@@ -186,16 +186,16 @@ project_with_git() {
     assert_output_has 'exceptions: low/gone.c needs no exception; remove it'
 }
 
-@test "folders: one that holds too many source files is named" {
+@test "directories: one that holds too many source files is named" {
     project_with_git
     eval "$(grep '^folder_limit=' scripts/lint)"
     for ((i = 1; i < folder_limit; i++)); do touch "high/$i.c"; done # and high.h
     mkdir tests/unit high/inner
     touch tests/unit/{1..99}.c high/inner/one.c high/{note,page}.md
-    run scripts/lint folders
+    run scripts/lint directories
     assert_status 0
     touch high/another.h
-    run scripts/lint folders
+    run scripts/lint directories
     assert_status 1
     assert_output_has "high/ holds $((folder_limit + 1)) source files"
 }
@@ -211,7 +211,7 @@ project_with_git() {
     assert_output_has 'FAIL     cppcheck: see above'
 }
 
-@test "clang-tidy looks into headers, also those of a folder below another" {
+@test "clang-tidy looks into headers, also those of a directory below another" {
     command -v clang-tidy > /dev/null || skip 'no clang-tidy (scripts/setup --lint)'
     cp "$ROOT/.clang-tidy" .
     mkdir low/inner

@@ -109,7 +109,7 @@ one_number() {
             "$OUT/loops" collatz 1000)" "$number"
     done
     assert_equal "$(cost qemu-x86_64 "$OUT/loops" collatz 1000)" "$number"
-    # Whose version 7.2 calls handlers with another alignment of the stack.
+    # QEMU 7.2 calls handlers with another alignment of the stack.
     assert_equal "$(cost qemu-x86_64 "$OUT/leaving" raised)" "$(cost "$OUT/leaving" raised)"
 }
 
@@ -118,7 +118,7 @@ one_number() {
 
     for level in '' -O0; do
         cost=$(cost "$OUT/leaving$level" interrupted)
-        # 20,000,000 turns of 8; what the handler used is beside it, some for each signal.
+        # 20,000,000 turns of 8; the handler's own cost comes on top, a little for each signal.
         [ "$cost" -ge 160000000 ] && [ "$cost" -lt 161000000 ] || fail "$level: $cost"
     done
 }
@@ -310,11 +310,11 @@ int main(void) { return chosen() - 1; }\n' > resolver.c
     assert_equal "$ended" 2
 }
 
-@test "turns: budgets, what is left, nested, stopped and gone on" {
+@test "turns: budgets, what is left, nested, stopped and continued" {
     "$CC" "$SOURCES/turns.c" -o turns
     metered ./turns
     assert_equal "$(cat said)" "$(printf '%s\n' 'returned, used as much as read' 'spent' \
-        'spent again' 'inner stopped by outer' 'called back, went on' 'regions 3')"
+        'spent again' 'inner stopped by outer' 'called back, continued' 'regions 3')"
     assert_equal "$(jq -c '[.regionCount, (.regions | length)]' line)" '[3,3]'
     assert_equal "$ended" 0
 }

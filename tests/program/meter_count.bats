@@ -39,7 +39,7 @@ adds_up() {
     assert_status 0
 }
 
-@test "runs that differ are told" {
+@test "runs that differ are reported" {
     printf '#include <unistd.h>\nint main(void) { volatile int n = 0; for (int i = getpid(); i > 0; i--) n++; return 0; }\n' > differ.c
     "$CC" differ.c -o differ
     run count --repeat 3 ./differ

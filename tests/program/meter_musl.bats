@@ -48,7 +48,7 @@ cost() {
         cmp said first
     done
     assert_equal "$(cost env FILL=xxxxxxxxx FULL=y "$OUT/libc" all)" "$number" 'another environment'
-    # Which says other things of itself to a program than the kernel does.
+    # QEMU reports other properties of the machine to a program than Linux does.
     assert_equal "$(cost qemu-x86_64 "$OUT/libc" all)" "$number" 'under QEMU'
     if has_arm; then
         assert_equal "$(cost $ARM "$OUT/libc-arm" all)" "$number" aarch64

@@ -9,7 +9,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
-# build OPTION...: the game and its players into the folder `game`.
+# build OPTION...: the game and its players into the directory `game`.
 build() {
     local name
 
@@ -20,7 +20,7 @@ build() {
     done
 }
 
-@test "each turn has its cost, a player that loops is stopped, the others go on" {
+@test "each turn has its cost, a player that loops is stopped, the others continue" {
     build -O2
     run game/game game/walker.so game/thinker.so game/looper.so
     assert_status 0

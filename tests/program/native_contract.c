@@ -47,7 +47,7 @@ static unsigned sum_of(const unsigned char *bytes, size_t length)
     return sum;
 }
 
-/* Whoever called before has left nothing on the stack. */
+/* Earlier calls have left nothing on the stack. */
 static unsigned __attribute__((noinline)) used_stack(void)
 {
     unsigned char bytes[4096], *seen = bytes;
@@ -171,7 +171,7 @@ static void write_and_end(const char *input, size_t length)
     abort();
 }
 
-/* Copies the text up to the next space, and goes behind that. */
+/* Copies the text up to the next space, and returns what follows the space. */
 static const char *take_word(char word[64], const char *from, const char *end)
 {
     const char *space = memchr(from, ' ', (size_t)(end - from));
@@ -182,7 +182,7 @@ static const char *take_word(char word[64], const char *from, const char *end)
     return space + 1;
 }
 
-/* "ACCOUNT METHOD ARGUMENT": that contract's answer, by way of a callback of ours. */
+/* "ACCOUNT METHOD ARGUMENT": that contract's answer, through this contract's callback. */
 static void ask(const char *input, size_t length)
 {
     char account[64], method[64];

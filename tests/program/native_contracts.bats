@@ -31,7 +31,7 @@ calls() {
     printf '{"vat":"m","method":"%s","args":[]}\n' "$@"
 }
 
-@test "the token does what the one in WebAssembly does, natively and under the counter" {
+@test "the token does what the one in WebAssembly does, natively and under QEMU" {
     local counter
 
     for counter in none qemu; do
@@ -91,7 +91,7 @@ calls() {
     done
 }
 
-@test "storage takes any bytes, a view changes nothing, and what ends a call leaves nothing behind" {
+@test "storage takes any bytes, a view changes nothing, and a call that ends leaves nothing" {
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat m=made.so - << 'END'
 {"vat":"m","method":"bytes","args":[]}
 {"vat":"m","method":"bytes","args":["",{"view":true}]}
@@ -112,7 +112,7 @@ asks() {
     printf '{"vat":"'"$1"'","method":"ask","args":["%s"]}\n' "${@:2}"
 }
 
-# A contract of each kind asks those of the others, and its callback is told.
+# A contract of each kind asks those of the others, and its callback receives the answer.
 @test "promises between contracts in native code, WebAssembly and JavaScript" {
     local maker=$ROOT/build/vats/tests/maker.bundle vat
     local to_js=' [[{"a":1}]] "failed" "failed" [] [7] "failed"'
@@ -140,7 +140,7 @@ END
         run "$NATIVE/gaspipe" replay --counter none --from-start --store mixed $vat
         assert_status 0
     done
-    # A vat of SwingSet sends messages to a module, and is told results and errors.
+    # A vat of SwingSet sends messages to a module, and receives results and errors.
     head -n 1 "$ROOT/tests/swingset/small.jsonl" > questions
     printf '{"vat":"conductor","method":"%s","args":[4]}\n' many noSuchMethod >> questions
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat maker=ask.wasm --vat ledger=made.so \
@@ -149,7 +149,7 @@ END
         'null 14 ["rejected","MethodNotFound"]'
 }
 
-@test "a store is gone on with: gascontract_init() ran once, and all can be replayed" {
+@test "a store is used by the next run: gascontract_init() ran once, and all can be replayed" {
     run "$NATIVE/gaspipe" run --counter none --store store --vat m=made.so <(calls init bytes)
     assert_status 0
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store store <(calls init)

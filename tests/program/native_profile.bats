@@ -9,7 +9,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# counted OPTION...: the token example under the counter, results in `out`.
+# counted OPTION...: the token example under QEMU, results in `out`.
 counted() {
     "$BUILD/gaspipe" run --json "$@" --vat "token=$ROOT/examples/token/contract.js" \
         "$ROOT/examples/token/deliveries.jsonl" > out || [ $? -eq 1 ]
@@ -38,7 +38,7 @@ by_function() {
     assert_equal "$(of_functions profile)" "$(cat plain)" "sums of functions"
     all=$(awk '{ sum += $2 } END { print sum }' plain)
     assert_equal "$(awk '{ sum += $NF } END { print sum }' folded)" "$all" "folded"
-    # What is part of the engine's loop comes from there, in each delivery.
+    # The engine's loop is charged to its own function, in each delivery.
     assert_equal "$(jq -r 'select(.function == "fxRunID") |
         select(.module == "gaspipe-worker" and .calls > 0 and .totalInstructions > .selfInstructions).crankNum' \
         profile | tr '\n' ' ')" "1 3 5 7 9 11 13 "
@@ -53,7 +53,7 @@ by_function() {
     ! readelf -S "$BUILD/gaspipe-worker" | grep -q debug_info ||
         jq -e -n '[inputs | select(.kind == "line" and .module == "gaspipe-worker" and .line > 0 and .inlinedFunction != null)] |
             length > 0' profile
-    # gaspipe replay makes the same profile of the same deliveries; trees come in another order.
+    # gaspipe replay writes the same profile of the same deliveries; trees come in another order.
     "$BUILD/gaspipe" replay --counter qemu --native-profile replayed slog > /dev/null
     jq -c 'select(.kind != "tree") | del(.crankNum, .vat)' profile > a
     jq -c 'select(.kind != "tree") | del(.crankNum, .vat)' replayed > b
@@ -142,7 +142,7 @@ needs_metered_workers() {
         [ "$(costs_of_deliveries out | wc -l)" -ge 5 ]
         assert_equal "$(costs_of function profile)" "$(costs_of_deliveries out)" "$contract"
     done
-    # Of a native contract, its own functions.
+    # A native contract's profile has its own functions.
     assert_equal "$(jq -r 'select(.kind == "function" and .function == "transfer").calls' profile | sort -u)" 1
     "$BUILD/gaspipe-cc" -O2 -fPIC -shared "-I$ROOT/worker/native" "$ROOT/examples/native-token/token.c" -o token.so
     "$BUILD/gaspipe" run --counter compiled --native-profile profile --vat ft=token.so "$sent" > /dev/null 2>&1 || [ $? -eq 1 ]
@@ -172,7 +172,7 @@ needs_metered_workers() {
     gcc -O1 -mstringop-strategy=loop -foptimize-sibling-calls "$BATS_TEST_DIRNAME/counter_calls.c" -o calls -lpthread
     "$BUILD/gaspipe" count --profile-json profile -- ./calls 2> /dev/null
     valgrind --tool=callgrind --skip-plt=no --callgrind-out-file=callgrind.out ./calls 2> /dev/null
-    # Only the program's own: the library chooses other functions for another processor.
+    # Only the program's own: the library chooses other functions for another CPU.
     callgrind_annotate --threshold=100 callgrind.out |
         sed -nE "s|^ *([0-9,]+) .*:([a-z_]+)('2)? \[.*/calls\]\$|\2 \1|p" | tr -d , |
         awk '{ self[$1] += $2 } END { for (name in self) print name, self[name] }' | sort > wanted

@@ -26,23 +26,23 @@ serve() {
     wait_for 30 grep -q 'Server is ready' "$1.log"
 }
 
-# ---- a cluster of three, in a folder of its own ----
+# ---- a cluster of three, in a directory of its own ----
 
-# cluster_server FOLDER NUMBER OPTION...: starts one, for the first time or again; its pid goes to FOLDER/pidNUMBER.
+# cluster_server DIRECTORY NUMBER OPTION...: starts one, for the first time or again; its pid goes to DIRECTORY/pidNUMBER.
 cluster_server() {
-    local folder=$1 number=$2 ports routes
+    local directory=$1 number=$2 ports routes
 
-    read -ra ports < "$folder/ports"
-    read -ra routes < "$folder/routes"
-    nats-server -js -sd "$folder/js$number" -n "server$number" -a 127.0.0.1 -p "${ports[number]}" \
+    read -ra ports < "$directory/ports"
+    read -ra routes < "$directory/routes"
+    nats-server -js -sd "$directory/js$number" -n "server$number" -a 127.0.0.1 -p "${ports[number]}" \
         --cluster_name test --cluster "nats://127.0.0.1:${routes[number]}" \
         --routes "$(printf ',nats://127.0.0.1:%s' "${routes[@]}" | cut -c 2-)" "${@:3}" \
-        >> "$folder/server$number.log" 2>&1 3>&- &
-    echo $! > "$folder/pid$number"
+        >> "$directory/server$number.log" 2>&1 3>&- &
+    echo $! > "$directory/pid$number"
     echo $! >> "$BATS_FILE_TMPDIR/servers"
 }
 
-# start_cluster FOLDER [COUNT OPTION...]: its URL goes to FOLDER/url. COUNT: of the servers that are started now.
+# start_cluster DIRECTORY [COUNT OPTION...]: its URL goes to DIRECTORY/url. COUNT: of the servers that are started now.
 start_cluster() {
     local i count=${2:-3}
 
@@ -61,7 +61,7 @@ hex() {
     tail -c 32 | od -An -v -tx1 | tr -d ' \n'
 }
 
-# nkey_of HEX: bytes in the encoding of NATS's keys: base32, with a CRC-16 (XMODEM) behind.
+# nkey_of HEX: bytes in the encoding of NATS's keys: base32, followed by a CRC-16 (XMODEM).
 nkey_of() {
     local hex=$1 crc=0 i bit
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tests do to JetStream that gaspipe does not: streams made and deleted, messages published
- * and read.
- * usage: nats_client URL make STREAM SUBJECT REPLICAS [queue] | delete STREAM | remove STREAM N |
- *                    publish SUBJECT ID | read STREAM
- * publish sends each line of stdin as a message with the ID "ID.N", and repeats what is not
- * acknowledged; read prints SUBJECT and message, in the order of the stream.
- * Exit status: 0, 1 it failed, 2 usage.
+ * JetStream requests that tests make and gaspipe does not: streams made and deleted, messages
+ * published and read. usage: nats_client URL make STREAM SUBJECT REPLICAS [queue] | delete STREAM |
+ * remove STREAM N | publish SUBJECT ID | read STREAM publish sends each line of stdin as a message
+ * with the ID "ID.N", and repeats what is not acknowledged; read prints SUBJECT and message, in the
+ * order of the stream. Exit status: 0, 1 it failed, 2 usage.
  */
 #include <inttypes.h>
 #include <nats/nats.h>

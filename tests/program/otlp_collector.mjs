@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A collector of OTLP/HTTP for tests.
-// usage: node otlp_collector.mjs FOLDER [ANSWER...]
+// usage: node otlp_collector.mjs DIRECTORY [ANSWER...]
 // Requests get the ANSWERs one after the other, and 200 when these have run out; the
 // last one for ever when it ends in `!`: 200, 503, 503:1 (Retry-After: 1), 400,
 // max:9000 (413 when the body has more bytes, else 200), partial:3 (three spans
 // rejected), reset (the connection is cut without an answer).
-// FOLDER/port has the port once it listens. FOLDER/taken gets the bodies that were
-// answered with 200, FOLDER/log a line of JSON for each request.
+// DIRECTORY/port has the port once it listens. DIRECTORY/taken gets the bodies that were
+// answered with 200, DIRECTORY/log a line of JSON for each request.
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
-const [folder, ...answers] = process.argv.slice(2);
+const [directory, ...answers] = process.argv.slice(2);
 
 const nextAnswer = () => {
     const answer = answers[0] ?? '200';
@@ -28,7 +28,7 @@ const answerWith = (answer, body, request, response) => {
     let [word, number] = answer.split(':');
     if (word === 'max') [word, number] = [body.length > Number(number) ? '413' : '200', undefined];
     if (word === 'reset') return void request.socket.destroy();
-    if (word === '200' || word === 'partial') appendFileSync(`${folder}/taken`, body);
+    if (word === '200' || word === 'partial') appendFileSync(`${directory}/taken`, body);
     if (word === '200') return reply(response, 200, {}, {});
     if (word === 'partial') {
         const partialSuccess = { rejectedSpans: number, errorMessage: 'too old\u001b[1m' };
@@ -45,12 +45,12 @@ const server = createServer((request, response) => {
         const body = Buffer.concat(pieces);
         const answer = nextAnswer();
         const { method, url, headers } = request;
-        appendFileSync(`${folder}/log`, `${JSON.stringify({ method, url, headers, answer })}\n`);
+        appendFileSync(`${directory}/log`, `${JSON.stringify({ method, url, headers, answer })}\n`);
         answerWith(answer, body, request, response);
     });
 });
 
 server.listen(0, '127.0.0.1', () => {
-    writeFileSync(`${folder}/port.new`, `${server.address().port}`);
-    renameSync(`${folder}/port.new`, `${folder}/port`);
+    writeFileSync(`${directory}/port.new`, `${server.address().port}`);
+    renameSync(`${directory}/port.new`, `${directory}/port`);
 });

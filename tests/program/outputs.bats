@@ -10,7 +10,7 @@ setup() {
     cp a.slog.gz kept
     ln -s a.slog.gz link
     ln a.slog.gz same
-    mkdir folder
+    mkdir directory
 }
 
 slogreport() {
@@ -26,7 +26,7 @@ refused() {
 
 @test "slogreport refuses to overwrite a slogfile that it reads" {
     for option in --trace --html --otlp; do
-        for spelled in a.slog.gz "$PWD/a.slog.gz" folder/../a.slog.gz link same; do
+        for spelled in a.slog.gz "$PWD/a.slog.gz" directory/../a.slog.gz link same; do
             refused "$option" slogreport "$option" "$spelled" a.slog.gz
             refused "$option" slogreport "$option" "$spelled" --json "$ROOT/tests/data/variety.slog.gz" link
         done
@@ -47,7 +47,7 @@ refused() {
 }
 
 @test "two outputs in one file are refused" {
-    refused '--trace and --html' slogreport --trace out --html folder/../out a.slog.gz
+    refused '--trace and --html' slogreport --trace out --html directory/../out a.slog.gz
     refused '--html and --otlp' slogreport --html ./out --otlp out a.slog.gz
     [ ! -e out ]
     touch out
@@ -71,15 +71,15 @@ refused() {
     cp program program.kept
     ln -s program program.link
     echo '{}' > gas
-    cp a.slog.gz folder/argument
+    cp a.slog.gz directory/argument
     for option in --profile --profile-json --output; do
         refused "$option" "$BUILD/gaspipe" count "$option" program -- ./program.link a.slog.gz
         refused "$option" "$BUILD/gaspipe" count "$option" link -- ./program a.slog.gz
-        refused "$option" "$BUILD/gaspipe" count "$option" folder/argument --directory folder -- ./program argument
+        refused "$option" "$BUILD/gaspipe" count "$option" directory/argument --directory directory -- ./program argument
         refused "$option" "$BUILD/gaspipe" count "$option" link -- ./program < a.slog.gz
         refused "$option" "$BUILD/gaspipe" count "$option" gas --gas gas -- ./program
         cmp program program.kept
-        cmp folder/argument kept
+        cmp directory/argument kept
     done
     PATH=$PWD:$PATH refused --profile "$BUILD/gaspipe" count --profile program -- program
     refused '--output and --profile' "$BUILD/gaspipe" count --output out --profile ./out -- ./program

@@ -31,7 +31,7 @@ good_goes_on() {
     said 'vat bad is in quarantine: ' '--release' '--upgrade' '--terminate'
 }
 
-# released STORE OPTION...: what is held for it is delivered, and it goes on.
+# released STORE OPTION...: the vat's held deliveries run, and it continues.
 released() {
     line bad get name '' > lines
     runs "$1" --release bad "${@:2}" lines
@@ -58,7 +58,7 @@ decisions() {
     "${@:3}"
 }
 
-# whole_store: of both vats, with two snapshots each and a delivery behind the last.
+# whole_store: of both vats, with two snapshots each and a delivery after the last.
 whole_store() {
     local i
 

@@ -103,7 +103,7 @@ poison() {
     whole_store
     for harm in 'UPDATE snapshot_content SET bytes = zeroblob(length(bytes)) WHERE' \
         'DELETE FROM snapshot_content WHERE' 'UPDATE snapshot_content SET size = size + 1 WHERE'; do
-        # What is deleted is missed for good.
+        # A deleted snapshot is reported missing in every later run.
         whole=("$NATIVE/gaspipe" verify --replay --store)
         [[ $harm == UPDATE* ]] || whole=(true)
         rm -rf harmed
@@ -140,7 +140,7 @@ harm_pages() {
         bytes=$(sqlite3 store/gaspipe.sqlite "SELECT hex(substr(bytes, 20001, 12)) FROM snapshot_content WHERE hash = '$hash'")
         # shellcheck disable=SC2001 # two characters each
         place=$(LC_ALL=C grep -obUaP "$(sed 's/../\\x&/g' <<< "$bytes")" store/gaspipe.sqlite | cut -d : -f 1)
-        # Those of both may be the same.
+        # Both vats may have the same snapshot.
         for place in $place; do
             # shellcheck disable=SC2059 # the byte is the format
             printf "\\x$(printf %02x $((0x${bytes:0:2} ^ 1)))" |

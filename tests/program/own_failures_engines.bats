@@ -163,7 +163,7 @@ other_programs() {
     done
 }
 
-# What traps in WebAssembly, or is not there, is a crash in native code, an exit, or a frame of its own.
+# A trap in WebAssembly corresponds to a crash, an exit or a forged frame in native code.
 @test "a contract that crashes, takes memory without end, ends its worker, or writes to the pipe" {
     local method
 
@@ -185,7 +185,7 @@ other_programs() {
         assert_status 0
         rm -rf kept
         cp -r store kept
-        # What is held is delivered to the new contract, which does not know the method.
+        # The held delivery goes to the new contract, which does not know the method.
         runs kept --max-memory 150M --upgrade "bad=$better" - < /dev/null
         assert_status 1
         assert_equal "$(deliveries | jq -c '.[:2]' | paste -sd ' ')" '["bad","error"] ["bad","ok"]'

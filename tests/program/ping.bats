@@ -42,13 +42,13 @@ has_load() {
     assert_equal "$(jq -r '.worker' <<< "$output")" 'gaspipe-worker under QEMU'
 }
 
-@test "both ends on one processor" {
+@test "both ends on one CPU" {
     ping --count 20 --placement same
     assert_status 0
     assert_output_has 'both ends on CPU '
 }
 
-@test "the ends on two processors, or why not" {
+@test "the ends on two CPUs, or why not" {
     ping --count 20 --placement spread
     if [ "$(nproc)" -gt 1 ]; then
         assert_status 0

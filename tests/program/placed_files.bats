@@ -17,7 +17,7 @@ refuses() {
     assert_output_has "$2"
 }
 
-@test "a store whose database is a FIFO, a folder or a link" {
+@test "a store whose database is a FIFO, a directory or a link" {
     local command
 
     "$BUILD/gaspipe" run --counter none --store store --vat "$keeper" lines > /dev/null
@@ -31,14 +31,14 @@ refuses() {
         rm other/gaspipe.sqlite
         mkdir other/gaspipe.sqlite
         # shellcheck disable=SC2086
-        refuses 3 'other/gaspipe.sqlite: is a folder, not a file' "$BUILD/gaspipe" $command
+        refuses 3 'other/gaspipe.sqlite: is a directory, not a file' "$BUILD/gaspipe" $command
         rmdir other/gaspipe.sqlite
         ln -s ../elsewhere other/gaspipe.sqlite
         # shellcheck disable=SC2086
         refuses 3 'other/gaspipe.sqlite: is a symbolic link, not a file' "$BUILD/gaspipe" $command
         rm other/gaspipe.sqlite
     done
-    # So are the files beside it; and a folder that is reached through a link is that folder.
+    # So are the files next to it; and a directory that is reached through a link is that directory.
     mv elsewhere other/gaspipe.sqlite
     mkfifo other/gaspipe.sqlite-wal
     refuses 3 'other/gaspipe.sqlite-wal: is a FIFO' "$BUILD/gaspipe" status --store other

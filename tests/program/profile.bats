@@ -36,7 +36,7 @@ deliveries() {
     assert_equal "$(jq -c 'select(.self != null and .self < 0)' profile)" ""
 }
 
-@test "profile: under the counter instructions add up as well" {
+@test "profile: under QEMU instructions add up as well" {
     profiled --counter qemu
     assert_equal "$(sums function self)" "$(deliveries compute)"
     assert_equal "$(sums function selfInstructions)" "$(deliveries instructions)"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Contracts that compute without end where computrons do not tell: what ends their vats, and what
-# becomes of those of which only the clock tells.
+# Contracts that compute without end where no computrons are counted: which limits end their vats,
+# and what happens to those that only the clock stops.
 
 load common
 
@@ -72,7 +72,7 @@ replays() {
     assert_status 0
 }
 
-@test "a delivery of which only the clock tells: its vat is put into quarantine, others go on" {
+@test "a delivery that only the clock stops: its vat is put into quarantine, others continue" {
     quarantine
     assert_equal "$(deliveries)" $'["bad","ok","kept"]\n["good","ok","on"]'
     assert_equal "$(summary)" '[4,0,2,1]'
@@ -90,7 +90,7 @@ replays() {
     assert_output_has '1 vat in quarantine'
 }
 
-@test "--skip-delivery: the message is rejected, and what was held behind it is delivered" {
+@test "--skip-delivery: the message is rejected, and the held deliveries after it run" {
     quarantine
     runs --skip-delivery bad --slog slog
     assert_status 1
@@ -103,7 +103,7 @@ replays() {
     replays
 }
 
-@test "--release: the delivery is made again, with more time; --set-limit: under another limit" {
+@test "--release: the delivery runs again, with more time; --set-limit: under another limit" {
     quarantine
     runs --release bad
     assert_status 5
@@ -148,7 +148,7 @@ replays() {
     assert_status 0
 }
 
-@test "a vat whose first delivery hangs: others go on, and the operator decides" {
+@test "a vat whose first delivery hangs: others continue, and the operator decides" {
     echo 'for (;;); export const get = () => 1;' > hang.js
     { line hang get ''; line good set '"on"'; } > lines
     runs --vat hang=hang.js --vat good=hostile.js lines
@@ -208,7 +208,7 @@ replays() {
     assert_bad_input 3 "no vat 'good' lives"
 }
 
-@test "no hostile contract keeps others from going on" {
+@test "no hostile contract stops others" {
     local method options=() ends
 
     for method in "${hostile[@]}"; do
@@ -229,7 +229,7 @@ replays() {
     assert_equal "$(deliveries)" '["good","ok","again"]'
 }
 
-@test "under the counter each ends its vat at the same place" {
+@test "under QEMU each ends its vat at the same place" {
     local method options=() round
 
     for method in "${hostile[@]}"; do

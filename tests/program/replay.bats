@@ -187,7 +187,7 @@ END
     assert_status 0
     assert_equal "$(field vat '"\(.status) \(.syscalls)"')" 'same 19'
 
-    # The first of two differences is told, though the worker has gone on behind it.
+    # The first of two differences is reported, although the worker has continued past it.
     sed -E 's/"vsc":\["vatstoreSet","key[47]"/"vsc":["vatstoreSet","other"/' talk.slog > changed
     run --separate-stderr "$BUILD/gaspipe" replay changed
     assert_status 1
@@ -256,7 +256,7 @@ END
     [[ $stderr == *'not compared without --counter qemu'* ]] || fail "$stderr"
 }
 
-@test "two runs in one slogfile are told apart if v1 is another vat" {
+@test "two runs in one slogfile are distinguished if v1 is another vat" {
     own
     "$BUILD/gaspipe" run --counter none --slog own.slog --vat "digest=$ROOT/examples/digest/contract.js" \
         "$ROOT/examples/digest/deliveries.jsonl" > /dev/null
@@ -334,7 +334,7 @@ damage() {
     run --separate-stderr "$BUILD/gaspipe" replay cut
     assert_status 3
     assert_output_has 'not replayed: the bundle is incomplete: endoZipBase64 is not base64 text'
-    # Its hash is known: a folder that contains the bundle suffices, whatever else is in it.
+    # Its hash is known: a directory that contains the bundle suffices, whatever else is in it.
     mkdir bundles
     cp bundle.json "$ROOT/README.md" bundles
     run --separate-stderr "$BUILD/gaspipe" replay --json --bundle bundles cut
@@ -429,7 +429,7 @@ END
     assert_output_has 'it took longer than 0.2 s'
 }
 
-@test "the same vats are reproduced under the counter" {
+@test "the same vats are reproduced under QEMU" {
     run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --json --vat v4 "$DATA/swingset.slog.zst"
     assert_status 0
     assert_equal "$(field vat '"\(.vatID) \(.status) \(.deliveries)"')" "v4 same 8"
@@ -454,23 +454,23 @@ END
     assert_equal "$(jq -s 'map(select(.kind == "difference")) | length' changed.1)" 1
 }
 
-# processors [OPTION...]: those that each worker of a replay of two vats may use, as it starts.
-processors() {
-    rm -f processors
+# worker_cpus [OPTION...]: those that each worker of a replay of two vats may use, as it starts.
+worker_cpus() {
+    rm -f cpus
     run --separate-stderr "$BUILD/gaspipe" replay --sandbox off --worker ./worker "$@" \
         "$DATA/swingset.slog.zst"
     assert_status 0
-    cat processors
+    cat cpus
 }
 
-@test "workers run beside what replays them, and several of those on different processors" {
-    [ "$(nproc)" -gt 1 ] || skip 'there is one processor only: nothing to choose'
+@test "workers run on the CPU of their replay thread, and several threads on different CPUs" {
+    [ "$(nproc)" -gt 1 ] || skip 'there is one CPU only: nothing to choose'
     printf '#!/bin/sh\nsed -n "s/^Cpus_allowed_list:.//p" /proc/self/status >> %s\nexec %s "$@"\n' \
-        "$BATS_TEST_TMPDIR/processors" "$BUILD/gaspipe-worker" > worker
+        "$BATS_TEST_TMPDIR/cpus" "$BUILD/gaspipe-worker" > worker
     chmod +x worker
     all=$(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status)
-    assert_equal "$(processors --placement none | sort -u)" "$all"
-    assert_equal "$(processors --placement same --parallel 2 | sort -u | wc -l)" 2
+    assert_equal "$(worker_cpus --placement none | sort -u)" "$all"
+    assert_equal "$(worker_cpus --placement same --parallel 2 | sort -u | wc -l)" 2
     run --separate-stderr "$BUILD/gaspipe" replay --placement there "$DATA/swingset.slog.zst"
     assert_bad_input 2 --placement "'there'"
 }
@@ -512,7 +512,7 @@ processors() {
     assert_bad_input 2 '--tolerate takes gc, computrons, instructions, snapshots or allocation'
 }
 
-# What is read of a collection is the same whenever garbage collection has it read: here the
+# Reads of a collection may come earlier or later with garbage collection: here the
 # record has the read a delivery too early.
 @test "reads that depend on garbage collection may be tolerated, and are listed" {
     zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
@@ -536,7 +536,7 @@ processors() {
     assert_status 1
 }
 
-@test "--deliveries tells what each delivery cost, beside what was recorded" {
+@test "--deliveries prints what each delivery cost, next to what was recorded" {
     producer
     run --separate-stderr "$BUILD/gaspipe" replay --json --deliveries producer.slog
     assert_status 0
@@ -566,17 +566,17 @@ extracted() {
     assert_status 0
     assert_equal "$(jq -r 'select(.kind == "vat") | "\(.vat) \(.status) \(.deliveries) \(.syscalls)"' <<< "$output")" \
         'producer same 8 36'
-    # A folder of them.
-    mkdir folder
-    cp transcript-v4.sst folder/
-    extracted v4 | sed 's/"v4"/"v77"/; s/liveSlots:v4#/liveSlots:v77#/g' | gzip > folder/transcript-v77.sst.gz
-    run --separate-stderr "$BUILD/gaspipe" replay --json --parallel 2 folder
+    # A directory of them.
+    mkdir directory
+    cp transcript-v4.sst directory/
+    extracted v4 | sed 's/"v4"/"v77"/; s/liveSlots:v4#/liveSlots:v77#/g' | gzip > directory/transcript-v77.sst.gz
+    run --separate-stderr "$BUILD/gaspipe" replay --json --parallel 2 directory
     assert_status 0
     assert_equal "$(jq -r 'select(.kind == "vat") | "\(.vatID) \(.status) \(.deliveries)"' <<< "$output")" $'v4 same 8\nv77 same 8'
-    run --separate-stderr "$BUILD/gaspipe" replay --list --vat v77 folder
+    run --separate-stderr "$BUILD/gaspipe" replay --list --vat v77 directory
     assert_status 0
     assert_output_has 'v77'
-    # Of a kernel database: entries of swing-store, and the bundle's ID in place of the bundle.
+    # As in a kernel database: entries of swing-store, and the bundle's ID in place of the bundle.
     head -n 1 transcript-v4.sst | jq -c .vatSourceBundle > bundle.json
     jq -c 'if .type == "create-vat" then
             .vatSourceBundleID = "b1-" + .vatSourceBundle.endoZipBase64Sha512 | del(.vatSourceBundle)

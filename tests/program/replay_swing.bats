@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # gaspipe replay of Agoric's swing-store. The one here has its tables, filled from a run of
-# ours; make check-npm replays one that SwingSet's own kernel made.
+# gaspipe's; make check-npm replays one that SwingSet's own kernel made.
 
 load common
 load vats
@@ -11,7 +11,7 @@ entry() {
     printf '{"d":["%s"%s],"sc":[],"r":{"status":"ok"%s}}' "$1" "${2:+,$2}" "${3:+,$3}"
 }
 
-# The first vat of the run that has a snapshot, and deliveries behind it: as two spans, the second
+# The first vat of the run that has a snapshot and later deliveries: as two spans, the second
 # from the snapshot, in $BATS_FILE_TMPDIR/swing.
 setup_file() {
     local arguments hash id vat position
@@ -81,7 +81,7 @@ change() {
     sqlite3 swing/swingstore.sqlite "$1"
 }
 
-@test "all of it comes out the same, from its file and from its folder" {
+@test "all of it comes out the same, from its file and from its directory" {
     replay --json swing
     assert_status 0
     assert_equal "$(field vat '"\(.vatID) \(.vat) \(.status) \(.snapshots)"')" "$vat tested same 1"
@@ -116,7 +116,7 @@ change() {
     assert_status 2
 }
 
-@test "--list tells spans, snapshots, bundles, and what is missing" {
+@test "--list shows spans, snapshots, bundles, and what is missing" {
     replay --list --json swing
     assert_status 0
     assert_equal "$(field span '"\(.vatID) \(.vat) \(.from) \(.snapshot) \(.current) \(.missing)"')" \
@@ -145,8 +145,8 @@ change() {
     mkdir by-place by-hash
     cp packed "by-place/snapshot.$vat.$((second - 1)).zst"
     zstd -dcq packed | gzip > "by-hash/$hash.gz"
-    for folder in by-place by-hash; do
-        replay --json --span "$second" --snapshots $folder swing
+    for directory in by-place by-hash; do
+        replay --json --span "$second" --snapshots $directory swing
         assert_status 0
         assert_equal "$(field vat .status)" same
     done
@@ -169,7 +169,7 @@ change() {
     [[ $stderr == *swing* ]] || fail "$stderr"
 }
 
-@test "an exported transcript of a span, compressed, tells vat and numbers by its name" {
+@test "an exported transcript of a span, compressed, names vat and numbers in its file name" {
     mkdir archive snapshots
     sqlite3 swing/swingstore.sqlite "SELECT writefile('snapshots/$hash.zst', compressedSnapshot) FROM snapshots" > /dev/null
     sqlite3 swing/swingstore.sqlite "SELECT item FROM transcriptItems WHERE position >= $second ORDER BY position" |
@@ -195,7 +195,7 @@ change() {
     replay --json --bundle "$BATS_FILE_TMPDIR/bundle.json" archive
     assert_status 0
     assert_equal "$(field summary '"\(.deliveries) \(.syscalls) \(.compute)"')" "$whole"
-    # Bundles as swing-store exports them, beside its transcripts.
+    # Bundles as swing-store exports them, next to its transcripts.
     sqlite3 swing/swingstore.sqlite "SELECT writefile('archive/bundle.' || bundleID, bundle) FROM bundles" > /dev/null
     replay --json --list archive
     assert_equal "$(field span .missing)" $'false\nfalse'
@@ -239,7 +239,7 @@ local_replay() {
     [[ $stderr == *"failed: $vat: $vat, deliveries $((second + 1)) to "*": the snapshot: "* ]] || fail "$stderr"
 }
 
-@test "a fleet cuts spans out of a source in a shared folder, and believes what has the hash of the job" {
+@test "a fleet cuts spans out of a source in a shared directory, and believes what has the hash of the job" {
     local fleet=("$BUILD/gaspipe" fleet)
 
     local_replay

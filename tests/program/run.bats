@@ -131,7 +131,7 @@ syscall: type crankNum vatID deliveryNum syscallNum replay syscall ksc vsc time 
     assert_equal "$(deliveries .instructions | sort -u)" null
 }
 
-@test "a store is kept from run to run, and numbers go on" {
+@test "a store is kept from run to run, and numbers continue" {
     local store=$BATS_TEST_TMPDIR/store
 
     example token --counter none --store "$store"

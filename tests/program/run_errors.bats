@@ -15,7 +15,7 @@ gaspipe_run() {
     run --separate-stderr "$NATIVE/gaspipe" run --counter none "$@"
 }
 
-@test "a contract's file that is missing, a folder, or no text" {
+@test "a contract's file that is missing, a directory, or no text" {
     gaspipe_run --vat c=nowhere.js - < /dev/null
     assert_bad_input 3 'nowhere.js: No such file'
     gaspipe_run --vat c=. - < /dev/null
@@ -201,12 +201,12 @@ SyntaxError: invalid character @
 EOF
 }
 
-@test "a vat that nobody named" {
+@test "a vat that no option named" {
     gaspipe_run --vat "$token" - < <(echo '{"vat":"bank","method":"x"}')
     assert_bad_input 3 'stdin:1: no vat "bank"' '--vat bank=FILE'
 }
 
-@test "a method that is not there fails its delivery, and the run goes on" {
+@test "a method that is not there fails its delivery, and the run continues" {
     gaspipe_run --vat "$token" - < <(printf '%s\n' '{"vat":"token","method":"nope"}' "$mint")
     assert_status 1
     assert_equal "$(complaints <<< "$stderr")" ""
@@ -238,14 +238,14 @@ EOF
 EOF
 }
 
-@test "a file of deliveries that is missing or a folder" {
+@test "a file of deliveries that is missing or a directory" {
     gaspipe_run --vat "$token" nowhere.jsonl
     assert_bad_input 3 'nowhere.jsonl: No such file'
     gaspipe_run --vat "$token" .
     assert_bad_input 3 'is a directory'
 }
 
-@test "a slogfile in a folder that is not there" {
+@test "a slogfile in a directory that is not there" {
     gaspipe_run --vat "$token" --slog nowhere/slog - < /dev/null
     assert_bad_input 4 'nowhere/slog: ' 'No such file'
 }
@@ -263,7 +263,7 @@ EOF
     [ "$(grep -c '"kind":"delivery"' <<< "$output")" -lt 800 ]
 }
 
-@test "a store that is not ours, damaged, in use, or in no folder" {
+@test "a store that is not gaspipe's, damaged, in use, or in no directory" {
     mkdir other text
     sqlite3 other/gaspipe.sqlite 'CREATE TABLE other (x)' 2> /dev/null ||
         printf 'SQLite format 3\0' > other/gaspipe.sqlite

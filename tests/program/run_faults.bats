@@ -24,7 +24,7 @@ spin_run() {
     run --separate-stderr "$BUILD/gaspipe" run --json --vat spin=spin.js --vat "$token" "$@" -
 }
 
-# spin_method METHOD: a delivery to it, and one to each vat behind it.
+# spin_method METHOD: a delivery to it, and one to each vat after it.
 spin_method() {
     printf '{"vat":"%s","method":"%s","args":["a",1]}\n' spin "$1" token mint spin get
 }
@@ -53,7 +53,7 @@ over_compute() {
     assert_equal "$(ended)" '["spin","error","Compute meter exceeded: more than the 1000000 computrons that a delivery may use (--compute-limit)"]
 ["token","ok",null]
 ["spin","error","the vat has ended: Compute meter exceeded: more than the 1000000 computrons that a delivery may use (--compute-limit)"]'
-    # It costs what it used up to there, which is part of the sum, and the same under the counter.
+    # It costs what it used up to there, which is part of the sum, and the same under QEMU.
     assert_equal "$(jq -c 'select(.limited != null) | [.compute > 1000000, .compute < 1000010, .limited, .atLeast]' <<< "$output")" '[true,true,"computrons",null]'
     assert_equal "$(jq -c 'select(.limited != null) | .instructions > 1000000' <<< "$output")" "$([[ $* == *qemu* ]] && echo true || echo false)"
     assert_equal "$(jq -s '(map(select(.kind == "delivery") | .compute) | add) == map(select(.kind == "summary"))[0].compute' <<< "$output")" true
@@ -112,7 +112,7 @@ over_memory() {
 }
 
 @test "a delivery that takes too long is tried again, and then its vat is put into quarantine" {
-    # Not under the counter: a worker may take half a second to start there.
+    # Not under QEMU: a worker may take half a second to start there.
     spin_run --compute-limit 0 --delivery-timeout 1 --retries 1 --counter none \
         < <(spin_method spin)
     assert_status 5
@@ -122,7 +122,7 @@ gaspipe: vat spin, crank 5: it took longer than 1 s; failed after 2 tries: the v
 gaspipe: vat spin is in quarantine: it took longer than 1 s; run with --release, --upgrade or --terminate, or with --set-limit or --skip-delivery'
 }
 
-@test "a delivery whose answer is there is not too long, when it is gaspipe that was held up" {
+@test "a delivery whose answer has arrived is not too long, even if gaspipe itself was stopped" {
     local gaspipe
 
     echo "export const say = () => { console.log('a word'); return 'said'; };" > say.js
@@ -130,7 +130,7 @@ gaspipe: vat spin is in quarantine: it took longer than 1 s; run with --release,
     printf '#!/bin/sh\nexec 5>&4\n"%s" "$@" 4>&1 | tee -a "%s/up" >&5\n' "$NATIVE/gaspipe-worker" \
         "$PWD" > worker
     chmod +x worker
-    # Nobody reads what gaspipe says, and there is no room left for it.
+    # Nothing reads gaspipe's messages, and the pipe is full.
     mkfifo words
     exec {words}<> words
     dd if=/dev/zero of=words oflag=nonblock bs=4096 count=1000 2> /dev/null || true
@@ -148,7 +148,7 @@ gaspipe: vat spin is in quarantine: it took longer than 1 s; run with --release,
     grep -q '"fulfilled","value":"said"' out
 }
 
-@test "a promise that is never settled fails its delivery, and the vat goes on" {
+@test "a promise that is never settled fails its delivery, and the vat continues" {
     spin_run --counter none < <(spin_method never)
     assert_status 1
     assert_equal "$(ended)" \
@@ -157,7 +157,7 @@ gaspipe: vat spin is in quarantine: it took longer than 1 s; run with --release,
 ["spin","ok",null]'
 }
 
-@test "a rejection that nobody handles is shown and harms nothing" {
+@test "an unhandled rejection is shown and harms nothing" {
     spin_run --counter none < <(spin_method reject)
     assert_status 0
     [[ $stderr == *"spin: "*"nobody waits"* ]] || fail "not shown:" "$stderr"
@@ -235,7 +235,7 @@ interrupted() {
     jq -c .type "slog-$1-$3" > /dev/null
     assert_equal "$(sqlite3 "$store/gaspipe.sqlite" \
         'SELECT value FROM vatstore WHERE CAST(key AS TEXT) = '"'value'")" kept
-    # What was under way is delivered again, under the same number; and without the limit
+    # The interrupted delivery runs again, under the same number; and without the limit
     # that its vat was not made with.
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --compute-limit 1000000 \
         --delivery-timeout 1 --retries 0 --store "$store" --vat spin=spin.js "$input"
@@ -278,7 +278,7 @@ interrupted() {
     assert_equal "${lines[-1]}" 0
 }
 
-@test "results that were committed and could not be printed are told by the next run, once" {
+@test "the next run prints committed results that could not be printed, once" {
     local line options=(--json --counter none --store store --vat "$token" --resume input)
 
     for line in 5 6 7; do
@@ -294,7 +294,7 @@ interrupted() {
     done
     run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}"
     assert_status 1
-    # The first was told before for certain.
+    # The first was certainly printed before.
     assert_equal "$(jq -c 'select(.place == "input:1") | .again' <<< "$output")" true
     assert_equal "$(jq -c 'select(.kind == "result") | [.place, .status, .value // .value["#error"]]' \
         <<< "$output" | cut -c1-40)" '["input:1","fulfilled","5"]
@@ -319,7 +319,7 @@ interrupted() {
     assert_equal "$(complaints <<< "$stderr")" \
         'gaspipe: vat token: --compute-limit 7 is ignored; the vat keeps 5000000
 gaspipe: vat token: --max-store-bytes 1024 is ignored; the vat keeps 0 (no limit)'
-    # Nobody asked for another.
+    # No option asked for another.
     run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}" < /dev/null
     assert_equal "$(complaints <<< "$stderr")" ""
 }
@@ -370,7 +370,7 @@ refused() {
         [ $counter = qemu ] || "$NATIVE/gaspipe" replay --counter none slog
     done
     [ "${costs[0]}" -gt 1000 ] || fail "it cost ${costs[0]}"
-    assert_equal "${costs[0]}" "${costs[1]}" "computrons natively and under the counter"
+    assert_equal "${costs[0]}" "${costs[1]}" "computrons natively and under QEMU"
 }
 
 @test "a delivery in which the kernel refuses a syscall costs what it used up to there" {

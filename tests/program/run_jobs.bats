@@ -44,17 +44,17 @@ lines() {
     done
 }
 
-# jobs_run JOBS FOLDER OPTION...: FOLDER gets store, slog, out and err.
+# jobs_run JOBS DIRECTORY OPTION...: DIRECTORY gets store, slog, out and err.
 jobs_run() {
-    local folder=$2
+    local directory=$2
 
-    mkdir -p "$folder"
-    "$NATIVE/gaspipe" run --json --counter none --jobs "$1" --store "$folder/store" \
-        --slog "$folder/slog" "${@:3}" "${vats[@]}" input > "$folder/out" 2> "$folder/err" ||
-        [ $? -eq 1 ] || fail "gaspipe run:" "$(tail -n 5 "$folder/err")"
+    mkdir -p "$directory"
+    "$NATIVE/gaspipe" run --json --counter none --jobs "$1" --store "$directory/store" \
+        --slog "$directory/slog" "${@:3}" "${vats[@]}" input > "$directory/out" 2> "$directory/err" ||
+        [ $? -eq 1 ] || fail "gaspipe run:" "$(tail -n 5 "$directory/err")"
 }
 
-# What a run printed, and its slog, but for times.
+# Prints a run's output and slog without times.
 printed() {
     jq -cS 'del(.total, .pipe, .worker, .kernel, .elapsed)' "$1/out"
 }
@@ -65,7 +65,7 @@ logged() {
         else . end)' "$1/slog"
 }
 
-# assert_same FOLDER FOLDER
+# assert_same DIRECTORY DIRECTORY
 assert_same() {
     diff <(printed "$1") <(printed "$2") > printed.diff ||
         fail "results differ:" "$(head -n 5 printed.diff)"
@@ -108,7 +108,7 @@ overlaps() {
     assert_same one long
 }
 
-@test "under the counter: the same instructions, and the report adds up" {
+@test "under QEMU: the same instructions, and the report adds up" {
     lines 9 2000 > input
     NATIVE=$BUILD jobs_run 1 one --counter qemu
     NATIVE=$BUILD jobs_run 2 many --counter qemu
@@ -130,7 +130,7 @@ overlaps() {
     assert_same one many
 }
 
-# refused_jobs FOLDER OPTION...: with one job and with three, a delivery whose worker goes on past
+# refused_jobs DIRECTORY OPTION...: with one job and with three, a delivery whose worker continues past
 # a syscall that the kernel refuses at its turn, costs the same.
 refused_jobs() {
     jobs_run 1 "$1.one" "${@:2}"
@@ -154,7 +154,7 @@ refused_jobs() {
     assert_same short.one short.many
 }
 
-@test "under the counter: a speculative delivery past a refused syscall costs the same" {
+@test "under QEMU: a speculative delivery past a refused syscall costs the same" {
     { lines 6 2000 | grep -v '"fail"'; printf '{"vat":"%s","method":"%s","args":[%d]}\n' \
         a work 400000 c store_much 50 b work 1; } > input
     NATIVE=$BUILD
@@ -162,7 +162,7 @@ refused_jobs() {
     assert_equal "$(jq -sc '[.[] | select(.kind == "delivery" and .error != null)][0] | .instructions > 10000' counted.many/out)" true
 }
 
-# The processor time that a process has used, in ticks.
+# The CPU time that a process has used, in ticks.
 ticks_of() {
     awk '{ print $14 + $15 }' "/proc/$1/stat"
 }

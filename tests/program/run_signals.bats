@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# There is no place where a run waits and does not hear a signal: for somebody who writes or reads
+# A signal ends a run wherever it waits: for the other end of
 # a pipe, for another program that has the store locked, for a worker that hangs. Each of these
 # would last for ever, or until another status.
 
@@ -48,7 +48,7 @@ ends() {
     assert_equal "$status" "$2" "exit status; it said: $(head -c 500 err)"
 }
 
-@test "nobody writes the lines, or into a pipe from which the contract or the bundle is read" {
+@test "nothing writes the lines, or into a pipe from which the contract or the bundle is read" {
     local pipe
 
     mkfifo fifo
@@ -65,7 +65,7 @@ ends() {
     exec {pipe}<&-
 }
 
-@test "nobody reads the results, the slogfile, or what it says" {
+@test "nothing reads the results, the slogfile, or the messages" {
     local pipe
 
     line big > lines
@@ -114,7 +114,7 @@ ends() {
     wait "$locker"
 }
 
-# hangs FRAME: in the place of that frame of the worker's, behind the delivery that tells it to.
+# hangs FRAME: the worker hangs instead of sending that frame, after the delivery that asks for it.
 hangs() {
     line get "faulty:hang:$1:tally" > lines
     start --sandbox off --worker ./worker "${@:2}" lines
@@ -127,7 +127,7 @@ hangs() {
     hangs 1 --store delivery
     printf 1 > tally
     hangs 3 --store snapshot --snapshot-initial 2 --snapshot-interval 1
-    # Without a snapshot the next run makes the delivery again.
+    # Without a snapshot the next run repeats the delivery.
     "$NATIVE/gaspipe" run --counter none --sandbox off --worker ./worker --store again \
         --snapshot-initial 1000 --vat keeper=keeper.js lines
     printf 1 > tally
@@ -136,15 +136,15 @@ hangs() {
     ends TERM 143
 }
 
-# told COUNT: so many workers have said so.
-told() {
+# have_hung COUNT: that many workers have reported that they hang.
+have_hung() {
     [ "$(wc -l < said)" -ge "$1" ]
 }
 
 @test "a worker hangs: as it starts, and as it ends" {
     printf '#!/bin/sh\ncd "${0%%/*}"; echo starts >> said; exec sleep 1000\n' > worker
     start --sandbox off --worker ./worker lines
-    wait_for 60 told 1
+    wait_for 60 have_hung 1
     ends TERM 143
     # The work is done by then: another status would have it done again.
     printf '#!/bin/sh\ncd "${0%%/*}"; ./real "$@"; echo ends >> said; exec sleep 1000\n' > worker
@@ -187,7 +187,7 @@ interrupted() {
     walk fresh
     walked=$frames
     [ $walked -gt 6 ]
-    # A snapshot, and deliveries to be made again behind it.
+    # A snapshot, and deliveries after it that must run again.
     { line get; line get; line get; } > lines
     "$NATIVE/gaspipe" run --counter none --sandbox off --worker ./worker --store before \
         --snapshot-initial 2 --snapshot-interval 2 --vat keeper=keeper.js lines

@@ -21,7 +21,7 @@ setup() {
     assert_same_dump pieces whole
 }
 
-@test "under the counter: stopped, or with fewer workers than vats, the same to the instruction" {
+@test "under QEMU: stopped, or with fewer workers than vats, the same to the instruction" {
     local gaspipe=$BUILD/gaspipe all
 
     lines 2 > input
@@ -92,8 +92,8 @@ two_tokens() {
     done > input
 }
 
-# stopped_in_batch INPUT STORE OPTION...: the run is stopped while it takes in the lines of its
-# first batch; tried again where the signal came before or behind them.
+# stopped_in_batch INPUT STORE OPTION...: the run is stopped while it accepts the lines of its
+# first batch; repeats if the signal came before or after them.
 stopped_in_batch() {
     local output pid status taken
 
@@ -116,7 +116,7 @@ stopped_in_batch() {
     fail "no signal came within the batch"
 }
 
-@test "a run that is stopped within a batch of lines goes on with that batch" {
+@test "a run that is stopped within a batch of lines continues with that batch" {
     local jobs
 
     two_tokens

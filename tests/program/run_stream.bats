@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# gaspipe run --from: deliveries out of a stream of NATS, each made once, whoever is killed.
+# gaspipe run --from: deliveries from a stream of NATS, each run once, whichever process is killed.
 
 load common
 load nats
@@ -74,7 +74,7 @@ activity() {
     "$BUILD/gaspipe" status --json --store "$1" | jq -r 'select(.kind == "store") | "\(.cranks) \(.activityHash)"'
 }
 
-# What came of the stream is what a run makes of the same lines in the file `all`.
+# The stream's results equal those of a run with the same lines in the file `all`.
 assert_as_from_file() {
     [[ $status -le 1 ]] || fail "status $status" "$(cat err)"
     run -1 "$BUILD/gaspipe" run --json --counter none --store local \
@@ -141,7 +141,7 @@ assert_as_from_file() {
     assert_as_from_file
 }
 
-@test "messages that cannot be delivered are refused with a result, and the run goes on" {
+@test "messages that cannot be delivered are refused with a result, and the run continues" {
     printf '%s\n' '{bad' '{"vat":"nobody","method":"x"}' '{"vat":"token","method":"mint","args":["a",5],"id":"m"}' \
         '{"vat":"token","method":"mint","args":["a",5],"id":"m"}' \
         '{"vat":"token","method":"balance","args":["a"]}' | publish one
@@ -161,7 +161,7 @@ assert_as_from_file() {
     [[ $(cat err) == *"$stream:1: refused: not JSON"*'ended by signal 15'* ]]
 }
 
-@test "what cannot go on is one line: streams of another shape, anew or shortened, secrets are not shown" {
+@test "what cannot continue is one line: streams of another shape, recreated or shortened, secrets are not shown" {
     local from=(run --json --counter none --store st --from)
 
     lines 1 3 | publish one

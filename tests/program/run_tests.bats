@@ -98,7 +98,7 @@ last_line_is() {
     last_line_is '1 passed, 1 failed, 1 skipped'
 }
 
-@test "two runs in one folder at the same time do not harm each other" {
+@test "two runs in one directory at the same time do not harm each other" {
     local second
     export TEST_LIMIT=60
 

@@ -56,7 +56,7 @@ results_of() {
         <<< "$output"
 }
 
-@test "what is unresolved is told once, by the next run if this one could not print it" {
+@test "unresolved results are printed once, by the next run if this one could not" {
     printf '{"vat":"here","method":"%s"}\n' never > never.jsonl
     printf '{"vat":"here","method":"%s"}\n' never never > nevers.jsonl
     # It is committed before it is printed: a run that cannot print leaves what one does that is killed
@@ -205,8 +205,8 @@ EOF
     assert_bad_input 3 token
 }
 
-# What JSON.stringify writes as an escape and jansson refuses, in each place that a vat has
-# for it, and the '\0' beside it.
+# Characters that JSON.stringify escapes and jansson refuses, and '\0', in each place that a
+# vat can put them.
 @test "lone surrogates and '\0' survive messages, store, slog, stops and replay" {
     jq -Rs '{moduleFormat: "getExport", source: .}' "$ROOT/tests/program/vats/strings.js" \
         > strings.bundle

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# gaspipe run with a worker other than its own, and workers on chosen processors.
+# gaspipe run with a worker other than its own, and workers on chosen CPUs.
 
 load common
 
@@ -12,7 +12,7 @@ token() {
         "$@" "$ROOT/examples/token/deliveries.jsonl"
 }
 
-# What does not depend on time or worker.
+# Prints what does not depend on time or worker.
 costs() {
     jq -c 'select(.kind == "delivery") | [.description, .status, .result, .error, .compute]' <<< "$output"
 }
@@ -84,7 +84,7 @@ floods() {
     floods 'exit 7' 'exit status 7'
 }
 
-@test "workers on gaspipe's own processor, and on another" {
+@test "workers on gaspipe's own CPU, and on another" {
     echo 'export const f = () => 1;' > "$BATS_TEST_TMPDIR/contract.js"
     for placement in auto none same spread; do
         [ $placement != spread ] || [ "$(nproc)" -gt 1 ] || continue
@@ -111,8 +111,8 @@ cpus() {
     wait "$RUN_PID"
 }
 
-@test "by default a worker shares the supervisor's processor, unless deliveries overlap" {
-    [ "$(nproc)" -gt 1 ] || skip 'there is one processor only: nothing to choose'
+@test "by default a worker shares the supervisor's CPU, unless deliveries overlap" {
+    [ "$(nproc)" -gt 1 ] || skip 'there is one CPU only: nothing to choose'
     [ -r /proc/$$/task/$$/children ] ||
         skip 'this system does not list the children of a process'
     echo 'export const f = () => 1;' > "$BATS_TEST_TMPDIR/contract.js"
@@ -124,6 +124,6 @@ cpus() {
     [[ ${shared[0]} =~ ^[0-9]+$ ]] || fail "${shared[0]}"
     assert_equal "$(cpus --jobs 2)" "$all"$'\n'"$all"
     assert_equal "$(cpus --placement none)" "$all"$'\n'"$all"
-    # Those that are not available to gaspipe are not used.
+    # CPUs that gaspipe may not use are not used.
     assert_equal "$(taskset -cp "$last" "$BASHPID" > /dev/null && cpus)" "$last"$'\n'"$last"
 }

@@ -113,7 +113,7 @@ EOS
         store_contents "store.$workers" > "contents.$workers"
         cmp contents.0 "contents.$workers"
     done
-    # Those of the vats, and the one that all start from.
+    # The vats' snapshots, and the one that all start from.
     grep -q "'warm-" contents.0
     assert_equal "$(sqlite3 store.0/gaspipe.sqlite 'SELECT count(*) FROM snapshot')" 6
 }
@@ -142,7 +142,7 @@ EOS
     assert_bad_input 2 --max-workers many
 }
 
-@test "a vat whose heap grows between snapshots goes on from each, as with one worker at a time" {
+@test "a vat whose heap grows between snapshots continues from each, as with one worker at a time" {
     local option
 
     cat > grow.js << 'EOS'

@@ -418,7 +418,7 @@ EOF
         $'["Error: first",null]\n[null,[2,"2"]]'
 }
 
-@test "the snapshot that the build prepares is what a worker writes, and a damaged one is made anew" {
+@test "the snapshot that the build prepares is what a worker writes, and a damaged one is rebuilt" {
     local bundle=$ROOT/build/vats/tests/shelf.bundle file=swingset-warm.heap
 
     mkdir bare

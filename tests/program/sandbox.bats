@@ -121,11 +121,11 @@ nobody_is_refused_under_qemu() {
         "$1/escape" "${@:2}"
 }
 
-@test "sandbox: as nobody it holds as well" {
+@test "sandbox: it also holds for the user nobody" {
     [ "$(id -u)" -eq 0 ] || skip 'only root can become nobody'
     [ -z "$(setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/gaspipe-sandbox" --strict -- "$(type -P true)" 2>&1)" ] ||
         skip "nobody lacks something here"
-    # In a folder that nobody can read; neither may the build folder's parents be.
+    # In a directory that the user cannot read; neither may the build directory's parents be.
     open=$(mktemp -d)
     cp "$ESCAPE" "$BUILD/gaspipe-sandbox" "$BUILD/libgascount.so" "$open"
     chmod 755 "$open"
@@ -152,7 +152,7 @@ END
     assert_status 0
 }
 
-@test "sandbox: the worker answers in it, natively and under the counter" {
+@test "sandbox: the worker answers in it, natively and under QEMU" {
     local worker answers
 
     printf '1:R,7:e1 + 1;,' > commands
@@ -189,7 +189,7 @@ END
     assert_equal "$("$BUILD/gaspipe-sandbox" "${programs[@]}" -- "$(type -P echo)" here)" here
 }
 
-# What XS and native contracts call of the C library. The debugger, which no worker has, calls some more;
+# The C functions that XS and native contracts call. The debugger, which no worker has, calls some more;
 # pthread_getattr_np is replaced, and pthread_cond_wait would wait; the compiled worker has the same sources.
 library_calls() {
     nm "$ROOT/build/xs/libxs.a" 2> /dev/null | awk '$1 == "U" { used[$2] } NF == 3 { own[$3] }
@@ -218,7 +218,7 @@ costs() {
     jq -c 'select(.kind == "delivery") | [.description, .compute, .instructions]' out
 }
 
-@test "sandbox: a delivery costs the same in it and without it, natively and under the counter" {
+@test "sandbox: a delivery costs the same in it and without it, natively and under QEMU" {
     local counter plain
 
     for counter in none qemu; do

@@ -11,7 +11,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
-# What a failed test left running.
+# Ends processes that a failed test left running.
 teardown() {
     [ -z "${reader:-}" ] || kill -KILL "$reader" 2> /dev/null || true
 }
@@ -334,7 +334,7 @@ cranks_of() {
     assert_equal "$(cranks_of --top 3 --sort compute "$small")" "6 7 5"
     assert_equal "$(cranks_of --sort crank --crank 40-43 "$small")" "43 42 41 40"
     assert_equal "$(cranks_of --sort total --reverse --crank 40-43 "$small")" "40 41 43 42"
-    # Where nothing is said of a column, the delivery comes last.
+    # A delivery without that column comes last.
     assert_equal "$(cranks_of --sort pipe --crank 49-52 "$small")" "49 51"
     expected=$(slogreport --json "$small" | jq -s -c 'map(select(.kind == "delivery")) | sort_by(-.syscalls)[:9] | map(.crankNum)')
     assert_equal "$(cranks_of --top 9 --sort syscalls "$small" | jq -s -c .)" "$expected"
@@ -435,7 +435,7 @@ cranks_of() {
     for form in gz zst; do
         for cut in 1 2 9 100 3000 9000; do
             head -c -"$cut" "small.$form" > torn
-            # What another decompressor gets out of it, without a last line that is torn too.
+            # Prints what another decompressor reads from it, without a torn last line.
             case $form in
             gz) zcat torn > lines 2> err || true ;;
             zst) zstdcat torn > lines 2> err || true ;;
@@ -453,7 +453,7 @@ cranks_of() {
     done
 }
 
-# Whether the reader stands behind so many bytes of the file.
+# Returns 0 if the reader has read that many bytes of the file.
 has_read() {
     local fd
 

@@ -129,7 +129,7 @@ v3 3 result"
     assert_bad_input 2 'two slogfiles'
 }
 
-# a, and as many files beside it, each changed by a jq program: b, c, …
+# a, and as many other files, each changed by a jq program: b, c, …
 make_files() {
     local name=b program
 

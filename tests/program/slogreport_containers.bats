@@ -19,7 +19,7 @@ slogreport() {
 }
 
 @test "a slog with context reads as the one that it was made of" {
-    # The processor refused one line, with an assertion: the start of the bootstrap's run.
+    # The CPU refused one line, with an assertion: the start of the bootstrap's run.
     grep -v '"cosmic-swingset-run-start".*"phase":"forced"' "$DATA/shapes/chain.slog" > plain
     slogreport --json plain > expected
     slogreport --json "$DATA/shapes/context.slog" | diff expected -

@@ -14,7 +14,7 @@ teardown() {
 }
 
 # A slogfile on standard input that has no end. Every background process of a
-# script without job control ignores SIGINT, unless somebody says otherwise.
+# script without job control ignores SIGINT by default.
 start_endless() {
     mkfifo lines
     env --default-signal=INT "$BUILD/slogreport" "$@" - < lines > out 2> err &
@@ -102,7 +102,7 @@ start_unfinished() {
     done
 }
 
-@test "histograms that do not fit on the disk leave nothing behind" {
+@test "histograms that do not fit on the disk leave no file" {
     mkdir files
     echo before > files/it
     status=0
@@ -121,10 +121,10 @@ start_unfinished() {
     assert_equal "$(echo trace.json*)" 'trace.json*'
 }
 
-@test "--follow that is told to end finishes report and trace" {
+@test "--follow finishes report and trace on SIGTERM" {
     cp "$DATA/shapes/blocks.slog" growing
     for signal in INT TERM; do
-        # Who writes the report is to make it: in one from before there may be all that is waited for.
+        # The run must create the report itself: an older one may already hold the awaited lines.
         rm -f report
         env --default-signal=INT "$BUILD/slogreport" --json --trace trace.json --follow growing > report 2> err &
         reader=$!
@@ -138,7 +138,7 @@ start_unfinished() {
 }
 
 # As timeout(1) sends it: the first ends the following, the second must not end the report.
-@test "--follow that is told to end many times still finishes report and trace" {
+@test "--follow that gets several signals still finishes report and trace" {
     local i many
 
     cp "$DATA/shapes/blocks.slog" growing

@@ -38,7 +38,7 @@ deliveries() {
 
 @test "an extract of a block has its phases, also when it is empty" {
     slogreport extract --block 17 "$DATA/shapes/chain.slog" > small
-    # What the process did after the block's last line is not in it.
+    # Work after the block's last line is not part of it.
     slogreport --json small | jq -c 'select(.kind == "block") | .phases' > found
     slogreport --json "$DATA/shapes/chain.slog" | jq -c 'select(.blockHeight == 17 and .kind == "block") | .phases | del(.idle)' | diff - found
     printf '{"type":"cosmic-swingset-begin-block","blockHeight":%d,"time":%d}\n' 1 100 2 200 > empty

@@ -41,7 +41,7 @@ show() {
         fail "the page's script did not come to its end:" "$(console)"
 }
 
-# What is on the timeline, once it has been drawn.
+# Prints what the timeline shows, once it has been drawn.
 timeline() {
     script "return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>
         done(document.getElementById('timeline').dataset.$1))))"
@@ -97,7 +97,7 @@ as_the_page() {
 
     needs_browser
     for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
-        # What a page does in the browser is no business of sanitizers.
+        # Sanitizers cannot see what a page does in the browser.
         if [ "$NATIVE" != "$BUILD" ]; then
             slogreport --html page.html "$file" 2> /dev/null
             continue
@@ -155,12 +155,12 @@ as_the_page() {
     assert_equal "$(console)" ''
 }
 
-@test "the panel tells all of the chosen delivery, and the address leads back to it" {
+@test "the panel shows everything about the chosen delivery, and the address leads back to it" {
     local chosen
 
     needs_browser
     show "$DATA/variety.slog.gz"
-    # A message with a cause, effects and keys of the vat's store.
+    # A message with a cause, effects and keys of its vatstore.
     chosen=$(script 'return Array.from(deliveries.order).find(i => causeOf(i) >= 0 && effectsOf(i).length &&
         kindName(deliveries.kind[i]).startsWith("message") && spansOf(i).requests.some(({ type }) => type === "vatstoreGet"))')
     script "timeline.show($chosen)" > /dev/null
@@ -171,7 +171,7 @@ as_the_page() {
     jq -c --argjson number "$(cat ordinal)" 'select(.cause == $number).number' all.json | sort > expected
     script "return effectsOf($chosen).map(i => deliveries.ordinal[i])" | jq '.[]' | sort | diff expected -
     script 'return document.querySelectorAll("#effects button").length' | diff <(wc -l < expected) -
-    # What it says, straight from the lines.
+    # Its members, straight from the lines.
     script "return [deliveries.crank[$chosen], vatName(deliveries.vat[$chosen]).split(' ')[0]]" > where
     zcat "$DATA/variety.slog.gz" | jq -r --argjson where "$(cat where)" 'select(.crankNum == $where[0] and .vatID == $where[1])
         | if .type == "deliver" then (.vd[2].methargs.body // empty)
@@ -438,10 +438,10 @@ drag() {
     assert_bad_input 2 "--profile needs --html FILE or --trace FILE"
 }
 
-@test "who waited for whom: the panel has what slogreport waits has, and the functions that caused it" {
+@test "waits between deliveries: the panel has what slogreport waits has, and the functions that caused it" {
     needs_browser
     slogreport waits --json --top 100000 "$DATA/variety.slog.gz" > waits
-    # Of the delivery that handed on most, f takes three quarters, and g a quarter.
+    # In the delivery that others waited for longest, f takes three quarters, and g a quarter.
     jq -c 'select(.kind == "handed") | {kind: "tree", vatID, deliveryNum, crankNum: null,
         functions: [["f", "a.js", 7], ["g", "a.js", 9]], nodes: [[null, 0, 1, 300, null], [0, 1, 1, 100, null]]}' \
         waits | head -n 1 > profile
@@ -454,7 +454,7 @@ drag() {
     assert_equal "$(script 'return [...document.querySelectorAll("#handed-by li")].map(item => item.textContent).join()')" \
         "$(script 'const i = timeline.selected, handed = overlaps(waiter => overlapOf(waiter, i)).reduce((sum, [, time]) => sum + time, 0);
             return `f (a.js:7): ${timeText(handed * 0.75)},g (a.js:9): ${timeText(handed * 0.25)}`')"
-    # Whoever waited for it says so, with its functions, and leads back to it.
+    # A delivery that waited for it says so, names its functions, and links back to it.
     script 'document.querySelector("#waiting button").click()' > /dev/null
     assert_equal "$(script 'return [...document.querySelectorAll("#behind > li")].some(item => item.querySelector("ul li")?.textContent.startsWith("f (a.js:7): "))')" true
     assert_equal "$(console)" ''
@@ -474,7 +474,7 @@ drag() {
         return spans.length > 10 && spans.every(({ from, to }) =>
             from >= worker[0].from - 1000 && to <= worker[worker.length - 1].to + 1000);
     })')" true
-    # They are drawn where a delivery is wide, and its row makes room for them.
+    # They are drawn where a delivery is wide, and its row grows for them.
     script 'timeline.show(1)' > /dev/null
     [ "$(timeline calls)" -gt 10 ]
     assert_equal "$(script 'return timeline.rowHeights[0] > 100 && timeline.canvas.clientHeight > timeline.rowTops[0] + 100')" true

@@ -127,7 +127,7 @@ status_of() {
         fds+=("$fd")
     done
     printf 'GET /metr' >&"${fds[3]}"
-    # They are dropped within a second; ten had been the server's patience.
+    # They are dropped within a second; the server's timeout had been ten.
     for fd in "${fds[0]}" "${fds[3]}"; do
         timeout 6 cat <&"$fd" > rest || fail "it was not dropped"
     done

@@ -239,7 +239,7 @@ JQ=$JQ_INDEX'
     assert_bad_input 4 "$spans of $spans spans were not taken: HTTP status 400: not today"
     run --separate-stderr slogreport --otlp "$url" "$DATA/small.slog.gz"
     assert_status 0
-    # What was refused for good is not sent again.
+    # Finally refused lines are not sent again.
     assert_equal "$(jq -r .answer there/log | tr '\n' ' ')" 'partial:3 400 200 '
 }
 

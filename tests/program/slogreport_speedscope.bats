@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# slogreport --trace as somebody else reads it: speedscope, of npm, in a browser.
+# Reads slogreport --trace with npm's speedscope, in a browser.
 
 load common
 load browser
@@ -45,7 +45,7 @@ open_in_speedscope() {
     wait_for 60 shows 'Time Order' || fail "speedscope does not open it:" "$(text)" "$(console)"
 }
 
-# What speedscope says of itself and of the browser is no fault of the trace's.
+# Messages of speedscope about itself and the browser are not about the trace.
 says_nothing_more() {
     ! console | grep -vE '"(speedscope v|WebGL initialized|Importing as Trace Event|import: )|GL Driver Message|software WebGL'
 }
@@ -56,7 +56,7 @@ tracks() {
 }
 
 # "DESCRIPTION #DELIVERY<tab>TIME" of each delivery of the track that is shown, in its table,
-# where functions are told apart by their arguments too.
+# where arguments distinguish functions too.
 deliveries_shown() {
     text | sed -n '/^Total\tSelf/,$p' | tail -n +2 | paste -d '\t' - - - |
         sed -nE 's/^([^ ]+) \([^\t]*\t+[^\t]*\t+(.*) \{.*"deliveryNum":([0-9]+).*\}$/\2 #\3\t\1/p' | sort
@@ -98,7 +98,7 @@ deliveries_expected() {
     for file in "$DATA"/shapes/{restart,replay,cut,clock}.slog "$DATA/variety.slog.gz"; do
         open_in_speedscope "$file"
         tracks=$(jq '[.traceEvents[] | select(.ph == "B") | [.pid, .tid]] | unique | length' trace.json)
-        # Of a single one it says nothing.
+        # It shows no number for a single track.
         [ "$tracks" = 1 ] || wait_for 60 shows "(1/$tracks)"
         says_nothing_more
     done

@@ -11,7 +11,7 @@ slogreport() {
 # 60 deliveries with one vatstoreGet each, as gaspipe writes them. Each takes 100 us
 # down, 200 us of the worker, 50 us up, 30 us of the kernel, 40 us down, 200 us of the
 # worker, 90 us up. In delivery 30 the span numbered $1 of these takes 20 ms more;
-# $2 is the worker's processor time in it, in microseconds.
+# $2 is the worker's CPU time in it, in microseconds.
 deliveries() {
     awk -v late="$1" -v cpu="$2" 'function ns(us) { return sprintf("%.0f", 1000000000000 + us * 1000) }
     function line(type, more, us) {
@@ -104,7 +104,7 @@ stalls_of() {
     [ "$number" -gt 0 ] || fail "no stall in the last"
     run slogreport stalls --top 1 "$ROOT/tests/data/variety.slog.gz"
     assert_output_has ' spans took far longer than similar ones, the first 1:'
-    # What is chosen is counted, what is usual is learnt from all.
+    # Only chosen deliveries are counted; the usual time is learnt from all.
     run slogreport stalls --top 1 --vat v9 "$ROOT/tests/data/variety.slog.gz"
     assert_equal "${lines[0]%% *}" "$(slogreport stalls --json --top 100000 --vat v9 "$ROOT/tests/data/variety.slog.gz" | wc -l)"
 }

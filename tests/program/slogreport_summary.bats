@@ -37,7 +37,7 @@ slogreport() {
         | (.up.total + .down.total - $pipe | fabs) < 1e-6
           and (.up.share + .down.share + .worker.share + .kernel.share + .unattributed.share - 1 | fabs) < 1e-5' \
         "$BATS_TEST_TMPDIR/summary"
-    # What the lines of syscalls say is there once for each with its stamps.
+    # Each syscall's line is there once, with its stamps.
     jq -e -s 'map(select(.by == "syscall" and .column == "up" and .name == "resolve")) | .[0].count == 129' \
         "$BATS_TEST_TMPDIR/summary"
 }
@@ -176,7 +176,7 @@ slogreport() {
     cmp through target
 }
 
-@test "histograms that cannot be written are an error, and leave nothing behind" {
+@test "histograms that cannot be written are an error, and leave no file" {
     run --separate-stderr slogreport summary --histograms "$BATS_TEST_TMPDIR/none/file" "$DATA/small.slog.gz"
     assert_bad_input 4 none/file
     [ ! -e "$BATS_TEST_TMPDIR/none" ]
@@ -199,7 +199,7 @@ two_runs() {
     done
 }
 
-@test "several runs are named, told apart and chosen" {
+@test "several runs are named, distinguished and chosen" {
     two_runs
     cd "$BATS_TEST_TMPDIR"
     line=$(grep -n '"slog-start"' two.slog | sed -n '2s/:.*//p')
@@ -223,7 +223,7 @@ two_runs() {
     assert_equal "$stderr" ''
 }
 
-@test "methods of different vats are told apart" {
+@test "methods of different vats are distinguished" {
     two_runs
     "$NATIVE/gaspipe" run --counter none --vat a="$ROOT/examples/token/contract.js" --vat b="$ROOT/examples/token/contract.js" \
         --slog "$BATS_TEST_TMPDIR/slog" - > "$BATS_TEST_TMPDIR/out" << 'END'

@@ -10,8 +10,8 @@ slogreport() {
     "$BUILD/slogreport" "$@"
 }
 
-# Whether on each track, its events in order of their times and those of one time in the
-# file's, each E ends the B that was begun last, and all are ended. Times are $2 of `ts`,
+# Checks for each track, with events ordered by time and then as in the file, that
+# each E ends the latest open B, and that all are ended. Times are $2 of `ts`,
 # which a reader may have as they are, or cut to nanoseconds or microseconds.
 well_nested() {
     jq -e --arg cut "$2" '

@@ -17,7 +17,7 @@ slogreport() {
 @test "what a delivery hands on is what others waited while it ran" {
     slogreport --json --causes "$DATA/variety.slog.gz" | jq -s -c 'map(select(.kind == "delivery" and (.replay | not) and .start and .total)
         | {id: "\(.vatID) \(.deliveryNum)", from: (.start * 1e9 | round), total: (.total * 1e9 | round), queued: ((.queued // 0) * 1e9 | round)})' > all
-    # Each with each, in microseconds: jq reads times since the epoch with no more.
+    # Compares every pair, in microseconds: jq reads times since the epoch no more exactly.
     jq -r '. as $all | map(select(.queued > 0)) as $waiters | $all[] | . as $other |
         ([$waiters[] | [.from, $other.from + $other.total] as $ends | [.from - .queued, $other.from] as $begins |
             ($ends | min) - ($begins | max) | select(. > 0)]) as $overlaps |
@@ -25,10 +25,10 @@ slogreport() {
     [ "$(wc -l < expected)" -gt 5 ]
     slogreport waits --json --top 1000 "$DATA/variety.slog.gz" > waits
     jq -r 'select(.kind == "handed" and .handed > 1e-4) | "\(.vatID) \(.deliveryNum) \(.handed * 1e4 | round)"' waits | LC_ALL=C sort > found
-    # Rounding may put one of them a tenth of a millisecond aside.
+    # Rounding may shift one of them by a tenth of a millisecond.
     assert_equal "$(join -j 1 <(sed 's/ /_/' expected) <(sed 's/ /_/' found) | awk '{ d = $2 - $3; if (d > 1 || d < -1) print }')" ''
     assert_equal "$(cut -d ' ' -f 1,2 found)" "$(cut -d ' ' -f 1,2 expected)"
-    # What ran meanwhile: no more than the wait itself, and the longest first.
+    # Deliveries that ran meanwhile take no more than the wait itself; the longest comes first.
     assert_equal "$(jq -s -c 'map(select(.kind == "wait") | .queued as $queued | .behind | (map(.time) | add // 0) <= $queued + 1e-9 and
         ([.[].time] == ([.[].time] | sort | reverse))) | [length > 10, all]' waits)" '[true,true]'
     assert_equal "$(jq -s -c '(map(select(.kind == "handed").handed) | add) - (map(select(.kind == "waits").handed) | add) | fabs < 1e-6' waits)" true
@@ -41,7 +41,7 @@ slogreport() {
 
 @test "the functions that made others wait, of a profile" {
     slogreport waits --json --top 1000 "$DATA/variety.slog.gz" > waits
-    # Of the delivery that handed on most, f takes three quarters, and g a quarter.
+    # In the delivery that others waited for longest, f takes three quarters, and g a quarter.
     jq -c 'select(.kind == "handed") | {kind: "function", vatID, deliveryNum, file: "a.js", line: 7} as $head |
         ($head + {function: "f", calls: 1, self: 300, total: 400}), ($head + {function: "g", calls: 1, self: 100, total: 100})' \
         waits | head -n 2 > profile

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Three small vats: two of a bundle, which call each other, and a plain contract.
 
-# small_vats: makes the bundle in the current folder and fills the array `vats` with the
+# small_vats: makes the bundle in the current directory and fills the array `vats` with the
 # options of `gaspipe run`.
 small_vats() {
     jq -Rs '{moduleFormat: "getExport", source: .}' "$ROOT/tests/program/vats/counter.js" \

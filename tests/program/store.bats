@@ -13,7 +13,7 @@ setup() {
     done > deliveries
 }
 
-# A run with a snapshot behind every $1 deliveries (0: none), into the store `st`.
+# A run with a snapshot after every $1 deliveries (0: none), into the store `st`.
 token_run() {
     run --separate-stderr "$NATIVE/gaspipe" run --counter none --snapshot-interval "$1" \
         --store st --vat "$token" deliveries
@@ -141,7 +141,7 @@ taken_in() {
     assert_output_has '"balance.a","7"'
 }
 
-# What somebody does who computes the checksums of rows and pages.
+# Edits whose checksums of rows and pages are right.
 @test "rows that were changed, deleted, added, swapped or set back are found by the running hash" {
     local edit
 

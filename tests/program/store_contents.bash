@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # What is in a store, for tests that compare stores.
 
-# store_contents FOLDER: every table, in the order of its columns.
+# store_contents DIRECTORY: every table, in the order of its columns.
 store_contents() {
     local table columns
 
@@ -15,7 +15,7 @@ store_contents() {
     done
 }
 
-# store_edit FOLDER SQL: changes a store behind its back; see store_edit.c.
+# store_edit DIRECTORY SQL: changes a store's file directly; see store_edit.c.
 store_edit() {
     local program="$BATS_FILE_TMPDIR/store_edit"
 

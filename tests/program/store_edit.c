@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: store_edit FILE SQL
- * Executes SQL on a store's file with right checksums of its pages, as somebody would who hides
- * an edit: what then is found was found by the rows. To hide it from these too there is the
+ * Executes SQL on a store's file with right checksums of its pages, as a hidden
+ * edit would have: what then is found was found by the rows. To hide it from these too there is the
  * function checksum(TABLE, NUMBER, NUMBER, NUMBER, KEY, VALUE) of store/integrity/rows.h, and
  * plus(A, B), which adds modulo 2^64.
  */

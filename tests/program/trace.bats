@@ -42,7 +42,7 @@ summary() {
     assert_output_lacks unmatched
 }
 
-@test "trace: longjmp leaves frames, and is told" {
+@test "trace: longjmp leaves frames, and is reported" {
     traces longjmp
     assert_equal "$(calls t_catcher) $(calls t_thrower) $(calls t_leaf)" '1000 5500 1000' calls
     run summary longjmp
@@ -117,12 +117,12 @@ summary() {
     assert_equal "$(calls _Unwind_Resume@plt)" 5250 'frames that were passed'
 }
 
-@test "trace: coroutines come back to their frames" {
+@test "trace: coroutines return to their frames" {
     traces coroutines
     assert_equal "$(calls t_turn)" 100 calls
 }
 
-@test "trace: a program comes back to any number of frames on other stacks" {
+@test "trace: a program returns to any number of frames on other stacks" {
     traces sleepers
     assert_equal "$(calls t_sleeps)" $((300 * 41)) calls
 }
@@ -196,7 +196,7 @@ counts() {
     grep -q 'calls  *page-faults' people
 }
 
-@test "trace: the processor's own counters by function" {
+@test "trace: the CPU's own counters by function" {
     counts instructions
     # A function that calls nothing takes as many each time.
     traces calls --clock instructions
@@ -465,7 +465,7 @@ text_of() {
     dd if="/proc/$1/mem" bs=4096 skip=$((begin / 4096)) count=$(((end - begin) / 4096)) status=none | sha256sum
 }
 
-# Where the kernel lets nobody trace: says so.
+# Where Linux forbids tracing: says so.
 may_trace() {
     [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2> /dev/null || echo 0)" = 0 ] || [ "$(id -u)" = 0 ] ||
         skip 'kernel.yama.ptrace_scope forbids to trace'
@@ -511,7 +511,7 @@ may_trace() {
     ends
 }
 
-@test "trace --process: whoever waits for the reader loses no event when the tracer leaves" {
+@test "trace --process: threads that wait for the reader lose no event when the tracer leaves" {
     may_trace
     begins busy
     "$BUILD/gaspipe" trace --when-full wait -p "$target" --seconds 0.3 --report report
@@ -521,7 +521,7 @@ may_trace() {
 }
 
 # A dynamic program with the table that Go's runtime looks code up in.
-@test "trace: a program in Go is refused, and goes on" {
+@test "trace: a program in Go is refused, and continues" {
     may_trace
     { cat "$BATS_TEST_DIRNAME/traced.c" && printf '%s\n' '__asm__(".section .gopclntab,\"a\"\n.long 0\n.previous");'; } |
         ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O2 -fexceptions -I"$ROOT" -x c - -o like-go -lpthread
@@ -538,8 +538,8 @@ bytes_at() {
     dd if="/proc/$1/mem" bs=1 skip="$2" count="$3" status=none | od -An "-t$4" | tr -d ' '
 }
 
-# More events than the ring has room for; that nobody waits then tests/unit/trace/test_exit_notifier.c tells.
-@test "trace --process: a tracer that is killed leaves the process to go on" {
+# More events than the ring holds; tests/unit/trace/test_exit_notifier.c checks that no thread waits then.
+@test "trace --process: a process continues after its tracer is killed" {
     may_trace
     mkfifo lines answers
     "$TRACED" wait < lines > answers 3>&- &
@@ -584,8 +584,8 @@ bytes_at() {
     exec 7>&-
 }
 
-# Of Yama tests/unit/supervisor/test_trace_threads.c tells.
-@test "trace --process: where ptrace is forbidden, one line says so, and the process goes on" {
+# tests/unit/supervisor/test_trace_threads.c covers Yama.
+@test "trace --process: where ptrace is forbidden, one line says so, and the process continues" {
     ${CC:-gcc} -D_GNU_SOURCE "$BATS_TEST_DIRNAME/denies.c" -o denies
     # The sanitizers look for leaks by ptrace(2), too.
     export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
@@ -597,7 +597,7 @@ bytes_at() {
     echo go >&7
     wait_for 60 grep -q 610 printed
     ends
-    # What is started needs no ptrace.
+    # Programs that gaspipe starts need no ptrace.
     ./denies "$BUILD/gaspipe" trace --json --report report -- "$TRACED" calls > printed
     assert_equal "$(calls t_fib)" 1973 calls
 }

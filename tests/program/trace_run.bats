@@ -143,7 +143,7 @@ setup() {
     cmp once.sums again.sums
     cmp <(sort once.folded) <(sort again.folded)
     cmp <(sort once.profile) <(sort again.profile)
-    # The meter goes on while the worker takes the result and ends, which is no part of `compute`.
+    # The meter continues while the worker takes the result and ends, which is no part of `compute`.
     assert_equal "$(jq -s 'group_by(.delivery) | map([.[0].delivery, (map(.self) | add)])' once |
         jq -c --slurpfile all printed 'map(select(.[0] | contains("work"))) as $sums |
             [$all[] | select(.[3] != null)] | sort_by(.[0], .[1]) | to_entries |

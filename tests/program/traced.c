@@ -133,7 +133,7 @@ APART long t_ping(long number)
     return number == 0 ? 4 : t_pong(number - 1);
 }
 
-/* The second is a loop made of jumps: no stack of anybody may grow with it. */
+/* The second is a loop made of jumps: neither stack may grow with it. */
 static int do_tail(void)
 {
     long sum = 0;
@@ -477,7 +477,7 @@ static int do_shapes(void)
     return 0;
 }
 
-/* Memory that nobody has touched: a fault for each page. */
+/* Untouched memory: a fault for each page. */
 APART long t_touches(long pages)
 {
     enum { PAGE = 4096 };

@@ -136,7 +136,7 @@ peak() {
         [ "$most" -lt 300000 ] || fail "$input: $most kB"
         assert_equal "$(jq -s 'map(select(.kind == "delivery" and .status != "ok")) | length' out)" 0
     done
-    # A run that replays these deliveries to come back, and one that is cut short by the limit.
+    # A run that replays these deliveries to restore the vat, and one that the limit cuts short.
     line one '' > again
     most=$(peak again --store store.write --new-input)
     [ "$most" -lt 300000 ] || fail "again: $most kB"

@@ -67,7 +67,7 @@ setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
     name_vats
     lines > input
-    # That an upgrade fails is a failed delivery.
+    # A failed upgrade is a failed delivery.
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store whole --slog slog "${vats[@]}" input
     assert_status 1
     printf '%s\n' "$output" > whole.out
@@ -140,7 +140,7 @@ replays_the_same() {
     assert_bad_input 3 missing
 }
 
-@test "the same under the counter, to the instruction" {
+@test "the same under QEMU, to the instruction" {
     run --separate-stderr "$BUILD/gaspipe" run --json --store counted --slog counted.slog \
         "${vats[@]}" --snapshot-interval 0 - < <(head -n 8 input)
     assert_status 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Running the cases of tests/swingset: CASE.json says which vats, CASE.jsonl is what they
-# are told, CASE.expected what SwingSet's own kernel makes of it (make check-npm).
+# receive, CASE.expected the results of SwingSet's own kernel (make check-npm).
 
 VATS=$ROOT/build/vats
 
@@ -16,25 +16,25 @@ vat_arguments() {
         "--snapshot-interval", .snapshotInterval' "$ROOT/tests/swingset/$1.json")
 }
 
-# run_vats CASE FOLDER DELIVERIES OPTION...: FOLDER gets store, slog, out, err and results.
+# run_vats CASE DIRECTORY DELIVERIES OPTION...: DIRECTORY gets store, slog, out, err and results.
 run_vats() {
-    local arguments folder=$2
+    local arguments directory=$2
 
-    mkdir -p "$folder"
+    mkdir -p "$directory"
     vat_arguments "$1"
-    "$BUILD/gaspipe" run --json --store "$folder/store" --slog "$folder/slog" "${@:4}" \
-        "${arguments[@]}" "$3" > "$folder/out" 2> "$folder/err" || [ $? -eq 1 ] ||
-        fail "gaspipe run:" "$(tail -n 5 "$folder/err")"
+    "$BUILD/gaspipe" run --json --store "$directory/store" --slog "$directory/slog" "${@:4}" \
+        "${arguments[@]}" "$3" > "$directory/out" 2> "$directory/err" || [ $? -eq 1 ] ||
+        fail "gaspipe run:" "$(tail -n 5 "$directory/err")"
     jq -cS 'select(.kind == "result") | [(.place | split("/") | last), .status, .value]' \
-        "$folder/out" > "$folder/results"
+        "$directory/out" > "$directory/results"
 }
 
-# activity FOLDER: the hash over all that the run's cranks did.
+# activity DIRECTORY: the hash over all that the run's cranks did.
 activity() {
     sqlite3 "$1/store/gaspipe.sqlite" "select value from key where name like '%activityhash%'"
 }
 
-# What must be the same however often a run was stopped, from the lines of FILE...
+# Prints what stops of a run must not change, from the lines of FILE...
 outcome() {
     jq -c 'if .kind == "delivery" then [.vat, .crankNum, .deliveryNum, .description, .status,
             .result, .compute, .instructions]
@@ -43,7 +43,7 @@ outcome() {
 
 # stopped INPUT STORE OPTION...: the run is stopped as soon as it has printed something new,
 # and started again, until it ends by itself; all that it printed, in the file STORE.out.
-# The array `vats` has what the run is told of its vats. $gaspipe: another than $NATIVE's;
+# The array `vats` holds the run's options for its vats. $gaspipe: another than $NATIVE's;
 # $at: only lines with that count. $highest: the exit status where deliveries may fail, of
 # which the last start has seen all or none (0). $first: of how many lines of INPUT the first
 # starts know, each for one start, so that none of these can end before it is stopped; the

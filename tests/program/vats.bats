@@ -24,7 +24,7 @@ setup() {
 @test "vats that make, end and upgrade vats, timers, garbage: variety" {
     run_vats variety here "$CASES/variety.jsonl" --counter none
     diff "$CASES/variety.expected" here/results
-    # What it had in its baggage, the upgraded vat has still.
+    # The upgraded vat still has its baggage.
     grep -qF '["fulfilled","first, read in version 2"]' here/results
     run --separate-stderr "$BUILD/gaspipe" replay --json here/slog
     assert_status 0
@@ -42,7 +42,7 @@ setup() {
     assert_output_has 'syscall 0 differs'
 }
 
-@test "hashes are the same in another folder, in another environment, under the counter" {
+@test "hashes are the same in another directory, in another environment, under QEMU" {
     cp -r "$BATS_FILE_TMPDIR/here" .
     HOME=/nowhere SOME=$(printf "%0500d" 7) run_vats small "there, with a long name/and deep" \
         "$CASES/small.jsonl" --counter qemu --cranks-per-commit 50
@@ -68,7 +68,7 @@ held() {
     sqlite3 "held-$1/store/gaspipe.sqlite" 'select count(*) from key' > "held-$1/count"
 }
 
-@test "dropped objects leave nothing behind, however many" {
+@test "dropped objects leave nothing, however many" {
     held 6
     held 18
     [ "$(cat held-6/count)" -gt 100 ]

@@ -37,7 +37,7 @@ printed() {
         deliveries
     grep -q 'a.*bc' run.out
     printed json "$NATIVE/gaspipe" run --counter none --json --vat v=contract.js deliveries
-    # As escapes: whoever reads the JSON has the same text.
+    # As escapes: a JSON reader gets the same text.
     grep -q 'a\\u202ebc\\u2066 \\u009b31m' json.out
     assert_equal "$(jq -r 'select(.kind == "result" and (.place | endswith(":1"))) | .value' json.out)" \
         "$(printf 'a\u202ebc\u2066 \u009b31m \u001b[2J \u0085 \u007f \u200f')"

@@ -47,7 +47,7 @@ same_as_wabt() {
     [ $ours = $theirs ] || fail "ours says $ours, wabt says $theirs:" "$(cat "$1" "$BATS_TEST_TMPDIR/said")"
 }
 
-@test "what wabt's validator takes and refuses, ours takes and refuses" {
+@test "accepts and refuses what wabt's validator accepts and refuses" {
     local body
 
     while read -r body; do

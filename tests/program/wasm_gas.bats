@@ -3,7 +3,7 @@
 # shellcheck disable=SC2016 # the dollars are names of WebAssembly
 # The gas of contract calls against nearcore's own tests. The numbers are facts out of
 # runtime/near-vm-runner/src/tests/runtime_errors.rs at commit 0262c974 (the newest protocol
-# version there: our parameters of 62), each by its test's name; the modules are written anew.
+# version there: our parameters of 62), each by its test's name; the modules are rewritten.
 
 load common
 
@@ -83,7 +83,7 @@ plenty=100000000000000
         '(memory 1) (func (export "main") i32.const 1 i64.load32_u offset=4294967295 align=1 drop)'
 }
 
-@test "conversions that do not fit trap, and what was charged behind them comes back" {
+@test "conversions that do not fit trap, and charges for later operations are refunded" {
     local op
 
     for op in i32.trunc_f64_s i32.trunc_f64_u i64.trunc_f64_s i64.trunc_f64_u; do
@@ -211,7 +211,7 @@ differ() {
 # finite-wasm counts the operations of nearcore's contracts. Its numbers are what its modules at commit
 # a93bdb13 (tests/snaps/FILE.wast@instrumented.snap), run in V8, pass to finite_wasm_gas for the one
 # call and for the other. It charges one for a block there, which nearcore does not; these are left
-# out here. Beside that a frame of nearcore's takes (64 + 8 for each of these functions' locals) / 8.
+# out here. Besides, a frame of nearcore's takes (64 + 8 for each of these functions' locals) / 8.
 @test "operations of loops, branches and calls by finite-wasm's numbers" {
     differ 'loop.wast while' $((268 - 73)) '(call $f (i64.const 5))' '(call $f (i64.const 20))' '
         (func $f (param i64) (result i64) (local i64) (local.set 1 (i64.const 1))
@@ -273,7 +273,7 @@ charges() {
         END { print n[2] - n[1] }' <<< "$output")" $(($2 + 31 * $3)) "$1: operations"
 }
 
-# Of the same snapshots, with constants in place of parameters, and a drop where there was a result. What works on
+# From the same snapshots, with constants in place of parameters, and a drop where there was a result. What works on
 # many bytes or elements is charged one there and one for each of them; nearcore charges 32 in place of the first one.
 @test "operations of bulk memory, tables and references by finite-wasm's numbers" {
     local elements='(table $t 30 40 funcref) (func $f) (elem $e funcref (ref.func $f) (ref.func $f) (ref.func $f)

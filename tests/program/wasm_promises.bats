@@ -91,7 +91,7 @@ order() {
         (.description | capture("\\.(?<method>[a-z_]+)").method // "notify")' <<< "$output" | tr '\n' ' '
 }
 
-@test "A calls B, and the callback is told the result, or that it failed" {
+@test "A calls B, and the callback receives the result, or that it failed" {
     calls -- start start_fail start_nobody
     assert_status 1 # fail does
     [ "$(results)" = '{"x":1} "failed" "failed" ' ]
@@ -118,7 +118,7 @@ order() {
     [ "$(order)" = 'a:and_panic ' ]
 }
 
-@test "money goes with a call, and comes back when that fails" {
+@test "money goes with a call, and is refunded when that fails" {
     local amounts
 
     calls -- money start money start_fail money transfer money
@@ -140,7 +140,7 @@ order() {
     gas=$(jq -r 'select(.type == "deliver" and .vatID == "v2" and .dispatch == "message").vd[2].methargs.body[1:] |
         fromjson | .[1][1].gas' "$BATS_TEST_TMPDIR/s.slog")
     used=$(jq 'select(.kind == "delivery" and (.description | test("weights"))).gasBurnt' <<< "$output")
-    # What is burnt and what is reserved for execution is missing: 108059500000, 780000000000 and
+    # Burnt gas and gas reserved for execution are missing: 108059500000, 780000000000 and
     # 2235934 for each byte of the method.
     [ "$((gas + used + 108059500000 + 780000000000 + 3 * 2235934))" = 300000000000000 ]
     # All of it was given away; who was called gives back what it did not burn.
@@ -148,7 +148,7 @@ order() {
         tr '\n' ' ')" = "0 $((gas - $(jq 'select(.kind == "delivery" and (.description | test("\\.gas "))).gasBurnt' <<< "$output"))) " ]
 }
 
-@test "a run that is stopped between the call and its callback goes on; replays are the same" {
+@test "a run stopped between the call and its callback continues; replays are the same" {
     local whole store=$BATS_TEST_TMPDIR/store
 
     calls --store "$BATS_TEST_TMPDIR/whole" -- start start_and

@@ -18,7 +18,7 @@ column() {
     jq -c "select(.kind == \"delivery\") | .$1" <<< "$output"
 }
 
-@test "a token's business: results, logs, and a panic that leaves nothing behind" {
+@test "a token's business: results, logs, and a panic without effect" {
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat "ft=$TOKEN" "$LINES"
     assert_status 1
     [ "$(column status | tr '\n' ' ')" = '"ok" "ok" "ok" "ok" "error" "ok" ' ]

@@ -37,7 +37,7 @@ struct named {
 };
 
 struct run {
-    const char *folder;
+    const char *directory;
     struct wasm_machine machine;
     struct loaded loaded[MOST_MODULES];
     unsigned loaded_count;
@@ -213,7 +213,7 @@ static enum load_result load_file(struct run *run, const char *name, struct erro
     struct buf bytes = {0};
     enum load_result result;
 
-    buf_printf(&path, "%s/%s", run->folder, name);
+    buf_printf(&path, "%s/%s", run->directory, name);
     if (io_read_file(buf_string(&path), FILE_LIMIT, &bytes, error) != 0) {
         fprintf(stderr, "%s\n", error->text);
         exit(2);
@@ -405,11 +405,11 @@ static unsigned run_file(char *path)
         fprintf(stderr, "wasm_spec: %s: %s\n", path, wrong.text);
         exit(2);
     }
-    run->folder = dirname(copy);
+    run->directory = dirname(copy);
     open_run(run);
     json_array_foreach(json_object_get(root, "commands"), index, command)
     {
-        /* The text format is none of ours. */
+        /* gaspipe does not read the text format. */
         if (strcmp(text_of(command, "module_type"), "text") == 0)
             continue;
         if (run_command(run, command)) {

@@ -24,7 +24,7 @@ meters() {
     grep -aoE '\{"currentHeapCount".*\}' <<< "${output//$'\x01'/$'\n'}"
 }
 
-# The results behind the meters, one a line: between \1 and the frame's comma.
+# The results after the meters, one a line: between \1 and the frame's comma.
 results() {
     tr '\001' '\n' <<< "$output" | sed -nE '2,$s/,([0-9]+:[.].*)?$//p'
 }
@@ -32,7 +32,7 @@ results() {
 # A contract that answers each delivery with what it was sent.
 echo_contract='eglobalThis.handleCommand = bytes => ({ result: bytes })'
 
-# One that asks for as many times as it is told, and answers with the last answer.
+# A contract that asks as often as the message says, and returns the last answer.
 asking_contract='e
 globalThis.handleCommand = bytes => {
     let answer;
@@ -41,7 +41,7 @@ globalThis.handleCommand = bytes => {
     return { result: answer };
 }'
 
-@test "a delivery's result comes back, with its meter" {
+@test "a delivery returns its result, with its meter" {
     worker < <(frame "$echo_contract" '?hello' '?again')
     assert_status 0
     assert_equal "$(results)" $'\nhello\nagain'
@@ -76,7 +76,7 @@ globalThis.handleCommand = bytes => {
         .monotimes == (.monotimes | sort)')" $'[10002,10002]\ntrue\ntrue'
 }
 
-@test "what throws is told, and is the exit status of a worker that ends after it" {
+@test "an exception is reported, and is the exit status of a worker that ends after it" {
     worker < <(frame 'ethrow new TypeError("no moon")')
     assert_status 15
     assert_output_has '!TypeError: no moon'
@@ -145,7 +145,7 @@ answers() {
     assert_status 34
 }
 
-# refused STATUS WORDS BYTES: these bytes, behind a good frame, end the worker with
+# refused STATUS WORDS BYTES: these bytes, after a good frame, end the worker with
 # STATUS and one line on stderr that has WORDS; the good frame was answered.
 refused() {
     worker < <(frame R && printf '%b' "$3")
@@ -170,21 +170,21 @@ refused() {
     refused 32 'byte 0xff' '1:\xff,'
 }
 
-# tell CODE: a frame that prints what the code evaluates to.
-tell() {
+# print_of CODE: a frame that prints what the code evaluates to.
+print_of() {
     frame "eprint(JSON.stringify($1))"
 }
 
-@test "what an array has behind its length outlives collections and snapshots, as without any" {
+@test "items past an array's length survive collections and snapshots, as without any" {
     local make='globalThis.kept = Array.from({ length: 50 }, (_, k) => k % 2 ? { k } : `text ${k}`);
         globalThis.other = Array.from({ length: 9 }, (_, k) => [k]); kept[49] = other; kept[48] = "last" + kept.length;
         globalThis.litter = () => { for (let i = 0; i < 5000; i++) [{ i }, `litter ${i}`]; };'
-    # With an item at the end, which is found by its index: behind the length, too.
+    # With an item at the end, which is found by its index: past the length, too.
     local shrink='kept.length = 25; other.length = 3; other[2] = { late: true }; other = null;'
     local grow='[kept.length, kept[1], (kept.length = 50, kept), kept[49].length, kept[49][2], (kept[49].length = 10, kept[49])]'
 
     cd "$BATS_TEST_TMPDIR"
-    worker < <(frame "e$make" "e$shrink litter()"; tell "$grow")
+    worker < <(frame "e$make" "e$shrink litter()"; print_of "$grow")
     assert_status 0
     sed -n 's/.*\(\[25,.*\)/\1/p' <<< "$output" > plain
     grep -qF '[25,null,["text 0",{"k":1},"text 2"' plain
@@ -192,14 +192,14 @@ tell() {
 
     worker < <(frame "e$make" "e$shrink gc(); litter(); gc(); litter()" "w$PWD/heap")
     assert_status 0
-    worker -r "$PWD/heap" < <(frame 'elitter(); gc(); litter()' "w$PWD/again"; tell "$grow")
+    worker -r "$PWD/heap" < <(frame 'elitter(); gc(); litter()' "w$PWD/again"; print_of "$grow")
     assert_status 0
     assert_equal "$(sed -n 's/.*\(\[25,.*\)/\1/p' <<< "$output")" "$(cat plain)"
-    worker -r "$PWD/again" < <(frame 'egc(); litter()'; tell "$grow")
+    worker -r "$PWD/again" < <(frame 'egc(); litter()'; print_of "$grow")
     assert_equal "$(sed -n 's/.*\(\[25,.*\)/\1/p' <<< "$output")" "$(cat plain)"
 }
 
-@test "a chain behind arrays' lengths is followed, however long it is" {
+@test "a chain past arrays' lengths is followed, however long it is" {
     local make='let last = {}; for (let i = 0; i < LENGTH; i++) {
         const next = last; last = Array.from({ length: 2 }, (_, k) => (k ? next : i)); last.length = 1; }
         globalThis.kept = last; last = null; gc();'
@@ -207,7 +207,7 @@ tell() {
     local follow='(() => { let count = 0; for (let at = kept; at.length; at = at[1]) { at.length = 2; count++; } return count; })()'
 
     for length in 80 30000; do
-        worker < <(frame "e${make/LENGTH/$length}"; tell "$follow")
+        worker < <(frame "e${make/LENGTH/$length}"; print_of "$follow")
         assert_status 0
         grep -qE "(^|,)$length(\$|[0-9]+:)" <<< "$output" || fail "not $length: $output"
     done
@@ -242,10 +242,10 @@ tell() {
         cost+=("$(meters | tail -n 1 | jq -c '[.compute > 0, (.timestamps | length)]')")
     done
     assert_equal "${cost[*]}" '[true,2] [true,2]'
-    # What comes behind the first request is not counted.
+    # Work after the first request is not counted.
     worker --report-stops < <(frame "$asking_contract" '?9' /1 x)
     assert_equal "$(meters | tail -n 1 | jq '.timestamps | length')" 4
-    # Nobody is to be told.
+    # No report is requested.
     worker < <(frame "$asking_contract" '?1' x)
     assert_status 32
     worker --compat xsnap < <(frame "$asking_contract" '?1' x)
@@ -326,7 +326,7 @@ end_worker() {
     assert_output_has 'bytes 0'
 }
 
-@test "a program from a file may leave a rejected promise behind" {
+@test "a program from a file may end with a rejected promise" {
     cd "$BATS_TEST_TMPDIR" || return 1
 
     echo 'Promise.reject(Error("left behind")); Promise.resolve().then(() => { throw Error("and this"); });' > program.js

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# gaspipe-worker beside the xsnap-worker of npm's @agoric/xsnap 0.15.0: the same frames
-# go to both, and what comes back is the same but for times and the fields we add.
+# gaspipe-worker and the xsnap-worker of npm's @agoric/xsnap 0.15.0: the same frames
+# go to both, and their answers are equal except for times and added fields.
 
 load common
 
@@ -31,10 +31,10 @@ replies_in() {
         }' "$1"
 }
 
-# each OPTIONS... -- FRAME...: both workers get the frames, each in a folder of its own,
+# each OPTIONS... -- FRAME...: both workers get the frames, each in a directory of its own,
 # which then has its replies, stdout and exit status.
 each() {
-    local options=() folder worker
+    local options=() directory worker
 
     while [ "$1" != -- ]; do
         options+=("$1")
@@ -42,12 +42,12 @@ each() {
     done
     shift
     frame "$@" > frames
-    for folder in theirs ours; do
-        mkdir -p $folder
+    for directory in theirs ours; do
+        mkdir -p $directory
         worker=$THEIRS
-        [ $folder = theirs ] || worker=$BUILD/gaspipe-worker
+        [ $directory = theirs ] || worker=$BUILD/gaspipe-worker
         (
-            cd $folder
+            cd $directory
             status=0
             "$worker" vat "${options[@]}" 3< ../frames 4> up > stdout 2> stderr || status=$?
             echo "$status" > status
@@ -123,7 +123,7 @@ show() {
         'eglobalThis.handleCommand = bytes => null' '?null' R
 }
 
-# What the interpreter knows at a catch is not what it knew at its try (worker/xs/xs_interpreter.h).
+# The interpreter's cached state at a catch differs from that at its try (worker/xs/xs_interpreter.h).
 @test "exceptions: caught, passed on and finally, in loops, generators, async and host functions" {
     same -- "$(show '{
         const log = [];
@@ -197,7 +197,7 @@ show() {
     assert_equal "$(wc -l < ours/replies)" 2
 }
 
-@test "promises run to idle before the reply, and rejections that nobody handles" {
+@test "promises run to idle before the reply, and unhandled rejections" {
     same -- 'elet n = 0; const step = () => ++n < 50 && Promise.resolve().then(step); step(); globalThis.count = () => n;' \
         "$(show 'count()')" 'ePromise.reject(Error("unhandled"))' e1 \
         'easync function f() { await null; throw Error("late"); } f()' e1 \
@@ -220,7 +220,7 @@ show() {
 }
 
 # XS grows its table of keys for as long as there is memory, unless a snapshot says that it
-# does not: the number behind that of the first keys (32000) is by how many it grows.
+# does not: the number after that of the first keys (32000) is by how many it grows.
 @test "no more keys" {
     each -- e1 wplain
     for file in theirs ours; do
@@ -287,7 +287,7 @@ parted() {
     echo 'this is not a script' > broken.js
     same -- "s$PWD/script.js" "$(show fromScript)" "m$PWD/module.js" R
     each -- "s$PWD/broken.js" e1 "s$PWD/missing.js" e1
-    # Ours says what was wrong where theirs sends an empty message.
+    # gaspipe-worker names the error where xsnap-worker sends an empty message.
     assert_equal "$(sed 's/^!.*/!/' ours/replies)" "$(cat theirs/replies)"
     assert_equal "$(cat ours/status)" "$(cat theirs/status)"
 }
@@ -300,9 +300,9 @@ parted() {
     assert_equal "$(cat ours/replies ours/status)" "$(cat theirs/replies theirs/status)"
 }
 
-@test "-h and -v; an option that is none" {
+@test "-h and -v; an unknown option" {
     assert_equal "$("$BUILD/gaspipe-worker" -v | head -n 1)" "$("$THEIRS" -v)"
-    # A name with a leading hyphen must neither set a limit nor hide the options behind it.
+    # A name with a leading hyphen must neither set a limit nor hide the options after it.
     for arguments in -h '--telepathy' '-l' '-z 1' -name -help -l5 -pv -vat - -- '-- -l 5'; do
         # shellcheck disable=SC2086 # several words
         run "$THEIRS" $arguments 3< /dev/null 4> /dev/null
@@ -324,7 +324,7 @@ program=('eglobalThis.x = [1, 2, 3].map(String); globalThis.handleCommand = b =>
     'eglobalThis.buffers = [new ArrayBuffer(1000), new Uint8Array([1, 2, 3]), new WeakMap(), Symbol("s")]'
     'ethrow Error("in between")' 'eglobalThis.c = new Compartment({ globals: { x } }); c.evaluate("x.y = 1")')
 
-@test "snapshots are the same to the last byte, each loads the other's, and goes on alike" {
+@test "snapshots are the same to the last byte, each loads the other's, and continues alike" {
     each -l 100000000 -- "${program[@]}" wone e1 wtwo 'egc()' wthree
     for file in one two three replies; do
         cmp theirs/$file ours/$file
@@ -379,7 +379,7 @@ globalThis.change = rounds => {
     for n in 1 2 3 4 5 6 7 8 9 10; do
         frames+=("echange(150)" "wround$n" "echange(40); gc()")
     done
-    # A block of chunks behind the first one, which is 32 MiB, and a second piece of slots.
+    # A second block of chunks after the first one, which is 32 MiB, and a second piece of slots.
     frames+=('ekept.push("large".repeat(3000000), Array.from({length: 300}, () => "l".repeat(90000)))' wlarge
         'echange(50); kept.pop(); gc(); change(50)' wagain
         'ekept.push(Array.from({length: 200000}, (_, i) => ({i: "m" + i})))' wslots
@@ -437,7 +437,7 @@ END
     cmp theirs/locked ours/locked
 }
 
-@test "snapshots through descriptors, with words behind the number" {
+@test "snapshots through descriptors, with words after the number" {
     each -- "${program[@]}" wpath
     frame "${program[@]}" w@7 w@7 |
         "$BUILD/gaspipe-worker" 3<&0 4> up 7> stream

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# gaspipe-worker as xsnap-worker, by its name or with --compat xsnap: beside the xsnap-worker of
-# npm's @agoric/xsnap 0.15.0, all that it prints, sends and ends with is the same but for times.
+# gaspipe-worker as xsnap-worker, by its name or with --compat xsnap: output, frames and exit status
+# equal those of the xsnap-worker of npm's @agoric/xsnap 0.15.0, except for times.
 
 load common
 
@@ -133,7 +133,7 @@ same() {
     status=0
     "$OURS" 3< input 4> up || status=$?
     assert_equal "$status" 0
-    # The result is behind the meter, to the last byte.
+    # The result follows the meter, to the last byte.
     [ "$(tail -c $((size + 2)) up | head -c 1 | od -An -tu1)" -eq 1 ]
     tail -c $((size + 1)) up | head -c $size | cmp - <(head -c $size /dev/zero)
     status=0

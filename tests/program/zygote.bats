@@ -6,7 +6,7 @@ load common
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
-    # The keys of a Map are hashed by their addresses: what this costs tells where the heap is.
+    # The keys of a Map are hashed by their addresses: the cost depends on where the heap is.
     cat > sum.js << 'EOS'
 let sum = 0;
 const seen = new Map();
@@ -94,13 +94,13 @@ zygotes() {
         assert_equal "$status" "$(grep -E '^(Cap|NoNewPrivs|Seccomp:)' "/proc/${workers[0]}/status")"
         assert_equal "$(descriptors_of "$worker")" "$(descriptors_of "${workers[0]}")"
     done
-    # It is told apart, and ends with the run.
+    # It has a title of its own, and ends with the run.
     kill -0 "$zygote"
     finish
     has_ended "$zygote"
 }
 
-@test "without its zygote a run goes on" {
+@test "without its zygote a run continues" {
     local vat
 
     start none --sandbox off --max-workers 2
@@ -170,7 +170,7 @@ work() {
 # deliveries STORE: what they came to, each different one once.
 deliveries() {
     jq -c 'select(.kind == "delivery") | [.deliveryNum, .compute, .instructions]' "out.$1" | sort -u
-    # Of one vat: a vat of liveslots knows its ID.
+    # Snapshots of one vat: a vat of liveslots knows its ID.
     jq -r 'select(.type == "heap-snapshot-save" and .vatID == "v1") | .snapshotID' "slog.$1" | sort -u
 }
 

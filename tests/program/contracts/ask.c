@@ -71,14 +71,14 @@ NEAR_EXPORT(echo)
     value_return(NEAR_REGISTER, 0);
 }
 
-/* Who called, for the test that it is the asking vat. */
+/* Returns the caller; the test expects the asking vat. */
 NEAR_EXPORT(caller)
 {
     predecessor_account_id(0);
     value_return(NEAR_REGISTER, 0);
 }
 
-/* Of a digit up to 3. */
+/* Squares a digit up to 3. */
 NEAR_EXPORT(square)
 {
     input(0);

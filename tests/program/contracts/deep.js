@@ -358,7 +358,7 @@ export const resolve = kind => {
   kept[kind].then(() => { settled[kind] = true; });
   settle[kind](1);
 };
-// So many jobs in the queue at once.
+// Queues n jobs at once.
 export const queue = n => {
   let left = n;
   for (let i = 0; i < n; i += 1) undecided.then(() => { left -= 1; settled.queue = left === 0; });

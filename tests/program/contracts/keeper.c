@@ -134,7 +134,7 @@ static void report_mapped_parts(void)
 }
 #endif
 
-/* What there is no memory for is written to. */
+/* Writes to memory that cannot be had. */
 static void take_memory(void)
 {
 #ifdef __wasm__

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where XS, as it is published, is not the language, with what the language says.
+// Cases in which published XS differs from the language, with the language's result.
 
 const is = (name, found, expected) => {
   if (`${found}` !== `${expected}`) throw Error(`${name}: ${found}, not ${expected}`);
@@ -20,7 +20,7 @@ export const names = () => {
   return 'ok';
 };
 
-// What a pattern captures, each character as its octal code.
+// Returns a pattern's captures, each character as its octal code.
 const captured = (pattern, text) =>
   [...pattern.exec(text)].map(part => (part === undefined ? '-' : [...part].map(c => c.charCodeAt(0).toString(8)))).join('|');
 

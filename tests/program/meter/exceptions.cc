@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What C++ adds: exceptions, destructors, virtual and member pointers, static variables, templates
+// C++ on top of C: exceptions, destructors, virtual and member pointers, static variables, templates
 // of the library.
 #include <algorithm>
 #include <cstdarg>

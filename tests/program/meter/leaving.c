@@ -54,7 +54,7 @@ __attribute__((noinline)) static long add(long sum, long number)
 }
 
 /* A handler at any moment, also between a load of a bank and its store. What the loop does does
- * not depend on how often; the handler's own part is told apart. */
+ * not depend on how often; the handler's own part is counted separately. */
 static long interrupted(void)
 {
     long sum = 0;

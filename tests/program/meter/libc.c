@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a libc does for a program: texts and numbers, memory, sorting, files, time, processes,
+/* Uses a libc as programs do: texts and numbers, memory, sorting, files, time, processes,
  * threads. */
 #include <ctype.h>
 #include <errno.h>

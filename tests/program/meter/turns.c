@@ -40,7 +40,7 @@ static void callbacks(void)
     gasmeter_on_spent(more, &called);
     gasmeter_budget(1000);
     work(&turns);
-    puts(called == 1 && gasmeter_left() == GASMETER_NONE ? "called back, went on" : "not called");
+    puts(called == 1 && gasmeter_left() == GASMETER_NONE ? "called back, continued" : "not called");
     gasmeter_on_spent(NULL, NULL);
 }
 

@@ -19,7 +19,7 @@
 
 enum { MUCH = 1 << 20, LIMIT = 64 };
 
-/* A folder of each test's own, which is the working directory meanwhile. */
+/* A directory of each test's own, which is the working directory meanwhile. */
 static int enter_directory(void **state)
 {
     char name[] = "/tmp/gaspipe-io.XXXXXX";

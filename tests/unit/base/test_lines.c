@@ -8,7 +8,7 @@
 
 #include "base/lines.h"
 
-/* What lines_next() gives of a text, with bars between. */
+/* Checks the lines that lines_next() returns for a text, joined by bars. */
 static void lines_are(const char *text, const char *expected)
 {
     struct buf buf = {0}, all = {0};

@@ -12,7 +12,7 @@
 
 enum { LONGEST = 4096, MUCH = 3 * LONGEST };
 
-/* What log_line() writes to stderr for one line of `text`, as a string. */
+/* Stores what log_line() writes to stderr for one line of `text`. */
 static void logged(const char *text, char out[MUCH])
 {
     int ends[2], saved;
@@ -42,7 +42,7 @@ static void a_line_bears_the_programs_name(void **state)
     assert_string_equal(out, "gaspipe-worker: words\n");
 }
 
-/* Words from a contract cannot pass for a line of ours. */
+/* A contract's text cannot imitate a line of gaspipe. */
 static void newlines_inside_become_blanks(void **state)
 {
     char out[MUCH];

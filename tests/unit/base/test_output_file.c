@@ -15,7 +15,7 @@
 #include "base/io.h"
 #include "base/output/output_file.h"
 
-/* A folder of each test's own, which is the working directory meanwhile. */
+/* A directory of each test's own, which is the working directory meanwhile. */
 static int enter_directory(void **state)
 {
     char name[] = "/tmp/gaspipe-output.XXXXXX";
@@ -27,12 +27,12 @@ static int enter_directory(void **state)
 
 static int leave_directory(void **state)
 {
-    static const char *const names[] = {"file", "link", "same", "other", "folder/file"};
+    static const char *const names[] = {"file", "link", "same", "other", "directory/file"};
     int result;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         (void)unlink(names[i]);
-    (void)rmdir("folder");
+    (void)rmdir("directory");
     result = chdir("/") != 0 || rmdir(*state) != 0;
     free(*state);
     return result;
@@ -95,20 +95,20 @@ static void test_apart(void **state)
     struct error error;
 
     (void)state;
-    assert_int_equal(mkdir("folder", 0777), 0);
-    assert_refused(output_file_check_apart("file", "one", "folder/../file", "two", &error), &error,
-                   "one and two");
-    assert_int_equal(output_file_check_apart("file", "one", "folder/file", "two", &error), 0);
+    assert_int_equal(mkdir("directory", 0777), 0);
+    assert_refused(output_file_check_apart("file", "one", "directory/../file", "two", &error),
+                   &error, "one and two");
+    assert_int_equal(output_file_check_apart("file", "one", "directory/file", "two", &error), 0);
     assert_int_equal(output_file_check_apart("file", "one", "none/file", "two", &error), 0);
     make_file("file", "text");
-    assert_int_equal(output_file_check_apart("file", "one", "folder/file", "two", &error), 0);
-    assert_int_equal(symlink("../file", "folder/file"), 0);
-    assert_refused(output_file_check_apart("file", "one", "folder/file", "two", &error), &error,
+    assert_int_equal(output_file_check_apart("file", "one", "directory/file", "two", &error), 0);
+    assert_int_equal(symlink("../file", "directory/file"), 0);
+    assert_refused(output_file_check_apart("file", "one", "directory/file", "two", &error), &error,
                    "one and two");
     assert_int_equal(output_file_check_apart("/dev/null", "one", "/dev/null", "two", &error), 0);
 }
 
-/* What was there stays until the new one is whole. */
+/* The old file stays until the new one is complete. */
 static void test_whole(void **state)
 {
     struct output_file file;

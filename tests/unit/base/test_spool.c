@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is appended comes back, in memory or from the file, and memory stays bounded. */
+/* A spool returns what was appended, from memory or from the file, and its memory stays bounded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -11,7 +11,7 @@
 #include "base/pair_table.h"
 #include "counter/qemu/code/chain_tree.h"
 
-/* What the tests call a chain by. */
+/* The names of a chain's functions. */
 static char names[1001];
 
 static void begin(struct call_stack *stack)

@@ -107,7 +107,7 @@ static void test_only_what_was_visited_is_cleared(void **state)
     chain_tree_free(&tree);
 }
 
-/* A cell's number goes on where 32 bits end, upwards and downwards. */
+/* A cell's number continues past 32 bits, upwards and downwards. */
 static void test_a_cell_holds_any_number(void **state)
 {
     struct chain_tree tree;

@@ -37,7 +37,7 @@ static void test_only_what_costs_something_must_be_known(void **state)
     assert_true(gas_model_price_delivery(&instructions, &usage) == 7);
 }
 
-/* What gas_model_read() says of a file with this text; "" when nothing. */
+/* Returns gas_model_read()'s error for a file with this text; "" without one. */
 static struct error read_text(const char *text, struct gas_model *model)
 {
     char path[] = "/tmp/test_gas_model.XXXXXX";

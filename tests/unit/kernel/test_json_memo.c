@@ -36,7 +36,7 @@ static void a_value_is_given_for_its_text_alone(void **state)
     json_memo_free(&memo);
 }
 
-/* Whoever takes one may alter it: nobody else may see that. */
+/* The taker may change the value: it must be the only reference. */
 static void a_value_is_taken_once_and_only_if_nobody_has_it(void **state)
 {
     struct json_memo memo = {0};

@@ -705,7 +705,7 @@ static void edit_outside_the_kernel_is_found(void **state)
     assert_false(whole);
 }
 
-/* Who edits the hash of the state along cannot keep the activity hash. */
+/* An edit that also updates the state's hash still changes the activity hash. */
 static void an_edit_is_in_the_activity_hash_of_what_follows(void **state)
 {
     char same[KERNEL_HASH_SIZE], added_up[KERNEL_HASH_SIZE], edited[KERNEL_HASH_SIZE];

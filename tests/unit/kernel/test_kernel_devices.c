@@ -37,7 +37,7 @@ static void open_with(struct harness *harness, const char *device)
     assert_true(harness_next(harness));
 }
 
-/* callNow on d-70; `body` and `slots` are JSON, and `answer` is what comes back. */
+/* callNow on d-70; `body` and `slots` are JSON, and `answer` is the expected answer. */
 static void call(struct harness *harness, const char *method, const char *body, const char *slots,
                  const char *answer)
 {
@@ -360,7 +360,7 @@ static void a_vat_is_made_and_ends_when_its_meter_is_empty(void **state)
     harness_close(&harness);
 }
 
-/* A vat that was to be made, whose first delivery hangs; it is v3. */
+/* Creates vat v3, whose first delivery hangs. */
 static void quarantine_new_vat(struct harness *harness)
 {
     open_with(harness, "vatAdmin");
@@ -453,7 +453,7 @@ static void an_upgrade_that_fails_leaves_the_vat_as_it_was(void **state)
     harness_close(&harness);
 }
 
-/* It is the vatAdmin vat's business to whom it gives that device. */
+/* The vatAdmin vat decides which vats get that device. */
 static void a_vat_can_end_itself_by_the_device(void **state)
 {
     struct harness harness;

@@ -41,7 +41,7 @@ static enum kernel_verdict ask(struct kernel *kernel, const char *syscall, struc
     return verdict;
 }
 
-/* The next delivery, up to its end, which is told well or as a death by the last verdict. */
+/* Runs the next delivery to its end, which the last verdict reports as success or termination. */
 static enum kernel_verdict deliver(struct world *world, const char *const *syscalls, size_t count,
                                    bool well, struct error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel predicts is what comes, and looking leaves no trace. */
+/* The kernel's predictions come true, and predicting changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ enum { PREDICTED_MAX = 8, ITEMS = 32 };
 
 static const char hello[] = "{\"body\":\"#[\\\"hello\\\",[]]\",\"slots\":[]}";
 
-/* What was predicted, in order. */
+/* The predictions, in order. */
 struct sight {
     struct harness *harness;
     int64_t passed; /* a vat that is not of interest; 0: none */
@@ -160,7 +160,7 @@ static void vats_are_passed_over_and_enough_is_enough(void **state)
     harness_close(&harness);
 }
 
-/* The hashes of a run do not depend on whether somebody looked. */
+/* The hashes of a run do not depend on predictions. */
 static void looking_changes_no_hash(void **state)
 {
     char hashes[2][KERNEL_HASH_SIZE];

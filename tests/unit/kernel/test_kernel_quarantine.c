@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vats in quarantine: what is for them waits, in its order, and that of others goes on. */
+/* Messages to vats in quarantine wait, in order; those to other vats are delivered. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +94,8 @@ static void released_messages_return_to_the_front_in_order(void **state)
     assert_quarantine(&pair, true);
     send(&pair, pair.bad_root, "third", NULL);
     assert_false(harness_next(&pair.harness));
-    send(&pair, pair.bad_root, "fourth", NULL); /* still in the queue when the others come back */
+    send(&pair, pair.bad_root, "fourth",
+         NULL); /* still in the queue when the others return to it */
     harness_ok(kernel_release(pair.harness.kernel, pair.bad, false, &pair.harness.error),
                &pair.harness.error);
     expect(&pair, pair.bad, "first");

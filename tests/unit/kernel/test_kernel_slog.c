@@ -27,8 +27,8 @@ struct play {
     json_t *lines; /* of the slogfile, those that count */
     size_t at;     /* the next line to compare */
     int64_t clock; /* where the host sets it when it does */
-    bool running;  /* the slogfile does not tell what was before the first crank */
-    bool restless; /* each delivery is made twice, the first time dropped; see play_crank() */
+    bool running;  /* the slogfile does not show what was before the first crank */
+    bool restless; /* each delivery runs twice, the first time dropped; see play_crank() */
     struct kernel_options options;
     char activityhash[KERNEL_HASH_SIZE];
 };
@@ -70,7 +70,7 @@ static bool has_type(const json_t *line, const char *type)
     return strcmp(text_of(line, "type"), type) == 0;
 }
 
-/* Lines that tell what the kernel did, and no times of a replay. */
+/* True for lines that show what the kernel did; false for times of a replay. */
 static bool counts(const json_t *line)
 {
     static const char *const types[] = {"crank-start",    "clist",        "deliver",
@@ -196,7 +196,7 @@ static void expect_delivery(struct play *play, const struct kernel_delivery *del
                      parse(delivery->kd), "vd", parse(delivery->vd)));
 }
 
-/* The next syscall of the vat in the slogfile: its line, behind lines of its c-list. */
+/* The next syscall of the vat in the slogfile: its line, after lines of its c-list. */
 static const json_t *find_syscall(const struct play *play)
 {
     for (size_t i = play->at; i < json_array_size(play->lines); i++) {
@@ -228,7 +228,7 @@ static void play_syscall(struct play *play, const json_t *line)
     json_decref(message);
 }
 
-/* Whether this crank has a further delivery: of an upgrade, or for a snapshot. */
+/* Returns true if this crank has another delivery: of an upgrade, or for a snapshot. */
 static bool delivery_follows(const struct play *play)
 {
     for (size_t i = play->at; i < json_array_size(play->lines); i++) {
@@ -371,7 +371,7 @@ static void drop_and_begin_again(struct play *play, struct kernel_step *step, si
     assert_int_equal(step->work, KERNEL_DELIVERY);
 }
 
-/* What is dropped in its middle must leave no trace, nor must what the kernel has in memory. */
+/* A crank dropped in its middle must leave no trace, in the store or in the kernel's memory. */
 static void drop_crank(struct play *play, struct kernel_step *step, size_t start)
 {
     struct kernel_delivery_end end = {0};
@@ -428,7 +428,7 @@ static const json_t *find_static(const json_t *lines, int64_t number)
     return found;
 }
 
-/* What its startVat says, in the crank of its number. */
+/* Returns the parameters of its startVat delivery. */
 static const char *parameters_of(const json_t *lines, const char *vat)
 {
     const json_t *line;

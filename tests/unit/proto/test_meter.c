@@ -238,7 +238,7 @@ static void gas_is_read_with_its_parts(void **state)
     }
 }
 
-/* What a slogfile may have as it came: no line breaks, nothing that is not known. */
+/* Text that a slogfile may hold unchanged: no line breaks, only known members. */
 static void the_text_is_handed_on_only_if_all_of_it_is_known(void **state)
 {
     static const struct {

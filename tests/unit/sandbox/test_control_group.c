@@ -22,7 +22,7 @@ static const char unified[] =
 static void the_current_cgroup_is_found(void **state)
 {
     static const struct {
-        const char *groups, *mounts, *directory; /* NULL: there is none */
+        const char *groups, *mounts, *directory; /* NULL if absent */
     } cases[] = {
         {"0::/user.slice/a.scope\n", unified, "/sys/fs/cgroup/user.slice/a.scope"},
         {"0::/\n", unified, "/sys/fs/cgroup"},
@@ -64,7 +64,7 @@ static _Noreturn void live_on(int end)
         pause();
 }
 
-/* A process in the group leaves one behind that is in a session of its own, and ends. */
+/* A process in the group starts another in a session of its own, and ends. */
 static void leave_one_open(const char *group, int end)
 {
     const pid_t child = fork();
@@ -98,7 +98,7 @@ static void group_members_die_with_it(void **state)
     close(ends[1]);
     assert_int_equal(read(ends[0], &byte, 1), 1);
     control_group_end(group);
-    assert_int_equal(read(ends[0], &byte, 1), 0); /* it has ended: nobody holds the other end */
+    assert_int_equal(read(ends[0], &byte, 1), 0); /* it has ended: the other end is closed */
     close(ends[0]);
     control_groups_close(&groups);
     control_groups_close(&groups);

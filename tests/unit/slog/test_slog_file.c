@@ -24,7 +24,7 @@ enum { FILE_LIMIT = 64 * 1024 * 1024 };
 
 static struct error error;
 
-/* A folder of each test's own, which is the working directory meanwhile. */
+/* A directory of each test's own, which is the working directory meanwhile. */
 static int enter_directory(void **state)
 {
     char name[] = "/tmp/gaspipe-slog.XXXXXX";
@@ -47,7 +47,7 @@ static int leave_directory(void **state)
     return result;
 }
 
-/* What a reader finds, each line with a newline; "CUT" behind it when the file is cut. */
+/* The lines that a reader finds, each with a newline; then "CUT" if the file is cut. */
 static void read_lines(const char *path, struct buf *text)
 {
     struct reader *reader = reader_open(path, &error);
@@ -190,7 +190,7 @@ static void put_file(const char *path, const char *bytes, size_t length)
     assert_int_equal(fclose(out), 0);
 }
 
-/* The file is gone on with: what it had whole is there, and what is written now. */
+/* A second writer continues the file: it has the old whole lines, and the new ones. */
 static void has_second_worker(const struct buf *whole)
 {
     struct slog_file *file = open_file("a.slog.zst", false);
@@ -344,7 +344,7 @@ static void write_block(struct slog_writer *writer, const char *type)
     assert_int_equal(slog_writer_flush(writer, &error), 0);
 }
 
-/* The types of a file's lines, with a blank behind each; "part N" for a later start line. */
+/* The types of a file's lines, each followed by a blank; "part N" for a later start line. */
 static void has_types(const char *path, const char *expected)
 {
     struct reader *reader = reader_open(path, &error);

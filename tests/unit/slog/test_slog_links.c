@@ -66,7 +66,7 @@ static void test_a_promise_given_out_again_is_the_later_one(void **state)
 
 /*
  * Many messages whose places in the table touch and go round its end, against
- * a plain count: sends of each message are numbered, and come back in order.
+ * a plain count: sends of each message are numbered, and return in order.
  */
 static void test_order_holds_when_places_are_shared(void **state)
 {
@@ -81,7 +81,7 @@ static void test_order_holds_when_places_are_shared(void **state)
 
         random = random * 1664525 + 1013904223;
         which = (random >> 8) % MESSAGES;
-        /* Neighbouring places, from before the table's end to behind its beginning. */
+        /* Neighbouring places, across the table's end. */
         if ((random >> 24) % 5 < 2 && sent[which] < taken[which] + 20)
             send(&links, UINT64_C(0xfff0) + which / 4 + (which << 48), false, ++sent[which]);
         else if (taken[which] < sent[which])

@@ -201,7 +201,7 @@ static void does_not_take_a_capped_replay_for_full(void **state)
 
 /*
  * A client whose frames leave 1 ns after the kernel's lines and come 1 ns before them, on a
- * clock that is 500 ns behind: what lies between line and frame is the kernel's.
+ * clock that is 500 ns late: time between line and frame is the kernel's.
  */
 static void gives_the_kernel_what_lies_before_the_frames(void **state)
 {
@@ -292,7 +292,7 @@ static void marks_what_a_change_of_the_clock_spoils(void **state)
     story.moments.steady = true;
     delivery = build(&story.moments, &spans);
     assert_int_equal(count_spoiled(&delivery), 0);
-    /* One that nobody saw shows by a span that ends before it begins. */
+    /* An unnoticed one shows as a span that ends before it begins. */
     story.events[2].changed_before = false;
     story.events[3].answered = story.events[3].arrived - 5;
     delivery = build(&story.moments, &spans);

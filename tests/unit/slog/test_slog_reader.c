@@ -48,7 +48,7 @@ static struct reader *open_reader(void)
     return reader;
 }
 
-/* What a reader gives of `text`: each line in <>, torn ones in {}. */
+/* Checks what a reader returns for `text`: each line in <>, torn ones in {}. */
 static void expect_lines(const char *text, const char *expected)
 {
     struct reader *reader;
@@ -222,7 +222,7 @@ static void append_member_of(struct buf *file, char letter, size_t length)
     buf_free(&text);
 }
 
-/* Where the input that is read at a time ends in the header of the second member. */
+/* Cuts the input of one read(2) within the header of the second member. */
 static void gzip_headers_can_be_cut_anywhere(void **state)
 {
     struct buf small = {0};

@@ -13,7 +13,7 @@
 #include "slog/read/record.h"
 
 /*
- * Members that come in SwingSet's order and layout are taken in another way than
+ * Members in SwingSet's order and layout are read by other code than
  * all others: what is found must be the same, whatever the values are.
  */
 
@@ -32,7 +32,7 @@ static void read_line(const struct buf *line, struct buf *found)
 
     assert_non_null(padded);
     memcpy(padded, line->data, line->length);
-    /* Text that would go on as expected, if it were a part of the line. */
+    /* Text that would continue the line as expected, if it were a part of it. */
     snprintf(padded + line->length, SCAN_PADDING, ",\"time\":1,\"monotime\":1}");
     buf_clear(found);
     if (record_read(padded, line->length, &record, &why)) {
@@ -193,7 +193,7 @@ static void takes_members_in_any_order(void **state)
     buf_free(&found);
 }
 
-/* What a killed writer leaves, with another process's line right behind it. */
+/* The rest of a killed writer's line, with another process's line right after it. */
 static void refuses_two_lines_in_one(void **state)
 {
     struct buf line = {0}, found = {0};
@@ -207,7 +207,7 @@ static void refuses_two_lines_in_one(void **state)
     buf_free(&found);
 }
 
-/* The line ends at every place of it, with more behind. */
+/* The line ends at each of its bytes, with more text after it. */
 static void refuses_every_beginning(void **state)
 {
     struct buf line = {0}, found = {0};

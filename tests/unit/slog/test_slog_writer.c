@@ -27,9 +27,9 @@ static const struct slog_delivery live = {
 static const struct slog_delivery replay = {
     .replay = true, .crank_num = 7, .vat_id = "v1", .delivery_num = 2, .dispatch = "message"};
 
-/* A folder of the test's own, with the path of a slogfile in it. */
+/* A directory of the test's own, with the path of a slogfile in it. */
 struct place {
-    char folder[64];
+    char directory[64];
     char path[96];
 };
 
@@ -38,9 +38,9 @@ static int make_place(void **state)
     struct place *place = calloc(1, sizeof *place);
 
     assert_non_null(place);
-    strcpy(place->folder, "/tmp/slogwriter.XXXXXX");
-    assert_non_null(mkdtemp(place->folder));
-    snprintf(place->path, sizeof place->path, "%s/run.slog", place->folder);
+    strcpy(place->directory, "/tmp/slogwriter.XXXXXX");
+    assert_non_null(mkdtemp(place->directory));
+    snprintf(place->path, sizeof place->path, "%s/run.slog", place->directory);
     *state = place;
     return 0;
 }
@@ -50,7 +50,7 @@ static int remove_place(void **state)
     struct place *place = *state;
 
     unlink(place->path);
-    rmdir(place->folder);
+    rmdir(place->directory);
     free(place);
     return 0;
 }
@@ -88,7 +88,7 @@ static const char *content_of(const char *path, struct buf *content)
     return buf_string(content);
 }
 
-/* The lines behind the slog-start line. */
+/* The lines after the slog-start line. */
 static const char *lines_of(const char *path, struct buf *content)
 {
     const char *newline = strchr(content_of(path, content), '\n');
@@ -250,7 +250,7 @@ static void leaves_no_half_line_when_the_disk_is_full(void **state)
     assert_non_null(strstr(error.text, path));
     expect_lines(*state, "{\"type\":\"clist\",\"number\":1,\"time\":1795219387.791765,"
                          "\"monotime\":0.000000000}\n");
-    /* With room again, nothing has been lost or doubled. */
+    /* With space again, no line has been lost or doubled. */
     close_writer(writer);
     expect_lines(
         *state,
@@ -389,7 +389,7 @@ static void lines_that_come_late_stand_where_their_gap_was_left(void **state)
                  "{\"type\":\"fifth\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n");
 }
 
-/* A part has these types of lines behind its start line, as in "first second "; it is removed. */
+/* A part has these types of lines after its start line, as in "first second "; it is removed. */
 static void expect_part(const struct place *place, const char *suffix, const char *expected)
 {
     struct buf content = {0}, types = {0};
@@ -410,7 +410,8 @@ static void expect_part(const struct place *place, const char *suffix, const cha
     assert_int_equal(unlink(path), 0);
 }
 
-/* What was committed is in the file before it is printed, even if a snapshot behind it is late. */
+/* Committed lines are in the file before they are printed, even if a later snapshot is not ready.
+ */
 static void blocks_in_front_of_a_gap_are_written(void **state)
 {
     const struct place *place = *state;
@@ -461,7 +462,7 @@ static void write_blocks(struct slog_writer *writer, int gap)
     assert_int_equal(slog_gap_fill(writer, late, &error), 0);
 }
 
-/* What waits for a gap is cut where its blocks ended, and what is in front of it as well. */
+/* Blocks that wait for a gap are cut at their ends, and so are the blocks before it. */
 static void parts_end_around_a_gap_too(void **state)
 {
     static const char *const expected[5][3] = {

@@ -2,7 +2,7 @@
 #ifndef GASPIPE_TESTS_UNIT_STORE_STORE_CHECK_H
 #define GASPIPE_TESTS_UNIT_STORE_STORE_CHECK_H
 
-/* What tests of the store share; to be included behind cmocka.h. */
+/* Helpers for tests of the store; include this after cmocka.h. */
 
 #include <string.h>
 #include <sys/uio.h>
@@ -24,7 +24,7 @@ static inline struct iovec bytes(const char *text)
     return (struct iovec){(char *)text, strlen(text)};
 }
 
-/* What was found is this text; NULL: nothing was. Gives the buffer's memory back. */
+/* Checks that this text was found; NULL: that nothing was. Frees the buffer. */
 static inline void same(struct buf *value, bool found, const char *expected)
 {
     assert_int_equal(found, expected != NULL);

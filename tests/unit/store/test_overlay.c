@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An overlay over a vat's store reads as the store would if its changes were made there. */
+/* An overlay over a vatstore reads as the vatstore would with the overlay's changes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

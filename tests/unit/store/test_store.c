@@ -23,7 +23,7 @@
 
 enum { VAT = 1 };
 
-/* A folder of each test's own, which is the working directory meanwhile. */
+/* A directory of each test's own, which is the working directory meanwhile. */
 static int enter_directory(void **state)
 {
     char name[] = "/tmp/gaspipe-store.XXXXXX";
@@ -47,9 +47,9 @@ static int leave_directory(void **state)
     return result;
 }
 
-static struct store *open_store(const char *folder)
+static struct store *open_store(const char *directory)
 {
-    struct store *store = store_open(folder, &error);
+    struct store *store = store_open(directory, &error);
 
     if (store == NULL)
         fail_msg("%s", error.text);
@@ -63,7 +63,7 @@ static void set(struct store *store, const char *key, const char *value)
     OK(store_vat_set(store, VAT, bytes(key), bytes(value), &error));
 }
 
-/* Both have this value; NULL: there is none. */
+/* Both have this value; NULL: absent. */
 static void has(struct store *store, const char *key, const char *expected)
 {
     struct buf value = {0};
@@ -162,7 +162,7 @@ static void savepoints_that_do_not_match_are_refused(void **state)
     store_close(store);
 }
 
-/* Random changes, savepoints and their ends, beside a copy of what has to be there. */
+/* Random changes, savepoints and their ends, compared with a model. */
 enum { MODEL_KEYS = 8, MODEL_DEPTH = 6, MODEL_STEPS = 20000 };
 
 struct model {
@@ -456,7 +456,7 @@ static void change_database(const char *statements)
 
 static void a_file_of_others_is_refused_and_left_alone(void **state)
 {
-    static const char text[] = "These are the notes of somebody who has nothing to do with stores.";
+    static const char text[] = "These are the notes of a user who has nothing to do with stores.";
     char found[sizeof text] = "";
     int fd;
 
@@ -639,7 +639,7 @@ static void key_has(struct store *store, const char *key, const char *expected)
     same(&value, found, expected);
 }
 
-/* What the file has. */
+/* Checks the committed value. */
 static void committed_has(const char *expected)
 {
     struct store *reader = store_open_reader("s", &error);
@@ -724,7 +724,7 @@ static void failed_commit_stops_the_run(void **state)
     begin_writing(&writing, store);
     assert_int_equal(end_writing(&writing), -1);
     limit_file_size(RLIM_INFINITY);
-    /* What the file has to be asked for: */
+    /* A value that must be read from the file: */
     assert_int_equal(store_vat_set(store, VAT, bytes("b"), bytes("3"), &error), -1);
     assert_string_equal(error.text, writing.error.text);
     OK(store_vat_set(store, VAT, bytes("a"), bytes("3"), &error));

@@ -106,14 +106,14 @@ static void all_keys_can_be_gone_through_with_one_buffer(void **state)
     buf_free(&key);
 }
 
-/* ---- vats' own stores ---- */
+/* ---- vatstores ---- */
 
 static void vat_set(struct store *store, const char *key, const char *value)
 {
     OK(store_vat_set(store, VAT, bytes(key), bytes(value), &error));
 }
 
-/* The value is this text; NULL: there is none. */
+/* Checks that the value is this text; NULL: absent. */
 static void vat_has(struct store *store, int64_t vat, const char *key, const char *expected)
 {
     struct buf value = {0};
@@ -358,7 +358,7 @@ static int64_t snapshots_kept(struct store *store)
     return sums.snapshots.items;
 }
 
-/* -1: there is none. */
+/* Returns -1 without one. */
 static int64_t last_position(struct store *store)
 {
     struct store_snapshot last;

@@ -324,8 +324,8 @@ static void in_a_store_whose_writer_was_killed(void **state)
     flip_all(true);
 }
 
-/* A folder of each test's own, which is the working directory meanwhile. Lines of the log that say
- * what was mended are not wanted. */
+/* A directory of each test's own, which is the working directory meanwhile. Lines of the log that
+ * say what was mended are not wanted. */
 static int enter_directory(void **state)
 {
     char name[] = "/tmp/gaspipe-flips.XXXXXX";

@@ -19,7 +19,7 @@
 
 enum { SPACES = 3, KEYS = 12, ITEMS = 8, DEPTH_MAX = 3, STEPS = 40000, RUNS = 4 };
 
-/* The value of each key, of the kernel's and of the stores of the vats 1 and 2; 0: there is none.
+/* The value of each key, of the kernel's and of the vatstores of vats 1 and 2; 0: absent.
  * And the items of vat 1's transcript. */
 struct state {
     uint32_t values[SPACES][KEYS];
@@ -104,7 +104,7 @@ static void expect(struct store *store, struct model *model, uint32_t space, uin
     same(&value, found, expected == 0 ? NULL : text);
 }
 
-/* The keys as the table has them, one behind the other. */
+/* The keys in the table's order. */
 static void expect_order(struct store *store, struct model *model, uint32_t space)
 {
     struct buf key = {0};

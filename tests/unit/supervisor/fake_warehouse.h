@@ -21,7 +21,7 @@ struct fake_vat {
     bool known, waits, ahead;
     bool has_older; /* snapshot, to fall back on; the test's */
     int64_t saved_at;
-    const char *vd; /* of the delivery in hand */
+    const char *vd; /* of the delivery in progress */
 };
 
 struct warehouse {
@@ -46,7 +46,7 @@ static inline void fake_note(const char *call, int64_t vat)
     buf_printf(&fake->calls, "%s v%" PRId64 "\n", call, vat);
 }
 
-/* Which calls came since the last look. */
+/* Checks the calls since the last check. */
 static inline void fake_expect(const char *calls)
 {
     assert_string_equal(buf_string(&fake->calls), calls);

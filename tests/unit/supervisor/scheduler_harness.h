@@ -94,9 +94,9 @@ static inline void world_expect(struct world *world, const char *reports)
     buf_clear(&world->reports);
 }
 
-/* The options' loop and store are the world's, and a copy of the launcher. A folder of NULL: a
+/* The options' loop and store are the world's, and a copy of the launcher. A directory of NULL: a
  * store in memory. */
-static inline void world_open_in(struct world *world, const char *folder,
+static inline void world_open_in(struct world *world, const char *directory,
                                  struct scheduler_options options)
 {
     const struct scheduler_listener listener = {
@@ -115,7 +115,7 @@ static inline void world_open_in(struct world *world, const char *folder,
     memset(world, 0, sizeof *world);
     buf_append_string(&world->reports, "");
     assert_int_equal(uv_loop_init(&world->loop), 0);
-    world->store = store_open(folder, &error);
+    world->store = store_open(directory, &error);
     assert_non_null(world->store);
     options.loop = &world->loop;
     if (options.launcher != NULL)
@@ -174,7 +174,7 @@ static inline void world_queue(struct world *world, const char *name)
     json_decref(methargs);
 }
 
-/* Waits for the pause after trouble to end. */
+/* Waits for the pause after a host failure to end. */
 static inline void world_wait(struct world *world)
 {
     while (world->durable < world->committed)
@@ -189,7 +189,7 @@ static inline void world_play(int64_t vat)
     fake_answers(vat);
 }
 
-/* Adds a plain vat, "v1", and starts it; nothing is under way. */
+/* Adds a plain vat, "v1", and starts it; no delivery is in progress. */
 static inline void world_start(struct world *world)
 {
     world_add_vat(world, "v1", KERNEL_VAT_PLAIN);

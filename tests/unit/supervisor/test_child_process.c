@@ -94,7 +94,7 @@ static void skip_without_groups(const struct fixture *fixture)
     skip();
 }
 
-/* What it prints first, and its exit status. */
+/* Stores its first output, and returns its exit status. */
 static int run(const struct fixture *fixture, const char *script, char *text, size_t size)
 {
     struct error error;
@@ -133,7 +133,7 @@ static void child_has_its_descriptors_directory_and_process_group(void **state)
     assert_string_equal(text, "/\n/dev/null\n/dev/null\n0\n1\n2\n1\n");
 }
 
-/* The set in /proc/PID/status behind this name. */
+/* The set after this name in /proc/PID/status. */
 static uint64_t signals_after(const char *text, const char *name)
 {
     const char *found = strstr(text, name);
@@ -145,7 +145,7 @@ static uint64_t signals_after(const char *text, const char *name)
 static void child_has_no_signal_blocked_or_ignored(void **state)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    const uint64_t libc_signals = 3ULL << 31; /* 32 and 33, which it lets nobody change */
+    const uint64_t libc_signals = 3ULL << 31; /* 32 and 33, which it reserves */
     sigset_t one, before;
     struct sigaction usual;
     char text[256];

@@ -163,7 +163,7 @@ static void rejects_forms_that_no_meter_writes(void **state)
 
 static void a_line_without_an_end_is_refused(void **state)
 {
-    static const char piece[1 << 16] = "region 1 2 3 4 worker, and zeros behind it";
+    static const char piece[1 << 16] = "region 1 2 3 4 worker, and zeros after it";
     struct cost_stream stream = {0};
     struct error error;
     int fed = 0, result = 0;

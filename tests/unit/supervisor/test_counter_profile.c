@@ -19,15 +19,15 @@
 #include "supervisor/profile/counter_profile.h"
 #include "supervisor/profile/elf_symbols.h"
 
-static char folder[] = "/tmp/test_counter_profile.XXXXXX";
-static char path[sizeof folder + 8];
+static char directory[] = "/tmp/test_counter_profile.XXXXXX";
+static char path[sizeof directory + 8];
 
 static int make_directory(void **state)
 {
     (void)state;
-    if (mkdtemp(folder) == NULL)
+    if (mkdtemp(directory) == NULL)
         return -1;
-    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(path, sizeof path, "%s/file", directory);
     return 0;
 }
 
@@ -35,7 +35,7 @@ static int remove_directory(void **state)
 {
     (void)state;
     unlink(path);
-    return rmdir(folder);
+    return rmdir(directory);
 }
 
 static void write_file(const void *bytes, size_t length)
@@ -57,7 +57,7 @@ static int find_base(struct dl_phdr_info *info, size_t size, void *base)
     return 1;
 }
 
-/* Where the code of a function of this program stands in its file. */
+/* Returns the file offset of a function of this program. */
 static uint64_t offset_of(void (*function)(void **))
 {
     uint64_t base = 0;

@@ -17,7 +17,7 @@ enum { FILE_LIMIT = 1 << 20 };
 
 /* A log that writes a slogfile, and the delivery in it. */
 struct world {
-    char folder[32], path[48];
+    char directory[32], path[48];
     struct slog_writer *slog;
     struct delivery_log log;
     struct kernel_delivery delivery;
@@ -37,9 +37,9 @@ static void open_world(struct world *world)
     const struct slog_start start = {.program = "gaspipe test", .stamp = at(0)};
 
     memset(world, 0, sizeof *world);
-    strcpy(world->folder, "/tmp/deliverylog.XXXXXX");
-    assert_non_null(mkdtemp(world->folder));
-    snprintf(world->path, sizeof world->path, "%s/run.slog", world->folder);
+    strcpy(world->directory, "/tmp/deliverylog.XXXXXX");
+    assert_non_null(mkdtemp(world->directory));
+    snprintf(world->path, sizeof world->path, "%s/run.slog", world->directory);
     world->slog = slog_writer_open(world->path, &start, &world->error);
     assert_non_null(world->slog);
     delivery_log_init(&world->log, world->slog);
@@ -52,7 +52,7 @@ static void close_world(struct world *world)
     json_decref(world->kd);
     json_decref(world->vd);
     unlink(world->path);
-    rmdir(world->folder);
+    rmdir(world->directory);
 }
 
 static void begin_delivery(struct world *world, const char *dispatch, const char *kd,
@@ -179,7 +179,7 @@ static void the_report_has_the_result_in_plain_json(void **state)
     (void)state;
     open_world(&world);
     begin_message(&world);
-    /* Of several resolutions, the message's own; a bigint is the string of its digits. */
+    /* Among several resolutions, picks the message's own; a bigint is the string of its digits. */
     log_syscall(&world,
                 "[\"resolve\",[[\"p-61\",false,{\"body\":\"#7\",\"slots\":[]}],"
                 "[\"p-60\",false,{\"body\":\"#{\\\"sum\\\":\\\"+12\\\"}\",\"slots\":[]}]]]",

@@ -11,7 +11,7 @@
 
 /*
  * A delivery of 100 µs with one request: 10 µs to the worker, which works 20 µs, asks,
- * is heard 5 µs later, answered after 30 µs, gets that 5 µs later, works 20 µs, and its
+ * is received 5 µs later, answered after 30 µs, gets that 5 µs later, works 20 µs, and its
  * result takes 10 µs.
  */
 enum { STAMPS = 4, PIPE = 30, WORKER = 40, KERNEL = 30, TOTAL = 100 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a process and its worker are placed, on the processors of this machine. */
+/* Places a process and its worker on the CPUs of this machine. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,14 +23,14 @@ static int give_processors_back(void **state)
     return sched_setaffinity(0, sizeof all, &all);
 }
 
-/* The n-th processor that may be used, from 0. */
+/* The n-th CPU that may be used, from 0. */
 static int processor_number(int n)
 {
-    int processor = 0;
+    int cpu = 0;
 
-    while (!CPU_ISSET((size_t)processor, &all) || n-- > 0)
-        processor++;
-    return processor;
+    while (!CPU_ISSET((size_t)cpu, &all) || n-- > 0)
+        cpu++;
+    return cpu;
 }
 
 static int usable_cpus(void)

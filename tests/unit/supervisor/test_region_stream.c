@@ -116,7 +116,7 @@ static void test_what_no_counter_writes(void **state)
         {FILE_AT + 4, 1 << 20},           /* a path of a megabyte */
         {FILE_AT + HEAD, 0},              /* with a zero byte */
         {PLACES + 4, UINT32_MAX},         /* too many places */
-        {PLACES + HEAD + 8, 2},           /* in a file that was not told */
+        {PLACES + HEAD + 8, 2},           /* in a file without a record */
         {PLACES + HEAD + 12, 1U << 31},   /* with too high a number */
         {PLACES + HEAD + 20, 0},          /* without a length */
         {CHAINS + HEAD + 12, 7},          /* a chain out of turn */
@@ -124,7 +124,7 @@ static void test_what_no_counter_writes(void **state)
         {CHAINS + HEAD + PLACE + 16, 3},  /* by one that comes later */
         {REGION + 4, UINT32_MAX},         /* too many cells */
         {REGION + HEAD + 16, 14},         /* that do not add up */
-        {REGION + HEAD + 24, 9},          /* of a chain that was not told */
+        {REGION + HEAD + 24, 9},          /* of a chain without a record */
         {REGION + HEAD + 28, 1},          /* or a sequence, of which there is only a gap */
         {REGION + HEAD + 36, UINT32_MAX}, /* or come to more than can be */
     };

@@ -103,29 +103,30 @@ static void cranks_are_committed_every_so_many(void **state)
     world_close(&world);
 }
 
-/* The harness checks that one sync is under way at a time, and at the end that none is missing. */
-static void remove_store(const char *folder)
+/* The harness checks that one sync is in progress at a time, and at the end that none is missing.
+ */
+static void remove_store(const char *directory)
 {
     static const char *const names[] = {"gaspipe.sqlite", "gaspipe.sqlite-wal",
                                         "gaspipe.sqlite-shm", "gaspipe.mark"};
     char path[64];
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        snprintf(path, sizeof path, "%s/%s", directory, names[i]);
         (void)unlink(path); /* the store may not have this one */
     }
-    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(rmdir(directory), 0);
 }
 
 /* On the disk, since a store in memory has nothing to sync. */
 static void cranks_continue_while_a_commit_is_synced(void **state)
 {
-    char folder[] = "/tmp/test_scheduler.XXXXXX";
+    char directory[] = "/tmp/test_scheduler.XXXXXX";
     struct world world;
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
-    world_open_in(&world, folder, (struct scheduler_options){.cranks_per_commit = 1});
+    assert_non_null(mkdtemp(directory));
+    world_open_in(&world, directory, (struct scheduler_options){.cranks_per_commit = 1});
     world_start(&world);
     assert_int_equal(world.durable, 0); /* nothing is before the loop runs */
     assert_int_equal(world.syncing, 1);
@@ -141,7 +142,7 @@ static void cranks_continue_while_a_commit_is_synced(void **state)
         (void)uv_run(&world.loop, UV_RUN_ONCE);
     assert_int_equal(world.syncing, 3);
     world_close(&world);
-    remove_store(folder);
+    remove_store(directory);
 }
 
 static void closing_commits_whole_cranks_alone(void **state)
@@ -159,7 +160,7 @@ static void closing_commits_whole_cranks_alone(void **state)
     world_close(&world);
 }
 
-/* ---- trouble ---- */
+/* ---- host failures ---- */
 
 static void host_failure_is_retried_up_to_the_limit(void **state)
 {
@@ -293,7 +294,7 @@ static void a_snapshot_is_written_when_it_is_due(void **state)
     scheduler_run(world.scheduler);
     world_play(1);
     fake_expect("deliver v1 message\nsave v1\n");
-    /* Nothing goes on before the worker is back from its snapshot. */
+    /* No delivery runs before the worker has restarted from its snapshot. */
     fake_saved(1, 2);
     fake_expect("");
     fake_ready(1);
@@ -330,7 +331,7 @@ static void a_snapshot_that_is_lost_is_written_again(void **state)
     world_close(&world);
 }
 
-/* The warehouse has dropped it: what comes back is due for a snapshot. */
+/* The warehouse has dropped it: the restarted worker is due for a snapshot. */
 static void a_snapshot_that_no_worker_starts_from_is_written_again(void **state)
 {
     struct world world;
@@ -351,7 +352,7 @@ static void a_snapshot_that_no_worker_starts_from_is_written_again(void **state)
     world_close(&world);
 }
 
-/* ---- vats that cannot go on ---- */
+/* ---- vats that cannot continue ---- */
 
 static void expect_quarantine(struct world *world, int64_t vat, const char *reason)
 {
@@ -455,12 +456,12 @@ static void a_crash_is_tried_again_once(void **state)
     world_close(&world);
 }
 
-/* Runs in the folder until both vats are there. */
-static void leave_two(const char *folder)
+/* Runs in the directory until both vats are there. */
+static void leave_two(const char *directory)
 {
     struct world world;
 
-    world_open_in(&world, folder, (struct scheduler_options){0});
+    world_open_in(&world, directory, (struct scheduler_options){0});
     world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
     world_add_vat(&world, "v2", KERNEL_VAT_PLAIN);
     scheduler_start(world.scheduler, false);
@@ -473,13 +474,13 @@ static void leave_two(const char *folder)
 
 static void a_vat_that_cannot_be_restored_stops_no_other(void **state)
 {
-    char folder[] = "/tmp/test_scheduler.XXXXXX", command[64];
+    char directory[] = "/tmp/test_scheduler.XXXXXX", command[64];
     struct world world;
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
-    leave_two(folder);
-    world_open_in(&world, folder, (struct scheduler_options){.retries = 1});
+    assert_non_null(mkdtemp(directory));
+    leave_two(directory);
+    world_open_in(&world, directory, (struct scheduler_options){.retries = 1});
     scheduler_start(world.scheduler, false);
     /* Each has its own tries. */
     lose(WAREHOUSE_START, VAT_LOSS_SUSPECT, 1);
@@ -496,7 +497,7 @@ static void a_vat_that_cannot_be_restored_stops_no_other(void **state)
     for (int round = 0; round < 2; round++) {
         struct error error;
 
-        world_open_in(&world, folder, (struct scheduler_options){.retries = 1});
+        world_open_in(&world, directory, (struct scheduler_options){.retries = 1});
         if (round == 1)
             assert_int_equal(kernel_release(scheduler_kernel(world.scheduler), 1, false, &error),
                              0);
@@ -509,7 +510,7 @@ static void a_vat_that_cannot_be_restored_stops_no_other(void **state)
             world_play(1);
         world_close(&world);
     }
-    snprintf(command, sizeof command, "rm -r %s", folder);
+    snprintf(command, sizeof command, "rm -r %s", directory);
     /* NOLINTNEXTLINE(cert-env33-c): the directory's name is this test's own */
     assert_int_equal(system(command), 0);
 }

@@ -46,7 +46,7 @@ static void each_event_leads_to_one_state_or_is_forbidden(void **state)
     }
 }
 
-/* What a stopped scheduler is asked for is not done. */
+/* A stopped scheduler ignores requests. */
 static void a_scheduler_that_has_stopped_runs_no_more(void **state)
 {
     (void)state;

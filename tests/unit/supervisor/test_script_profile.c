@@ -55,12 +55,12 @@ static void rejects_invalid_profiles(void **state)
         "[]",
         "{\"functions\":[],\"nodes\":[],\"lines\":[]}",
         "{" FUNCTIONS ",\"nodes\":[]," LINES "}",
-        /* a caller that stands behind, or nowhere */
+        /* a caller that comes later, or is missing */
         "{" FUNCTIONS ",\"nodes\":[[0,0,0,0,0],[1,1,1,0,0]]," LINES "}",
         "{" FUNCTIONS ",\"nodes\":[[0,0,0,0,0],[-1,1,1,0,0]]," LINES "}",
-        /* a function that is none */
+        /* an unknown function */
         "{" FUNCTIONS ",\"nodes\":[[0,0,0,0,0],[0,3,1,0,0]]," LINES "}",
-        /* what is missing, or no number */
+        /* a member that is missing, or not a number */
         "{" FUNCTIONS ",\"nodes\":[[0,0,0,0]]," LINES "}",
         "{" FUNCTIONS ",\"nodes\":[[0,0,0,0,\"1\"]]," LINES "}",
         "{" FUNCTIONS ",\"nodes\":[[0,0,0,0,-1]]," LINES "}",

@@ -89,7 +89,7 @@ static void a_record_is_replayed_at_its_turn(void **state)
     world_play(1);
     fake_expect("catch up v2\n");
     world_expect(&world, "v1 (o+0).hello -> null\nv2 (o+0).hello -> null\nidle\n");
-    /* The kernel was told of the syscalls. */
+    /* The kernel has received the syscalls. */
     world_queue(&world, "v2");
     scheduler_run(world.scheduler);
     fake_sent(2);
@@ -117,8 +117,8 @@ static void delivery_in_progress_continues_at_its_turn(void **state)
 
 static const char illegal[] = "[\"dropImports\",[\"o-99\"]]";
 
-/* The worker of the second vat has made a legal syscall and an illegal one, and gone on; at the
- * delivery's turn that is made again, to be measured. */
+/* The worker of the second vat has made a legal syscall and an illegal one, and continued; at its
+ * turn the delivery runs again, to be measured. */
 static void open_refused(struct world *world, bool ended)
 {
     open_speculating(world);
@@ -168,7 +168,7 @@ static void an_illegal_syscall_that_waits_ends_the_vat_at_its_turn(void **state)
     world_close(&world);
 }
 
-/* What came out differently is the host's trouble: the crank is tried again. */
+/* A different outcome is a host failure: the crank is tried again. */
 static void a_measured_delivery_that_deviates_is_tried_again(void **state)
 {
     struct world world;
@@ -242,7 +242,7 @@ static void a_limit_passed_before_its_turn_ends_the_vat_then(void **state)
     world_close(&world);
 }
 
-/* Its worker, put away to make room for another, is not where the delivery left it. */
+/* Its worker, evicted for another, is not where the delivery left it. */
 static void evicted_worker_is_delivered_to_again(void **state)
 {
     struct world world;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of what is in the way of a tracer, the words name what is to be changed. */
+/* Errors that stop a tracer name the setting to change. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

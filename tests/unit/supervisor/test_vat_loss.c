@@ -81,7 +81,7 @@ static void each_state_with_each_blame(void **state)
     }
 }
 
-/* The host's trouble never ends a vat, wherever it comes. */
+/* A host failure never terminates a vat, in any state. */
 static void only_its_own_failures_terminate_a_vat(void **state)
 {
     (void)state;

@@ -76,7 +76,7 @@ static bool has_worker(enum vat_state state)
     return state != VAT_NO_WORKER && state != VAT_PREPARING;
 }
 
-/* What comes from the worker, its process or the clock comes whenever there is a worker. */
+/* Events of the worker, its process and the clock may come whenever there is a worker. */
 static void worker_is_heard(enum vat_state state, enum vat_event event, struct vat_step step)
 {
     const bool timed = state != VAT_IDLE || event != VAT_EVENT_TIMEOUT; /* an idle one is not */
@@ -91,7 +91,7 @@ static void each_thing_that_a_worker_does_is_decided_in_each_state(void **state)
     for_each_step(worker_is_heard);
 }
 
-/* What an action does, and the state behind it, must agree. */
+/* An action must fit the state that follows it. */
 static void action_fits_state(enum vat_state state, enum vat_event event, struct vat_step step)
 {
     static const enum vat_state behind[VAT_ACTIONS] = {
@@ -215,7 +215,7 @@ static void only_an_idle_worker_takes_work(void **state)
     for_each_step(accepts_one_request_at_a_time);
 }
 
-/* Its owner may evict a worker at any time, and wants one only where there is none. */
+/* Its owner may evict a worker at any time, and wants one only without a worker. */
 static void owner_may_evict(enum vat_state state, enum vat_event event, struct vat_step step)
 {
     if (event == VAT_EVENT_EVICT)
@@ -277,7 +277,7 @@ static void vat_life_without_failure(void **state)
     live(life, sizeof life / sizeof *life, VAT_NO_WORKER);
 }
 
-/* Nobody waits for a worker that starts, and may hang. */
+/* A worker that starts may hang: nothing waits for it without a timeout. */
 static void a_start_that_is_given_up(void **state)
 {
     static const struct life life[] = {

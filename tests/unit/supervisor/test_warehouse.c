@@ -50,7 +50,7 @@ static void worker_send(const char *frame)
     worker_write(",");
 }
 
-/* What a worker can do wrong. */
+/* Faults of a worker. */
 static const struct fault {
     const char *name;
     const char *bytes; /* as they go into the pipe; NULL: none */
@@ -121,7 +121,7 @@ static void worker_save(const char *vat)
     worker_send("." METER "6");
 }
 
-/* Whether it was started from the runtime's snapshot, or from what worker_save_large() wrote. */
+/* Returns true if it was started from the runtime's snapshot or worker_save_large()'s. */
 static bool worker_has_its_heap(void)
 {
     size_t length = 0;
@@ -221,10 +221,10 @@ static int be_worker(const char *title)
     return 0;
 }
 
-/* ---- the warehouse and what it tells ---- */
+/* ---- the warehouse and its reports ---- */
 
 struct hall {
-    char folder[64];
+    char directory[64];
     uv_loop_t loop;
     struct launch_config launcher;
     struct store *store;
@@ -319,11 +319,11 @@ static void set_up(struct hall *hall, uint64_t max_workers)
     static char bundle[] = "{\"moduleFormat\":\"gaspipePlain\",\"source\":\"\"}";
     struct error error;
 
-    *hall = (struct hall){.folder = "/tmp/test_warehouse.XXXXXX"};
-    assert_non_null(mkdtemp(hall->folder));
+    *hall = (struct hall){.directory = "/tmp/test_warehouse.XXXXXX"};
+    assert_non_null(mkdtemp(hall->directory));
     assert_int_equal(uv_loop_init(&hall->loop), 0);
     assert_int_equal(launcher_open_xsnap(&hall->launcher, "/proc/self/exe", 0, &error), 0);
-    hall->store = store_open(hall->folder, &error);
+    hall->store = store_open(hall->directory, &error);
     assert_non_null(hall->store);
     assert_int_equal(store_transaction_begin(hall->store, &error), 0);
     assert_int_equal(
@@ -354,7 +354,7 @@ static void tear_down(struct hall *hall)
     launcher_close(&hall->launcher);
     store_close(hall->store);
     assert_int_equal(uv_loop_close(&hall->loop), 0);
-    assert_int_equal(nftw(hall->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(nftw(hall->directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 static void add_vat(struct hall *hall, int64_t id, const char *name)
@@ -365,7 +365,7 @@ static void add_vat(struct hall *hall, int64_t id, const char *name)
     assert_int_equal(warehouse_set_vat(hall->warehouse, &vat, &error), 0);
 }
 
-/* What the vat was sent before, and answered without a syscall. */
+/* Adds an earlier delivery to the vat, answered without a syscall. */
 static void add_past(struct hall *hall, int64_t id)
 {
     static char item[] = "{\"d\":[\"message\",\"recorded\"],\"sc\":[],\"r\":{\"status\":\"ok\","
@@ -377,7 +377,7 @@ static void add_past(struct hall *hall, int64_t id)
         0);
 }
 
-/* Runs the loop until the listener was told this, and nothing else. */
+/* Runs the loop until the listener has received exactly this. */
 static void expect(struct hall *hall, const char *told)
 {
     while (strlen(hall->told) < strlen(told))
@@ -435,7 +435,7 @@ static void its_past_is_delivered_again_and_a_snapshot_ends_that(void **state)
     assert_int_equal(uv_run(&hall.loop, UV_RUN_DEFAULT), 0);
     add_vat(&hall, 1, "replay-exit");
     warehouse_start(hall.warehouse, 1);
-    expect(&hall, "ready1"); /* it starts behind its past */
+    expect(&hall, "ready1"); /* it starts after its past */
     tear_down(&hall);
 }
 
@@ -451,7 +451,7 @@ static int count_children(void)
     if (file == NULL)
         return -1;
     while ((byte = fgetc(file)) != EOF)
-        count += byte == ' '; /* behind each */
+        count += byte == ' '; /* after each */
     (void)fclose(file);
     return count;
 }
@@ -595,7 +595,7 @@ static void a_snapshot_that_was_not_written_is_a_loss(void **state)
     tear_down(&hall);
 }
 
-/* Where a worker can go wrong: the state that its vat is in, and how it comes to be in it. */
+/* The states in which a worker can fail, and how its vat reaches them. */
 static const struct place {
     const char *name;
     enum vat_state state;
@@ -608,7 +608,7 @@ static const struct place {
     {"save", VAT_SNAPSHOTTING, false, true, false},
 };
 
-/* Whose fault it is where it happens. */
+/* Returns the kind of error that the fault counts as in that state. */
 static enum error_kind blame_of(const struct fault *fault, enum vat_state state)
 {
     if (fault->status == WORKER_EXIT_COMPUTATION)
@@ -662,7 +662,7 @@ static void go_wrong(struct hall *hall, int64_t id, const struct place *place,
 }
 
 /* The table of states, through the real callbacks: no state in which a wrong worker is waited
- * for, or in which nobody takes the loss. */
+ * for, or whose loss has no owner. */
 static void whatever_a_worker_does_wrong_wherever_is_a_loss(void **state)
 {
     struct hall hall;
@@ -701,7 +701,7 @@ static pid_t only_child(void)
     return child;
 }
 
-/* Nothing was under way: nobody is told, and the vat comes back when it is wanted. */
+/* No delivery was in progress: no report is made, and the vat restarts when it is wanted. */
 static void whatever_an_idle_worker_does_its_vat_comes_back(void **state)
 {
     struct hall hall;
@@ -728,7 +728,7 @@ static void whatever_an_idle_worker_does_its_vat_comes_back(void **state)
     tear_down(&hall);
 }
 
-/* One that was told to leave may do what it wants: it is gone after a while. */
+/* Whatever a worker does after the request to leave, it is gone after a while. */
 static void whatever_a_leaving_worker_does_it_is_gone(void **state)
 {
     struct hall hall;

@@ -13,7 +13,7 @@
 #include "proto/netstring.h"
 #include "supervisor/process/worker_process.h"
 
-/* What a process told, counted. */
+/* The events of a process, counted. */
 struct told {
     uv_loop_t loop;
     struct worker_process *process;
@@ -179,7 +179,7 @@ static void an_end_inside_a_frame_is_bad(void **state)
     assert_int_equal(told.bad, 1);
 }
 
-/* Nobody could have answered the first one in between. */
+/* The first one cannot have been answered in between. */
 static void two_frames_at_once_are_bad(void **state)
 {
     struct told told = {0};
@@ -211,19 +211,19 @@ static void memory_beyond_the_limit_is_refused(void **state)
     }
 }
 
-/* Children that it leaves behind, one of them out of reach, hold its pipes. */
+/* Children that outlive it, one of them out of reach, hold its pipes. */
 static void its_children_do_not_keep_it_from_being_gone(void **state)
 {
     struct told told = {0};
     char *words;
 
     (void)state;
-    /* It ends when it has been told that the one out of reach is there. */
+    /* It ends after the report that the one out of reach runs. */
     told.again = 2;
     start(&told, (char *)"sleep 100 & setsid sh -c 'echo $$ words; printf 1:a, >&4; exec sleep "
                          "100' & head -c 4 <&3 >/dev/null; exit 3");
     finish(&told);
-    /* Nobody else ends the one out of reach. */
+    /* Only the test can end the one out of reach. */
     assert_int_equal(kill((pid_t)strtol(told.words, &words, 10), SIGKILL), 0);
     assert_string_equal(words, " words");
     assert_int_equal(told.frames, 1);
@@ -231,7 +231,7 @@ static void its_children_do_not_keep_it_from_being_gone(void **state)
     assert_int_equal(told.exit_status, 3);
 }
 
-/* What it is waited for with blocks; what else the loop has to do is done all the same. */
+/* Waiting for the answer blocks; the loop's other work is done all the same. */
 static void loop_continues_during_a_slow_answer(void **state)
 {
     struct told told = {0};
@@ -242,7 +242,7 @@ static void loop_continues_during_a_slow_answer(void **state)
     send_frame(&told, "\n", 1);
     finish(&told);
     assert_int_equal(told.frames, 1);
-    /* Not all is told, but that not all is. */
+    /* Some lines are dropped, and a line says so. */
     assert_true(told.lines > WORKER_STDERR_RATE);
 }
 
@@ -333,7 +333,7 @@ static void on_second_gone(void *context, int exit_status, int signal_number)
     on_gone(&((struct exchange *)context)->second, exit_status, signal_number);
 }
 
-/* Nothing but the limit, which wakes the loop, would tell that something was missed. */
+/* Only the time limit, which wakes the loop, would show a lost frame. */
 static void frames_sent_by_another_process_arrive(void **state)
 {
     static char script[] = "cat <&3 >&4";

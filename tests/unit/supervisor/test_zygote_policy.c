@@ -15,7 +15,7 @@
 static char *const words[] = {"gaspipe-worker", "-l", "5", NULL};
 static char *const others[] = {"gaspipe-worker", "-l", "6", NULL};
 
-/* That reads what is asked, and answers nothing. */
+/* Starts a zygote that reads requests and never answers. */
 static struct zygote *start_mute(void)
 {
     static char *const arguments[] = {"sleep", "1000", NULL};
@@ -94,7 +94,7 @@ static struct zygote *asked_in_vain(char *script, struct error *error)
     return zygote;
 }
 
-/* Also one that nobody waits for: its end closes the socket. */
+/* Even without a waiting caller: its end closes the socket. */
 static void a_zygote_that_ends_forks_nothing(void **state)
 {
     struct error error;
@@ -106,7 +106,7 @@ static void a_zygote_that_ends_forks_nothing(void **state)
     zygote_end(zygote);
 }
 
-/* A shell that leaves a process behind, as a zygote does, and says so by what is no answer. */
+/* A shell that starts a process, as a zygote does, and reports it with an invalid answer. */
 static void zygote_exit_leaves_no_child(void **state)
 {
     struct error error;

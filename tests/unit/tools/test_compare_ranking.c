@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which deliveries take longest, and whether that changed. */
+/* Ranks the longest deliveries, and finds those that changed. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

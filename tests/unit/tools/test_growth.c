@@ -127,7 +127,7 @@ static void expect_joined(const struct growth *from, struct growth *into)
     buf_free(&line);
 }
 
-/* What was read in two parts is what one reader would have found, down to the points. */
+/* Reading in two parts finds what one reader finds, down to the points. */
 static void test_parts_are_joined(void **state)
 {
     enum { DELIVERIES = 20, CUT = 7 };

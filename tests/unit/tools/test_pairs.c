@@ -12,7 +12,7 @@
 #include "tools/stats/pairs.h"
 #include "tools/stats/varint.h"
 
-/* What is kept of deliveries is packed: all of it must come out as it went in. */
+/* Deliveries are stored packed: every member must survive that. */
 
 static void numbers_come_out_as_they_went_in(void **state)
 {

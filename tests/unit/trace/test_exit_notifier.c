@@ -80,7 +80,7 @@ static void begin(struct traced *traced, bool ends)
     close(fd);
 }
 
-/* Of a lane; of the head after the last. */
+/* The wake word of a lane; after the last lane, that of the head. */
 static _Atomic uint32_t *wake_word_of(const struct traced *traced, unsigned lane)
 {
     struct trace_lane *const lanes =
@@ -89,7 +89,7 @@ static _Atomic uint32_t *wake_word_of(const struct traced *traced, unsigned lane
     return lane < LANES ? &lanes[lane].wake_word : &traced->head->wake_word;
 }
 
-/* A process that waits at a wake word until there is no tracer any more. */
+/* Starts a process that waits at a wake word until the tracer has exited. */
 static pid_t start_waiter(_Atomic uint32_t *wake_word)
 {
     const pid_t waiter =
@@ -139,7 +139,7 @@ static void test_killed_tracer_wakes_waiters(void **state)
     munmap(traced.head, traced.size);
 }
 
-/* What has been freed is not touched. */
+/* A freed ring is not touched. */
 static void test_a_ring_that_is_freed_is_left_alone(void **state)
 {
     struct traced traced;

@@ -48,7 +48,7 @@ static void add(struct fixture *fixture, struct call_cuts *cuts, const uint64_t 
     add(fixture, cuts, (const uint64_t[]){__VA_ARGS__},                                            \
         sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-/* What a function has, below a group (0: all). */
+/* Returns a function's sums below a group (0: all). */
 static struct call_sum sum_of(struct fixture *fixture, uint32_t group, uint32_t function)
 {
     struct call_sum *sums, found = {0};
@@ -224,7 +224,7 @@ static void assert_span(const struct fixture *fixture, const struct call_span *s
     assert_int_equal(span->length, length);
 }
 
-/* Of each delivery the longest calls, those of both cut in two. */
+/* Keeps the longest calls of each delivery; calls that span both are split. */
 static void test_spans(void **state)
 {
     static const uint64_t ticks[] = {110, 150, 160};
@@ -252,7 +252,7 @@ static void test_spans(void **state)
     finish(&fixture);
 }
 
-/* A caller is kept where its call took as long and there is room for one. */
+/* A caller is kept if its call took as long and there is space for one. */
 static void test_spans_keep_callers(void **state)
 {
     static const uint64_t ticks[] = {100, 190};
@@ -272,7 +272,7 @@ static void test_spans_keep_callers(void **state)
     finish(&fixture);
 }
 
-/* What a hostile process writes is taken for calls of whatever, and does no harm. */
+/* A hostile process's events read as arbitrary calls, and do no harm. */
 static void test_nonsense(void **state)
 {
     static const uint64_t ticks[] = {110};

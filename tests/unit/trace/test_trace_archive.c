@@ -67,7 +67,7 @@ static const char *name_of(void *context, uint32_t function)
     return function == FIRST ? "f" : "g";
 }
 
-/* What one worker called is not told of another. */
+/* One worker's calls do not appear in another's. */
 static void excluded_calls_belong_to_their_process(void **state)
 {
     static const char *const expected[PROCESSES] = {"f after 3 calls (", "f after 5 calls ("};

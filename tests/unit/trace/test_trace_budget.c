@@ -83,8 +83,8 @@ static void test_slow_reader(void **state)
     trace_budget_close(&budget);
 }
 
-/* Of functions called as often, those that are called now and then cost more: what calls them is in
- * no cache any more. */
+/* Among functions called equally often, those called at intervals cost more: their callers have
+ * left the cache. */
 static void test_cold(void **state)
 {
     struct trace_budget budget;

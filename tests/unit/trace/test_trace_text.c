@@ -68,7 +68,7 @@ static void test_text_is_put_back(void **state)
     pid_t child = start_child(&commands);
 
     (void)state;
-    /* What stands there now is taken for the jump. */
+    /* The bytes that stand there now are taken for the jump. */
     patch.address = (uint64_t)(uintptr_t)in_child;
     memcpy(patch.after, (const void *)(uintptr_t)patch.address, 5);
     if (!becomes_idle(child, true))
@@ -79,7 +79,7 @@ static void test_text_is_put_back(void **state)
     assert_int_equal(pread(text, bytes, 6, (off_t)patch.address), 6);
     assert_memory_equal(bytes, patch.before, 5);
     assert_int_equal(bytes[5], ((const uint8_t *)(uintptr_t)patch.address)[5]);
-    assert_true(trace_text_put(text, &patch, false)); /* there is no jump any more */
+    assert_true(trace_text_put(text, &patch, false)); /* the jump is gone */
     assert_true(trace_text_put(text, &patch, true));
     assert_int_equal(pread(text, bytes, 5, (off_t)patch.address), 5);
     assert_memory_equal(bytes, patch.after, 5);

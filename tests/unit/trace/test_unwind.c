@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where functions begin, as .eh_frame says: trace/patch/unwind.h. */
+/* Finds the beginnings of functions in .eh_frame: trace/patch/unwind.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,8 @@ static void put_word(uint32_t word)
     put(&word, sizeof word);
 }
 
-/* Of functions whose CFA is rsp + that on their first instruction; gives where it begins. */
+/* Writes a CIE for functions whose CFA is rsp + offset on their first instruction; returns its
+ * start. */
 static size_t put_cie(uint8_t offset)
 {
     const uint8_t body[] = {

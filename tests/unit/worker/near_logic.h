@@ -158,7 +158,7 @@ static inline struct logic_slice logic_write_at(struct logic *logic, uint64_t at
     return (struct logic_slice){length, at};
 }
 
-/* One piece behind the other, free of gas. */
+/* Appends the bytes in the guest's memory, free of gas. */
 static inline struct logic_slice logic_write(struct logic *logic, const void *bytes, size_t length)
 {
     logic->written += length;
@@ -177,7 +177,7 @@ static inline uint64_t logic_amount(struct logic *logic, unsigned __int128 amoun
     return logic_write(logic, &amount, sizeof amount).at;
 }
 
-/* nearcore's tests go on after a call that failed. */
+/* nearcore's tests continue after a call that failed. */
 static inline bool logic_call(struct logic *logic, near_function *function,
                               const uint64_t arguments[LOGIC_ARGUMENTS])
 {

@@ -52,7 +52,7 @@ static void processor_time_is_asked_for_now_and_then_and_none_is_lost(void **sta
     assert_false(next.cpu_known);
     cpu_usage_take(&usage, 1000 + 2 * CPU_USAGE_INTERVAL, &next);
     assert_true(next.cpu_known);
-    /* Nor is any told twice. */
+    /* Nor is any reported twice. */
     assert_in_range(microseconds(&late) + microseconds(&next), 0, run_until_now() - begun + 100);
 }
 

@@ -30,8 +30,8 @@
 enum {
     FRAMES_DEFAULT = 30000,
     SIZE_LARGE = 200000,
-    OUTPUT_ENOUGH = 1 << 20, /* no more is made up while so much waits to be written */
-    /* What a worker may have: its buffers, one large frame each way, the C library. */
+    OUTPUT_ENOUGH = 1 << 20, /* stop generating while this much waits to be written */
+    /* A worker's memory: its buffers, one large frame each way, the C library. */
     WORKER_KILOBYTES_MAX = 24 * 1024,
 };
 
@@ -105,7 +105,7 @@ static void put_command(struct flood *flood)
     }
 }
 
-/* How long a result is behind its meter. */
+/* Returns the length of a result after its meter. */
 static size_t result_length(struct iovec frame)
 {
     const char *end = memchr(frame.iov_base, COMMAND_METER_END, frame.iov_len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each of NEAR's host functions charges, and what it answers, against the expectations of
+ * Compares charges and answers of each of NEAR's host functions with the expectations of
  * nearcore's own tests: runtime/near-vm-runner/src/logic/tests. Each test names the file, with
  * its commit, and the tests there.
  */
@@ -277,7 +277,8 @@ static void numbers_of_the_context(void **state)
     logic_close(&logic);
 }
 
-/* There are no validators: rs_contract.rs's ext_validator_stake of somebody who is none. */
+/* There are no validators: rs_contract.rs's ext_validator_stake of an account that is not a
+ * validator. */
 static void validators_have_no_stake(void **state)
 {
     struct logic_slice account;

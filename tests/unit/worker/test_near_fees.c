@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What NEAR's promises cost and what running out of gas burns, against the expectations of
+ * Compares the cost of NEAR's promises and of running out of gas with the expectations of
  * nearcore's runtime/near-vm-runner/src/logic/tests: gas_counter.rs, commit 0274cd1d;
  * promises.rs, commit 02da3d8c; ed25519_verify.rs, commit 368c56d5; p256_verify.rs, commit
  * 9ab9dcf4. The fees there are RuntimeFeesConfig::test()'s (core/parameters/src/cost.rs, commit
- * 016c3ed1): ours of protocol version 62 but for three.
+ * 016c3ed1): gaspipe's protocol version 62 except for three.
  */
 #include "tests/unit/worker/near_logic.h"
 
@@ -336,7 +336,7 @@ static void function_call_no_weight_refund(void **state)
     logic_close(&logic);
 }
 
-/* A call of a method with a name nearly as long as there are numbers, behind other promises. */
+/* Calls a method with a name of nearly the largest length, after other promises. */
 static void call_a_long_name(struct logic *logic, const char *error, uint64_t used)
 {
     struct logic_slice name;
@@ -520,7 +520,7 @@ static void test_promise_batch_then(void **state)
     logic_close(&logic);
 }
 
-/* What promise_then and promise_return charge besides: sums of what is tested above. */
+/* promise_then and promise_return also charge sums of the costs tested above. */
 static void then_and_return(void **state)
 {
     struct logic_slice account, method;

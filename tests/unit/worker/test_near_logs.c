@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What logs of NEAR's contracts cost and which are refused, against the expectations of nearcore's
+ * Compares costs and refusals of NEAR contracts' logs with the expectations of nearcore's
  * runtime/near-vm-runner/src/logic/tests/logs.rs, commit 1cde7f22; each by its test's name there.
  */
 #include "tests/unit/worker/near_logic.h"
@@ -13,7 +13,7 @@ enum { MIXED = sizeof mixed - 1, DOLLARS = sizeof dollars - 1, DOLLARS_16 = 12 }
 #define BAD_UTF16 "String encoding is bad UTF-16 sequence."
 #define BOUNDS    "Accessed memory outside the bounds."
 
-/* UTF-16 of text below U+0800, behind what was written. */
+/* Appends the UTF-16 of text below U+0800. */
 static struct logic_slice append_utf16(struct logic *logic, const char *text)
 {
     const uint64_t begin = logic->written;

@@ -51,7 +51,7 @@ static void test_ecrecover(void **state)
     assert_int_equal(rows, 81);
 }
 
-/* What ecrecover is not given in the right form ends the call. */
+/* ecrecover ends the call if an argument has the wrong form. */
 static void ecrecover_refuses(void **state)
 {
     struct logic logic;

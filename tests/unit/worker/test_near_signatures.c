@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nearcore's libraries take for a signature: worker/near/host/host.h. */
+/* Accepts the signatures that nearcore's libraries accept: worker/near/host/host.h. */
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static void ed25519_is_nearcores(void **state)
     assert_false(near_ed25519_verify(signature, message, MESSAGE_SIZE, forged));
 }
 
-/* libsodium refuses keys and R of small order, whose signatures anybody can make. ed25519-dalek's
+/* libsodium refuses keys and R of small order, whose signatures can be forged. ed25519-dalek's
  * verify() does not. */
 static void small_orders_are_no_exception(void **state)
 {
@@ -84,7 +84,7 @@ static void s_is_below_the_order(void **state)
     assert_false(near_ed25519_verify(changed, message, MESSAGE_SIZE, key));
 }
 
-/* Microseconds of the thread's processor time that the fastest of some refusals takes. */
+/* Microseconds of the thread's CPU time that the fastest of some refusals takes. */
 static int64_t time_of_refusal(const uint8_t *odd)
 {
     int64_t least = INT64_MAX;
@@ -103,8 +103,8 @@ static int64_t time_of_refusal(const uint8_t *odd)
     return least;
 }
 
-/* Whoever sends keys that libsodium does not take pays no more gas than others. Step by step, such
- * a signature took 120 times what another one takes; now it is about 7. */
+/* Keys that libsodium refuses cost no more gas than others. Checked step by step, such a signature
+ * would take 120 times as long as another; it takes about 7 times. */
 static void odd_keys_take_a_few_times_as_long_as_others(void **state)
 {
     uint8_t other[NEAR_ED25519_KEY_SIZE], odd[NEAR_ED25519_KEY_SIZE];

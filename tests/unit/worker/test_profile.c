@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command cost by function, chain and line: worker/profile.h. */
+/* A command's cost by function, chain and line: worker/profile.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ static void a_new_command_begins_at_nothing(void **state)
     profile_begin(profile);
     assert_int_equal(profile_charged(profile), 0);
     profile_charge(profile, profile_call(profile, 0, key_of(2), two), 0, 1, 0);
-    /* A function that the command did not run is not told of. */
+    /* A function that the command did not run is left out. */
     assert_encoded(profile, "{\"functions\":[[\"(engine)\",null,0],[\"two\",\"f.js\",2]],"
                             "\"nodes\":[[0,0,0,0,0],[0,1,1,1,0]],\"lines\":[[null,0,1,0]]}");
     profile_free(profile);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a snapshot is written with: into pipes and files. */
+/* Writes snapshots to pipes and files. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>

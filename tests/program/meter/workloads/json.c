@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     char *text = make_text();
     unsigned sum = 0;
 
-    /* Else the order of members depends on the time. */
+    /* Without a seed the order of members depends on the time. */
     json_object_seed(1);
     for (int i = 0; i < rounds; i++) {
         json_error_t error;

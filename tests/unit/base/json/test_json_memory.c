@@ -32,7 +32,7 @@ static void freed_blocks_are_used_again(void **state)
     json_decref(value);
 }
 
-/* Of every length from 0, each of another character than its neighbours. */
+/* Strings of every length from 0, each of another character than its neighbours. */
 static json_t *many_strings(char first)
 {
     json_t *strings = json_array();

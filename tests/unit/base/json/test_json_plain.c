@@ -13,7 +13,7 @@
 static const size_t flag_sets[] = {0, JSON_DECODE_ANY, JSON_ALLOW_NUL,
                                    JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY};
 
-/* Whether the text is plain with these flags; if so, the value is the one that jansson reads. */
+/* Returns true if the text is plain with these flags; its value must then equal jansson's. */
 static bool is_plain(const char *text, size_t length, size_t flags)
 {
     json_t *value = json_plain_read(text, length, flags), *expected;

@@ -10,7 +10,7 @@
 
 #include "base/json/json_same.h"
 
-/* A text with the room behind it that scanning wants. */
+/* A text followed by the padding that scanning needs. */
 static struct scan_span padded(const char *text, size_t length)
 {
     char *bytes = test_calloc(1, length + SCAN_PADDING);

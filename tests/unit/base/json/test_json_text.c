@@ -28,7 +28,8 @@ static void strings_are_quoted_and_escaped(void **state)
     text_of(&buf, "\"a\\\"b\\\\c\\nd\\te\\rf\\u0001g\\u001fh\x7fi\xc3\xa9\"");
 }
 
-/* Eight bytes are looked at together: at any place of a text, and beside any other byte. */
+/* The code looks at eight bytes at a time: tests any position of a text, and any other byte next to
+ * it. */
 static void single_byte_is_escaped_at_any_position(void **state)
 {
     static const char *const others = "a\x7f\x80\xff !#[]";
@@ -62,7 +63,7 @@ static void a_string_of_nothing_is_two_quotes(void **state)
     text_of(&buf, "\"\"");
 }
 
-/* jansson is the judge: every byte of ASCII, '\0' too, comes back as it was. */
+/* jansson is the judge: every byte of ASCII, '\0' too, survives. */
 static void every_ascii_byte_survives_a_strict_reader(void **state)
 {
     struct buf buf = {0};
@@ -141,7 +142,7 @@ static void number_against_printf(uint64_t number)
     buf_free(&printed);
 }
 
-/* Where a digit more begins, and in between. */
+/* The numbers at which one more digit begins, and some in between. */
 static void numbers_come_out_as_printf_has_them(void **state)
 {
     uint64_t random = 1;

@@ -77,7 +77,7 @@ static void the_marks_own_characters_survive(void **state)
     (void)state;
     expect_text("\"\xef\xbf\xbe\"", "\"\\ufffe\"");
     expect_text("\"\xef\xbf\xbe\xef\xbf\xbe\\ufffe\"", "\"\\ufffe\\ufffe\\ufffe\"");
-    /* What would be marks if it were not doubled. */
+    /* Would be marks if they were not doubled. */
     expect_text("\"\xef\xbf\xbe\xe0\xa0\x80\"", "\"\\ufffe\xe0\xa0\x80\"");
     expect_text("\"\\ufffe\\u0800\\ud800\"", "\"\\ufffe\xe0\xa0\x80\\ud800\"");
     expect_text("\"\\ufffe\\u1000\"", "\"\\ufffe\xe1\x80\x80\"");
@@ -149,7 +149,7 @@ static void invalid_json_stays_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         json_error_t problem = {.text = ""};
-        /* Bytes behind the text are not read. */
+        /* Bytes after the text are not read. */
         char *exact = malloc(strlen(texts[i]) + 1);
 
         memcpy(exact, texts[i], strlen(texts[i]));
@@ -232,7 +232,7 @@ static bool is_read(const struct buf *text, json_error_t *problem)
 
 static void too_many_values_are_refused_before_they_take_memory(void **state)
 {
-    const size_t most = JSON_NODES_MAX - 1; /* beside the list itself */
+    const size_t most = JSON_NODES_MAX - 1; /* besides the list itself */
     struct buf text = {0};
     json_error_t problem;
 

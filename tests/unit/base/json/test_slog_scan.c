@@ -29,7 +29,7 @@ static struct scan_span span_of(const char *text)
     return (struct scan_span){text, strlen(text)};
 }
 
-/* "KEY=VALUE;…" of an object, then `ok`, or `bad` where the scanner gave up. */
+/* "KEY=VALUE;…" of an object, then `ok`, or `bad` where the scanner failed. */
 static void members_of(const char *json, size_t shift, struct buf *found)
 {
     struct scan_span key, value;
@@ -259,7 +259,7 @@ static void unescapes(void **state)
     expect_text("x\\", "x", 1);
 }
 
-/* Once for each set of instructions that this processor has. */
+/* Once for each set of instructions that this CPU has. */
 static int skips_in_every_way(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,7 +273,7 @@ static int skips_in_every_way(void)
         if (skip_choose(way))
             failed += cmocka_run_group_tests(tests, NULL, NULL);
         else
-            print_message("this processor cannot skip in way %d: left out\n", way);
+            print_message("this CPU cannot skip in way %d: left out\n", way);
     }
     return failed;
 }

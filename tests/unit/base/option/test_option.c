@@ -172,7 +172,7 @@ static void test_an_option_of_another_command(void **state)
     assert_int_equal(parse_with(&second, "--loud"), OPTION_TAKEN);
 }
 
-/* What parse(words) prints, to be freed. */
+/* Returns what parse(words) prints, to be freed. */
 static char *printed_by(const char *words)
 {
     char *printed = NULL;

@@ -14,7 +14,7 @@
 
 enum { ROOM = 64 };
 
-/* In any room, the same bytes and the same length as snprintf(3) makes; nothing behind the room. */
+/* For any size, writes the same bytes and returns the same length as snprintf(3). */
 #define assert_same(...)                                                                           \
     for (size_t size = 0; size <= ROOM; size++) {                                                  \
         char ours[ROOM + 1], theirs[ROOM + 1];                                                     \

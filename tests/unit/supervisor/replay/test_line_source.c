@@ -312,7 +312,7 @@ static void several_files_are_one(void **state)
 /* As swing-store names transcripts that it exports. */
 static void name_holds_vat_and_first_number(void **state)
 {
-    char folder[] = "/tmp/test_line_source.XXXXXX", name[128];
+    char directory[] = "/tmp/test_line_source.XXXXXX", name[128];
     char *paths[] = {name};
     struct replay_source *source;
     struct source_event event;
@@ -320,8 +320,8 @@ static void name_holds_vat_and_first_number(void **state)
     FILE *file;
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
-    snprintf(name, sizeof name, "%s/transcript.v1.17.19", folder);
+    assert_non_null(mkdtemp(directory));
+    snprintf(name, sizeof name, "%s/transcript.v1.17.19", directory);
     file = fopen(name, "w");
     assert_non_null(file);
     fputs(ENTRY ENTRY, file);
@@ -333,7 +333,7 @@ static void name_holds_vat_and_first_number(void **state)
     assert_int_equal(event.delivery_num, 18);
     expect_end(source);
     assert_int_equal(unlink(name), 0);
-    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(rmdir(directory), 0);
 }
 
 static int make_file(void **state)

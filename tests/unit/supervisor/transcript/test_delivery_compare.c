@@ -189,7 +189,7 @@ static void reads_of_gc_are_tolerated_when_asked_for(void **state)
 
     rules.tolerates_gc = true;
     begin(PAIR(GET, "[\"ok\",null]"), OK_RESULT);
-    assert_int_equal(makes(SCHEMATA, &answer), COMPARE_DIFFERS); /* nobody knows the answer */
+    assert_int_equal(makes(SCHEMATA, &answer), COMPARE_DIFFERS); /* the answer is unknown */
     difference_free(&compare.difference);
     begin(PAIR(SCHEMATA, "[\"ok\",\"s\"]") "," PAIR(GET, "[\"ok\",null]"), OK_RESULT);
     assert_int_equal(makes(GET, &answer), COMPARE_SAME);
