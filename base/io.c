@@ -129,7 +129,7 @@ int io_read_open(int fd, const char *path, size_t limit, struct buf *content, st
 
 static const char *file_kind_name(mode_t mode)
 {
-    return S_ISDIR(mode)    ? "folder"
+    return S_ISDIR(mode)    ? "directory"
            : S_ISFIFO(mode) ? "FIFO"
            : S_ISLNK(mode)  ? "symbolic link"
            : S_ISSOCK(mode) ? "socket"

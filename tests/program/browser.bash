@@ -20,23 +20,23 @@ DRIVER_VALUE='.value | if type == "object" and has("error") then .error + ": " +
 # fails when it is an error.
 webdriver() {
     curl -sS --noproxy '*' --max-time 100 -X "$1" -H 'Content-Type: application/json' \
-        ${3:+--data-binary "$3"} "$DRIVER${2:+/$2}" > "$BROWSER_FOLDER/answer" &&
-        jq -rc "$DRIVER_VALUE | ${4:-tojson}" "$BROWSER_FOLDER/answer"
+        ${3:+--data-binary "$3"} "$DRIVER${2:+/$2}" > "$BROWSER_DIRECTORY/answer" &&
+        jq -rc "$DRIVER_VALUE | ${4:-tojson}" "$BROWSER_DIRECTORY/answer"
 }
 
 driver_port() {
-    sed -n 's/.*started successfully on port \([0-9]*\).*/\1/p' "$BROWSER_FOLDER/driver.log" | grep .
+    sed -n 's/.*started successfully on port \([0-9]*\).*/\1/p' "$BROWSER_DIRECTORY/driver.log" | grep .
 }
 
-# Starts a driver and a browser of our own, in $BROWSER_FOLDER, which is to be empty.
+# Starts a driver and a browser of our own, in $BROWSER_DIRECTORY, which is to be empty.
 start_browser() {
     local options
 
-    HOME=$BROWSER_FOLDER chromedriver --port=0 > "$BROWSER_FOLDER/driver.log" 2>&1 3>&- &
+    HOME=$BROWSER_DIRECTORY chromedriver --port=0 > "$BROWSER_DIRECTORY/driver.log" 2>&1 3>&- &
     DRIVER_PID=$!
     wait_for 60 driver_port || return
     DRIVER=http://127.0.0.1:$(driver_port)
-    options=$(jq -n --arg directory "$BROWSER_FOLDER/profile" '{capabilities: {alwaysMatch: {
+    options=$(jq -n --arg directory "$BROWSER_DIRECTORY/profile" '{capabilities: {alwaysMatch: {
         browserName: "chrome", "goog:loggingPrefs": {browser: "ALL"},
         "goog:chromeOptions": {binary: "/usr/bin/chromium", args: ["--headless", "--no-sandbox",
             "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",

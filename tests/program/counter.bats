@@ -219,7 +219,7 @@ for rounds in (100, 100, 10000):
 @test "memory stays flat while threads start and end" {
     run --separate-stderr counted "" "$TESTS_BIN/marks" thread-cycles 4000
     assert_equal "$output" flat "$stderr"
-    run --separate-stderr counted "" "$TESTS_BIN/marks" thread-cycles 120
+    run --separate-stderr counted "" "$TESTS_BIN/marks" overlapping-cycles 120
     assert_equal "$output" flat "$stderr"
 }
 

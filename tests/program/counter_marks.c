@@ -270,7 +270,7 @@ static void *open_some(void *argument)
 }
 
 /* Threads that start and end at the same time, with work for the dynamic linker. */
-static void thread_cycles(unsigned cycles)
+static void overlapping_cycles(unsigned cycles)
 {
     for (unsigned i = 0; i < cycles; i++) {
         pthread_t threads[4];
@@ -324,7 +324,7 @@ int main(int argc, char **argv)
     } counted_checks[] = {
         {"limit", limit_at_stop},         {"forks", fork_many},
         {"map-cycles", map_cycles},       {"thread-cycles", thread_cycles},
-        {"dlopen-cycles", dlopen_cycles}, {"thread-cycles", thread_cycles},
+        {"dlopen-cycles", dlopen_cycles}, {"overlapping-cycles", overlapping_cycles},
     };
 
     for (size_t i = 0; argc == 3 && i < sizeof counted_checks / sizeof *counted_checks; i++)

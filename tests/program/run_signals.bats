@@ -149,7 +149,7 @@ have_hung() {
     # The work is done by then: another status would have it done again.
     printf '#!/bin/sh\ncd "${0%%/*}"; ./real "$@"; echo ends >> said; exec sleep 1000\n' > worker
     start --sandbox off --worker ./worker --snapshot-initial 1000 lines
-    wait_for 60 told 3 # the one that makes the first heap, and the vat's
+    wait_for 60 have_hung 3 # the one that makes the first heap, and the vat's
     ends TERM 0
 }
 

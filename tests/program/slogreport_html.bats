@@ -8,10 +8,10 @@ load browser
 DATA=$ROOT/tests/data
 
 setup_file() {
-    export BROWSER_FOLDER=$BATS_FILE_TMPDIR/browser DRIVER='' DRIVER_PID=''
-    mkdir "$BROWSER_FOLDER"
+    export BROWSER_DIRECTORY=$BATS_FILE_TMPDIR/browser DRIVER='' DRIVER_PID=''
+    mkdir "$BROWSER_DIRECTORY"
     if have_browser; then
-        start_browser || { cat "$BROWSER_FOLDER/driver.log" >&2 && return 1; }
+        start_browser || { cat "$BROWSER_DIRECTORY/driver.log" >&2 && return 1; }
     fi
 }
 

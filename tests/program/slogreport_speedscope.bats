@@ -9,10 +9,10 @@ DATA=$ROOT/tests/data
 PAGE=$ROOT/build/npm/node_modules/speedscope/dist/release/index.html
 
 setup_file() {
-    export BROWSER_FOLDER=$BATS_FILE_TMPDIR/browser DRIVER='' DRIVER_PID=''
-    mkdir "$BROWSER_FOLDER"
+    export BROWSER_DIRECTORY=$BATS_FILE_TMPDIR/browser DRIVER='' DRIVER_PID=''
+    mkdir "$BROWSER_DIRECTORY"
     have_browser || return 0
-    start_browser || { cat "$BROWSER_FOLDER/driver.log" >&2 && return 1; }
+    start_browser || { cat "$BROWSER_DIRECTORY/driver.log" >&2 && return 1; }
 }
 
 teardown_file() {
