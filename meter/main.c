@@ -22,7 +22,7 @@
 
 /* ---- LLVM's code generator ---- */
 
-/* LLVM around the pass: reading modules, optimising, writing. */
+/* Uses LLVM around the pass: reads, optimises and writes modules. */
 struct backend {
     LLVMContextRef context;
     LLVMModuleRef module;
@@ -30,7 +30,7 @@ struct backend {
     LLVMTargetDataRef layout;
 };
 
-/* Takes LLVM's message, which it gives back. */
+/* Sets the error and frees LLVM's message. */
 static int backend_refuse(enum error_kind kind, const char *what, char *message,
                           struct error *error)
 {
@@ -55,7 +55,7 @@ static void initialize_targets(void)
     LLVMInitializeAArch64AsmParser();
 }
 
-/* -fPIC and -fpie leave a flag in the module. */
+/* -fPIC and -fpie set a flag in the module. */
 static LLVMRelocMode relocation_of(LLVMModuleRef module)
 {
     return LLVMGetModuleFlag(module, "PIC Level", strlen("PIC Level")) ? LLVMRelocPIC
@@ -67,7 +67,7 @@ static bool is_supported(const char *triple)
     return strncmp(triple, "x86_64-", 7) == 0 || strncmp(triple, "aarch64-", 8) == 0;
 }
 
-/* The functions' own attributes say for which processor; this is for what has none. */
+/* "generic" is for functions whose attributes name no CPU. */
 static int make_machine(struct backend *backend, const char *path, struct error *error)
 {
     const char *triple = LLVMGetTarget(backend->module);
@@ -76,7 +76,8 @@ static int make_machine(struct backend *backend, const char *path, struct error 
 
     if (!is_supported(triple))
         return error_set(error, ERROR_INPUT,
-                         "%s: it is for '%s'; x86-64 and aarch64 can be metered", path, triple);
+                         "%s: made for '%s'; gaspipe-meter supports x86-64 and aarch64", path,
+                         triple);
     if (LLVMGetTargetFromTriple(triple, &target, &message))
         return backend_refuse(ERROR_INPUT, path, message, error);
     backend->machine =
@@ -100,14 +101,17 @@ static int read_module(struct backend *backend, const char *path, struct error *
 }
 
 /*
- * LLVM weighs metered code by what it would have done with it before. A loop ends where the first
- * of two numbers of turns is reached: by LLVM's own measure that is too dear for working out
- * beforehand what is pending behind the loop, and a sum of 64 bits within it makes its vectors half
- * as wide. A flush with its look at the budget weighs as much as a call, so that small functions
- * would not be inlined any more: calls weigh nothing instead, and blocks may add up to a little
- * more.
+ * Adjusts LLVM's cost heuristics, so that it optimises metered code like the original.
+ *
+ * - A metered loop ends at the first of two trip counts, and LLVM by default finds the sum after
+ * such a loop too expensive to precompute.
+ *
+ * - A 64-bit sum in a loop halves the width of its vectors.
+ *
+ * - A flush with its budget check costs as much as a call, so LLVM would stop inlining small
+ * functions. Calls therefore cost nothing, and blocks may grow a little more.
  */
-static void weigh_as_before(void)
+static void adjust_heuristics(void)
 {
     static const char *const arguments[] = {
         "gaspipe-meter",         "-scev-cheap-expansion-budget=12", "-inline-call-penalty=0",
@@ -117,11 +121,11 @@ static void weigh_as_before(void)
     LLVMParseCommandLineOptions(sizeof arguments / sizeof *arguments, arguments, "");
 }
 
-/* Once, before the first module. */
+/* Call this once, before the first module. */
 static void backend_prepare(void)
 {
     initialize_targets();
-    weigh_as_before();
+    adjust_heuristics();
 }
 
 static void backend_close(struct backend *backend)
@@ -136,10 +140,8 @@ static void backend_close(struct backend *backend)
     *backend = (struct backend){0};
 }
 
-/*
- * Reads bitcode or LLVM's language from a file ("-": standard input). 0, or -1 with
- * ERROR_INPUT. On success backend_close() is the caller's to call.
- */
+/* Reads bitcode or LLVM assembly from a file ("-": standard input). Returns 0, or -1 with
+ * ERROR_INPUT. After success, call backend_close(). */
 static int backend_open(struct backend *backend, const char *path, struct error *error)
 {
     *backend = (struct backend){.context = LLVMContextCreate()};
@@ -150,7 +152,7 @@ static int backend_open(struct backend *backend, const char *path, struct error 
     return 0;
 }
 
-/* Runs LLVM's passes, for instance "default<O2>". */
+/* Runs a pipeline of LLVM's passes, e.g. "default<O2>". */
 static int backend_optimize(struct backend *backend, const char *passes, struct error *error)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
@@ -172,7 +174,7 @@ static int backend_optimize(struct backend *backend, const char *passes, struct 
     return 0;
 }
 
-/* -1 with ERROR_SYSTEM where the module is no longer sound: a fault of the pass. */
+/* Returns -1 with ERROR_SYSTEM if the module is invalid: then the pass has a bug. */
 static int backend_verify(struct backend *backend, struct error *error)
 {
     char *message = NULL;
@@ -190,7 +192,7 @@ static bool ends_with(const char *path, const char *end)
     return length > end_length && strcmp(path + length - end_length, end) == 0;
 }
 
-/* By the path's end: .ll text, .bc bitcode, .s assembly, all else an object file. */
+/* Chooses the format by the path's suffix: .ll, .bc, .s; otherwise an object file. */
 static int backend_write(struct backend *backend, const char *path, struct error *error)
 {
     char *message = NULL;
@@ -209,7 +211,7 @@ static int backend_write(struct backend *backend, const char *path, struct error
 
 /* ---- the program ---- */
 
-/* gaspipe-meter(1): puts a meter into a module of LLVM. */
+/* gaspipe-meter(1): adds a meter to an LLVM module. */
 
 #define TABLE_MAX (1024 * 1024)
 
@@ -217,7 +219,7 @@ enum level { LEVEL_0, LEVEL_1, LEVEL_2, LEVEL_3, LEVEL_S, LEVEL_Z, LEVEL_NONE };
 
 struct options {
     char **inputs;
-    const char *output; /* with a slash at its end, a folder */
+    const char *output; /* a directory if it ends with a slash */
     enum level level;
     const char *table; /* NULL: the built-in one */
     bool naive;
@@ -232,7 +234,7 @@ static const char *const levels[] = {
     [LEVEL_S] = "s", [LEVEL_Z] = "z", [LEVEL_NONE] = "none", NULL,
 };
 
-/* LLVM's names of them. */
+/* LLVM's names of the pipelines. */
 static const char *const passes[] = {
     [LEVEL_0] = "default<O0>", [LEVEL_1] = "default<O1>", [LEVEL_2] = "default<O2>",
     [LEVEL_3] = "default<O3>", [LEVEL_S] = "default<Os>", [LEVEL_Z] = "default<Oz>",
@@ -240,20 +242,21 @@ static const char *const passes[] = {
 
 static const struct option_row rows[] = {
     {"output", "FILE",
-     ".bc bitcode, .ll text, .s assembly, else an object file; FOLDER/: an object of each",
+     ".bc bitcode, .ll text, .s assembly, else an object file; DIRECTORY/: an object of each",
      .letter = 'o', OPTION_IS_TEXT(struct options, output)},
-    {"optimise", NULL, "how much, after metering (default: 2); none: not at all", .letter = 'O',
+    {"optimise", NULL, "optimise after metering; none: do not (default: 2)", .letter = 'O',
      OPTION_IS_CHOICE(struct options, level, levels)},
-    {"costs", "FILE", "another cost table", OPTION_IS_TEXT(struct options, table)},
+    {"costs", "FILE", "read the cost table from FILE", OPTION_IS_TEXT(struct options, table)},
     {"print-costs", .help = "print the built-in cost table and exit",
      OPTION_IS_FLAG(struct options, print_costs)},
     {"strict",
      .help = "refuse what cannot be counted: inline assembly, long double, unknown intrinsics",
      OPTION_IS_FLAG(struct options, strict)},
-    {"no-budgets", .help = "count only", OPTION_IS_FLAG(struct options, no_budgets)},
-    {"naive", .help = "a call for each block, to check the other way of counting",
+    {"no-budgets", .help = "count, but check no budgets",
+     OPTION_IS_FLAG(struct options, no_budgets)},
+    {"naive", .help = "call a function for each block, to check the fast way",
      OPTION_IS_FLAG(struct options, naive)},
-    {"profile", .help = "the program can tell its cost by function and line",
+    {"profile", .help = "let the program report its cost by function and line",
      OPTION_IS_FLAG(struct options, profile)},
 };
 
@@ -283,7 +286,7 @@ static int load_table(const char *path, struct cost_table *table, struct error *
     return result;
 }
 
-/* The functions that the module came with, not those that are added. */
+/* Meters the functions up to `last`; the pass added those after it. */
 static void meter_functions(const struct support *support, LLVMValueRef last, bool naive)
 {
     for (LLVMValueRef function = LLVMGetFirstFunction(support->ir->module); function;
@@ -300,8 +303,8 @@ static void meter_functions(const struct support *support, LLVMValueRef last, bo
     }
 }
 
-/* A resolver runs before there is a count, and in static programs before there are thread-local
- * variables. */
+/* Rejects resolvers: they run before there is a count, and in static programs before there are
+ * thread-local variables. */
 static int refuse_resolver(const struct ir *ir, struct error *error)
 {
     LLVMValueRef resolved = LLVMGetFirstGlobalIFunc(ir->module);
@@ -320,37 +323,38 @@ static int meter(const struct options *options, const char *input, const struct 
                  struct error *error)
 {
     struct bounded bounded = {0};
-    struct pointer_set heirs = {0};
+    struct pointer_set local_callees = {0};
     LLVMValueRef last;
     struct support support;
     struct buf notes = {0};
-    const char *trouble;
+    const char *uncounted;
 
-    survey(ir, &notes);
+    coverage_notes_collect(ir, &notes);
     if (buf_failed(&notes))
         return error_memory(error, "the notes");
-    trouble = survey_next(&notes, 'X', notes.data);
-    if (options->strict && trouble) {
-        error_set(error, ERROR_INPUT, "%s: %s cannot be counted (--strict)", input, trouble + 2);
+    uncounted = coverage_notes_next(&notes, 'X', notes.data);
+    if (options->strict && uncounted) {
+        error_set(error, ERROR_INPUT, "%s: %s cannot be counted (--strict)", input, uncounted + 2);
         buf_free(&notes);
         return -1;
     }
-    survey_attach(ir, &notes);
+    coverage_notes_attach(ir, &notes);
     buf_free(&notes);
     attributes_prepare(ir);
     alignment_raise(ir);
-    /* A profile has each function by itself, and the naive way has nothing to carry. */
+    /* A profile needs each function's own units, and the naive way has no pending units to pass
+     * on. */
     if (!options->naive && !options->profile) {
         bounded_split(&bounded, ir);
-        heirs_find(&heirs, ir, &bounded.functions);
+        local_callees_find(&local_callees, ir, &bounded.functions);
     }
     last = LLVMGetLastFunction(ir->module);
-    support_make(&support, ir, &bounded, &heirs, !options->no_budgets && !options->naive,
+    support_make(&support, ir, &bounded, &local_callees, !options->no_budgets && !options->naive,
                  options->profile);
     if (last)
         meter_functions(&support, last, options->naive);
     bounded_free(&bounded);
-    pointer_set_free(&heirs);
+    pointer_set_free(&local_callees);
     return 0;
 }
 
@@ -366,26 +370,27 @@ static int meter_and_write(const struct options *options, const struct cost_tabl
         return -1;
     if (options->level != LEVEL_NONE && backend_optimize(backend, passes[options->level], error))
         return -1;
-    unread_remove(&ir);
+    dead_stores_remove(&ir);
     banks_spread(&ir);
     return backend_write(backend, output, error);
 }
 
-static bool is_folder(const char *output)
+static bool is_directory_name(const char *output)
 {
     size_t length = strlen(output);
 
     return length > 0 && output[length - 1] == '/';
 }
 
-/* In the folder, under the module's name. */
-static int object_path(const char *folder, const char *module, struct buf *path,
+/* Makes the path of the module's object in the directory. */
+static int object_path(const char *directory, const char *module, struct buf *path,
                        struct error *error)
 {
     const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
     const char *end = strrchr(name, '.');
 
-    buf_printf(path, "%s%.*s.o", folder, (int)(end ? end - name : (ptrdiff_t)strlen(name)), name);
+    buf_printf(path, "%s%.*s.o", directory, (int)(end ? end - name : (ptrdiff_t)strlen(name)),
+               name);
     return buf_failed(path) ? error_memory(error, "the name of an output") : 0;
 }
 
@@ -397,7 +402,7 @@ static int meter_module(const struct options *options, const struct cost_table *
     struct backend backend;
     int result = -1;
 
-    if (is_folder(output)) {
+    if (is_directory_name(output)) {
         if (object_path(output, input, &path, error))
             goto out;
         output = path.data;
@@ -411,7 +416,7 @@ out:
     return result;
 }
 
-/* All of them in one process: loading LLVM takes longer than a small module does. */
+/* Meters all modules in one process, because loading LLVM takes longer than a small module. */
 static int main_run(const struct options *options, const struct cost_table *table,
                     struct error *error)
 {
@@ -433,8 +438,8 @@ static enum option_result take_command_line(struct options *options, int argc, c
         return error_set(error, ERROR_USAGE, "give a module, or - for stdin");
     if (options->output == NULL)
         return error_set(error, ERROR_USAGE, "-o OUTPUT is missing");
-    if (operands[1] != NULL && !is_folder(options->output))
-        return error_set(error, ERROR_USAGE, "give several modules a folder: -o %s/",
+    if (operands[1] != NULL && !is_directory_name(options->output))
+        return error_set(error, ERROR_USAGE, "several modules need an output directory: -o %s/",
                          options->output);
     options->inputs = operands;
     return OPTION_TAKEN;

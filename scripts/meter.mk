@@ -14,7 +14,7 @@ METER_SOURCES := $(filter-out meter/runtime/% meter/costs/%,$(call sources_below
 METER_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(METER_SOURCES))
 METER_RUNTIME := $(call sources_below,meter/runtime)
 METER_HEADERS := $(METER_PARTS)/include/gasmeter.h $(METER_PARTS)/include/gasmark.h \
-	$(METER_PARTS)/include/one_jump.h
+	$(METER_PARTS)/include/portable_jmp_buf.h
 
 # The parts of gaspipe-cc. The wrappers are ordinary programs also in a sanitized build.
 METER_TOOLS := build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(METER_HEADERS) \
@@ -68,7 +68,7 @@ build/gaspipe-cc build/gaspipe-c++: meter/gaspipe-cc
 
 $(METER_PARTS)/include/gasmark.h: counter/gasmark.h
 $(METER_PARTS)/include/gasmeter.h: meter/gasmeter.h
-$(METER_PARTS)/include/one_jump.h: meter/one_jump.h
+$(METER_PARTS)/include/portable_jmp_buf.h: meter/portable_jmp_buf.h
 $(METER_HEADERS):
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
@@ -115,7 +115,7 @@ $(foreach machine,$(MUSL_MACHINES),$(eval $(call musl_rules,$(machine))) \
 # of its directory: make build/metered/aarch64-linux-gnu/gaspipe-worker
 METERED_CC = $(CURDIR)/build/gaspipe-cc --target=$(call metered_target,$(1)) \
 	$(call metered_option,$(1)) -D_GNU_SOURCE \
-	-include $(CURDIR)/$(METER_PARTS)/include/one_jump.h
+	-include $(CURDIR)/$(METER_PARTS)/include/portable_jmp_buf.h
 # Variants for bench/meter: x86_64-linux-gnu-plain has no meter, -counting has one without budgets,
 # -naive a call for each block. Those of -profile, for both machines, say which function the units
 # of a worker go to.
@@ -130,7 +130,7 @@ metered_xs_compile = $(call xs_compile,build/metered/$(1)/xs,build/metered/$(1)/
 
 define metered_worker_rules
 build/metered/$(1)/libxs.a: $(XS_PATCHED) $(XS_HEADERS) build/gaspipe-meter build/gaspipe-cc \
-		$(METER_PARTS)/include/one_jump.h | $(METER_TOOLS)
+		$(METER_PARTS)/include/portable_jmp_buf.h | $(METER_TOOLS)
 	@echo 'xs       compiling the engine for $(1), metered'
 	@rm -rf $$(@D)/xs && mkdir -p $$(@D) && cp -r $(XS_SOURCES) $$(@D)/xs && mkdir $$(@D)/xs/objects
 	@{ $(call metered_xs_compile,$(1),,$(XS_PLAIN) $(XS_INLINED) xsRun) && \

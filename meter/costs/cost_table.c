@@ -13,7 +13,7 @@
 /* The longest line of a table has seven words. */
 #define WORDS_MAX 8
 
-/* Larger costs are mistakes, and sums of them must not overflow. */
+/* Rejects mistakes, and keeps sums below the maximum of 64 bits. */
 #define COST_MAX 1000000
 
 __asm__(".pushsection .rodata\n"
@@ -49,7 +49,7 @@ static int read_number(const struct line *line, size_t word, uint32_t *number, s
     return 0;
 }
 
-/* What comes behind a cost: which bytes are charged. */
+/* Parses the words after a cost: which bytes are charged. */
 static int read_bytes(const struct line *line, struct cost *cost, struct error *error)
 {
     static const struct {
@@ -74,18 +74,17 @@ static int read_bytes(const struct line *line, struct cost *cost, struct error *
                 return -1;
         return 0;
     }
-    return complain(line,
-                    "behind the cost may stand 'bytes N', 'result', 'string N', 'strings N N [N]'",
-                    error);
+    return complain(
+        line, "after the cost, expected 'bytes N', 'result', 'string N', 'strings N N [N]'", error);
 }
 
-static int add_cost(struct cost_list *list, const struct line *line, struct error *error)
+static int add_table_cost(struct cost_list *list, const struct line *line, struct error *error)
 {
     struct cost cost = {0};
     struct cost *costs;
 
     if (line->count < 3 || read_number(line, 2, &cost.fixed, error))
-        return complain(line, "it takes a name and a cost", error);
+        return complain(line, "expected a name and a cost", error);
     if (read_bytes(line, &cost, error))
         return -1;
     cost.name = line->words[1];
@@ -108,11 +107,11 @@ static int cost_table_take_line(struct cost_table *table, const struct line *lin
     if (strcmp(word, "bytes-per-unit") == 0)
         return read_number(line, 1, &table->bytes_per_unit, error);
     if (strcmp(word, "instruction") == 0)
-        return add_cost(&table->instructions, line, error);
+        return add_table_cost(&table->instructions, line, error);
     if (strcmp(word, "intrinsic") == 0)
-        return add_cost(&table->intrinsics, line, error);
+        return add_table_cost(&table->intrinsics, line, error);
     if (strcmp(word, "call") == 0)
-        return add_cost(&table->calls, line, error);
+        return add_table_cost(&table->calls, line, error);
     return complain(line, "no line of a cost table begins with that word", error);
 }
 

@@ -7,19 +7,17 @@
 
 #include "base/error.h"
 
-/*
- * What each instruction costs (default.table says in which form a table is written). The
- * names are LLVM's; this file knows nothing of LLVM.
- */
+/* The cost of each instruction, by LLVM's names; default.table explains the format. This file does
+ * not depend on LLVM. */
 
-/* What is charged beside a fixed cost: one unit for each `bytes_per_unit` bytes of ... */
+/* The bytes that are charged in addition to the fixed cost, one unit per `bytes_per_unit`: */
 enum cost_bytes {
     COST_FIXED,    /* nothing */
-    COST_ARGUMENT, /* as many bytes as argument `first` says */
-    COST_RESULT,   /* as many as the call returns */
-    COST_STRING,   /* the string that argument `first` points to */
-    COST_STRINGS,  /* as far as the strings that `first` and `second` point to are the same */
-    COST_LIMITED,  /* likewise, and at most as many as argument `third` says */
+    COST_ARGUMENT, /* the number that argument `first` has */
+    COST_RESULT,   /* the number that the call returns */
+    COST_STRING,   /* the length of the string `first` */
+    COST_STRINGS,  /* the length of the common prefix of the strings `first` and `second` */
+    COST_LIMITED,  /* likewise, but at most argument `third` */
 };
 
 struct cost {
@@ -52,22 +50,20 @@ struct cost_table {
 extern const char cost_table_builtin[];
 extern const size_t cost_table_builtin_length;
 
-/*
- * Reads a table. `name` is what messages call it. 0, or -1 with ERROR_INPUT that has the
- * line. The text may be given back after it. On success cost_table_free() is the caller's to call.
- */
+/* Parses a table. Messages call it `name`. Copies the text. Returns 0, or -1 with ERROR_INPUT and
+ * the line. After success, call cost_table_free(). */
 int cost_table_parse(struct cost_table *table, const char *name, const char *text, size_t length,
                      struct error *error);
 
 void cost_table_free(struct cost_table *table);
 
-/* What an instruction of this name costs. */
+/* Returns the cost of an instruction with this name. */
 uint32_t cost_of_instruction(const struct cost_table *table, const char *name);
 
-/* The entry with the longest prefix of an intrinsic's name; NULL: unknown to the table. */
+/* Returns the entry with the longest prefix of an intrinsic's name; NULL if none matches. */
 const struct cost *cost_of_intrinsic(const struct cost_table *table, const char *name);
 
-/* The entry of a function of libc; NULL: not charged where it is called. */
+/* Returns the entry of a libc function; NULL if its calls are not charged. */
 const struct cost *cost_of_call(const struct cost_table *table, const char *name);
 
 #endif

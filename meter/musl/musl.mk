@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles musl with the meter, for gaspipe-cc --musl: called by scripts/meter.mk, with
-#   MUSL     musl's source folder
+#   MUSL     musl's source directory
 #   MACHINE  x86_64 or aarch64
 #   INTO     where lib/ and include/ go
 #   METER    gaspipe-meter
@@ -14,7 +14,7 @@ OBJ := $(INTO)/obj
 HEADERS := $(INTO)/headers-made
 COSTS := $(INTO)/costs.table
 
-# What stays assembly: what C cannot say.
+# Assembly for what C cannot express.
 ASSEMBLY := $(foreach part,fenv setjmp signal thread,$(wildcard $(MUSL)/src/$(part)/$(MACHINE)/*.s))
 SOURCES := $(wildcard $(MUSL)/src/*/*.c $(MUSL)/src/malloc/mallocng/*.c)
 stems = $(patsubst $(MUSL)/src/%,%,$(basename $(1)))
@@ -88,15 +88,15 @@ $(FRONT_END): $(HEADERS)
 		sed -n '$$s|"-main-file-name" "null" \(.*\) "-o" "-" "-x" "c" "/dev/null"$$|\1|p' > $@
 	grep -q -- '"-cc1"' $@
 
-# The other sources are compiled by folders.
+# The other sources are compiled per directory.
 CHANGED := malloc/calloc malloc/mallocng/free malloc/mallocng/malloc
 OWN_FLAGS := process/posix_spawn
-BY_FOLDER := $(filter-out $(UNMETERED) $(CHANGED) $(OWN_FLAGS),$(C_STEMS))
-FOLDERS := $(sort $(patsubst %/,%,$(dir $(BY_FOLDER))))
+BY_DIRECTORY := $(filter-out $(UNMETERED) $(CHANGED) $(OWN_FLAGS),$(C_STEMS))
+DIRECTORYS := $(sort $(patsubst %/,%,$(dir $(BY_DIRECTORY))))
 
-# The metered objects of a folder, of copies of its sources: the front end writes beside them.
-define folder_rule
-IN_$(1) := $(patsubst $(1)/%,%,$(foreach stem,$(BY_FOLDER),$(if $(filter $(1)/,$(dir $(stem))),$(stem))))
+# The metered objects of a directory. Copies its sources, because the front end writes next to them.
+define directory_rule
+IN_$(1) := $(patsubst $(1)/%,%,$(foreach stem,$(BY_DIRECTORY),$(if $(filter $(1)/,$(dir $(stem))),$(stem))))
 $(OBJ)/$(1)/made: $(wildcard $(MUSL)/src/$(1)/*.[ch]) $(FRONT_END) $(COSTS) $(METER)
 	mkdir -p $$(@D)/source
 	cp $(wildcard $(MUSL)/src/$(1)/*.[ch]) $$(@D)/source
@@ -105,7 +105,7 @@ $(OBJ)/$(1)/made: $(wildcard $(MUSL)/src/$(1)/*.[ch]) $(FRONT_END) $(COSTS) $(ME
 	rm -r $$(@D)/source
 	touch $$@
 endef
-$(foreach folder,$(FOLDERS),$(eval $(call folder_rule,$(folder))))
+$(foreach directory,$(DIRECTORYS),$(eval $(call directory_rule,$(directory))))
 
 # One that has flags of its own.
 define metered
@@ -117,7 +117,7 @@ $(OBJ)/%.o: $(MUSL)/src/%.c $(HEADERS) $(COSTS) $(METER)
 	@mkdir -p $(@D)
 	$(if $(filter $(UNMETERED),$*),$(CC) $(FLAGS) -c $< -o $@,$(metered))
 
-# What the child does until it runs another program, in the memory of its parent, is not the parent's.
+# The child shares its parent's memory until it executes a program; its units must not count for the parent.
 $(OBJ)/process/posix_spawn.o: FLAGS += -D__clone=gasmeter_call_clone
 
 # The originals go another way where addresses, the kernel or what memory held before differ.
@@ -145,7 +145,7 @@ $(INTO)/lib/crt1.o: $(MUSL)/crt/crt1.c $(HEADERS)
 $(INTO)/lib/%.o: $(MUSL)/crt/$(MACHINE)/%.s $(HEADERS)
 	$(ASSEMBLE)
 
-$(INTO)/lib/libc.a: $(FOLDERS:%=$(OBJ)/%/made) $(filter-out $(BY_FOLDER:%=$(OBJ)/%.o),$(OBJECTS))
+$(INTO)/lib/libc.a: $(DIRECTORYS:%=$(OBJ)/%/made) $(filter-out $(BY_DIRECTORY:%=$(OBJ)/%.o),$(OBJECTS))
 	rm -f $@
 	ar rcs $@ $(OBJECTS)
 

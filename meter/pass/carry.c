@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "meter/pass/charge.h"
 
-/* Does it only call the function? Then it does not pass its address on as an argument either. */
+/* Returns true if the user only calls the function, and does not also pass its address. */
 static bool only_calls(LLVMValueRef user, LLVMValueRef function)
 {
     if (!LLVMIsACallInst(user) && !LLVMIsAInvokeInst(user))
@@ -20,7 +20,7 @@ static bool only_calls(LLVMValueRef user, LLVMValueRef function)
     return ir_callee_here(user) == function;
 }
 
-static bool is_heir(LLVMValueRef function)
+static bool is_local_callee(LLVMValueRef function)
 {
     if (!ir_has_body(function) || !ir_is_own(function))
         return false;
@@ -30,24 +30,26 @@ static bool is_heir(LLVMValueRef function)
     return true;
 }
 
-void heirs_find(struct pointer_set *heirs, const struct ir *ir, const struct pointer_set *bounded)
+void local_callees_find(struct pointer_set *local_callees, const struct ir *ir,
+                        const struct pointer_set *bounded)
 {
     for (LLVMValueRef function = LLVMGetFirstFunction(ir->module); function;
          function = LLVMGetNextFunction(function))
-        if (is_heir(function) && !pointer_set_find(bounded, function, NULL))
-            pointer_set_add(heirs, function, 0);
+        if (is_local_callee(function) && !pointer_set_find(bounded, function, NULL))
+            pointer_set_add(local_callees, function, 0);
 }
 
-bool heirs_calls(const struct pointer_set *heirs, LLVMValueRef instruction)
+bool local_callees_calls(const struct pointer_set *local_callees, LLVMValueRef instruction)
 {
     LLVMValueRef callee = ir_callee_here(instruction);
 
-    return callee && pointer_set_find(heirs, callee, NULL);
+    return callee && pointer_set_find(local_callees, callee, NULL);
 }
 
-/* ---- which functions ---------------------------------------------------------- */
+/* ---- bounded functions ---------------------------------------------------------- */
 
-/* What is known of a function or block; SEEN_UNITS and more: it is bounded, and costs the rest. */
+/* The state of a function or block in the search. A value from SEEN_UNITS on means that it is
+ * bounded and costs the difference. */
 enum { SEEN_OPEN, SEEN_DONE, SEEN_UNITS };
 
 #define TOO_MANY UINT64_MAX
@@ -59,7 +61,7 @@ struct search {
 
 static uint64_t units_of_function(struct search *search, LLVMValueRef function);
 
-/* Is the body here the one that runs, whatever is linked to it? */
+/* Returns true if this body runs, whatever other modules define. */
 static bool is_definitive(LLVMValueRef function)
 {
     switch (LLVMGetLinkage(function)) {
@@ -74,7 +76,8 @@ static bool is_definitive(LLVMValueRef function)
     }
 }
 
-/* What may go elsewhere than to the next instruction, a successor, or the caller. */
+/* Returns true if control may leave for a place other than the next instruction, a successor, or
+ * the caller. */
 static bool leads_away(const struct charge *charge, LLVMValueRef instruction)
 {
     switch (LLVMGetInstructionOpcode(instruction)) {
@@ -121,7 +124,7 @@ static uint64_t units_of_block(struct search *search, const struct charge *charg
     return sum;
 }
 
-/* The sum of all blocks, which no way through them exceeds. */
+/* The sum over all blocks: an upper bound of every path. */
 static uint64_t units_of_blocks(struct search *search, LLVMValueRef function)
 {
     struct charge charge;
@@ -138,8 +141,8 @@ static uint64_t units_of_blocks(struct search *search, LLVMValueRef function)
     return sum;
 }
 
-/* Depth first from a block: does an edge lead back to one that is open? */
-static bool leads_back(struct pointer_set *blocks, LLVMBasicBlockRef block)
+/* Depth-first search. Returns true if an edge leads back to an open block. */
+static bool has_back_edge(struct pointer_set *blocks, LLVMBasicBlockRef block)
 {
     LLVMValueRef last = LLVMGetBasicBlockTerminator(block);
     size_t known;
@@ -148,23 +151,24 @@ static bool leads_back(struct pointer_set *blocks, LLVMBasicBlockRef block)
         return known == SEEN_OPEN;
     pointer_set_add(blocks, block, SEEN_OPEN);
     for (unsigned i = 0; i < LLVMGetNumSuccessors(last); i++)
-        if (leads_back(blocks, LLVMGetSuccessor(last, i)))
+        if (has_back_edge(blocks, LLVMGetSuccessor(last, i)))
             return true;
     pointer_set_add(blocks, block, SEEN_DONE);
     return false;
 }
 
-/* To be asked of functions of few units only, which have few blocks. */
+/* Call this only for cheap functions, which have few blocks. */
 static bool has_loop(LLVMValueRef function)
 {
     struct pointer_set blocks = {0};
-    bool found = leads_back(&blocks, LLVMGetEntryBasicBlock(function));
+    bool found = has_back_edge(&blocks, LLVMGetEntryBasicBlock(function));
 
     pointer_set_free(&blocks);
     return found;
 }
 
-/* TOO_MANY: it is not bounded. One that calls itself, by whatever way, finds itself open. */
+/* Returns TOO_MANY if the function is not bounded. A recursive function finds itself in state
+ * SEEN_OPEN. */
 static uint64_t units_of_function(struct search *search, LLVMValueRef function)
 {
     uint64_t units = TOO_MANY;
@@ -182,7 +186,7 @@ static uint64_t units_of_function(struct search *search, LLVMValueRef function)
     return units;
 }
 
-/* ---- a function for others, and one for the module ------------------------------- */
+/* ---- splitting into an inner and an outer function ------------------------------- */
 
 static void copy_attributes(LLVMValueRef from, LLVMAttributeIndex place, LLVMValueRef to, bool call)
 {
@@ -237,7 +241,7 @@ static void move_parameter(LLVMValueRef from, LLVMValueRef to)
     LLVMReplaceAllUsesWith(from, to);
 }
 
-/* LLVMMoveBasicBlockBefore() would leave the blocks with their old parent. */
+/* LLVMMoveBasicBlockBefore() does not set the blocks' parent function. */
 static void move_blocks(LLVMValueRef from, LLVMValueRef to)
 {
     LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(from));
@@ -261,7 +265,7 @@ static void move_body(const struct ir *ir, LLVMValueRef function, LLVMValueRef i
     }
 }
 
-/* The calls of the module, collected before one changes: that moves it out of the list of uses. */
+/* Collects all calls before changing any, because a change removes a call from the list of uses. */
 static void redirect_calls(LLVMValueRef function, LLVMValueRef inner)
 {
     LLVMValueRef *calls = NULL;
@@ -282,7 +286,7 @@ static void redirect_calls(LLVMValueRef function, LLVMValueRef inner)
     free(calls);
 }
 
-static void build_outer(const struct ir *ir, LLVMValueRef function, LLVMValueRef inner)
+static void build_flushing_outer(const struct ir *ir, LLVMValueRef function, LLVMValueRef inner)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(ir->context);
     unsigned count = LLVMCountParams(function);
@@ -307,15 +311,15 @@ static LLVMValueRef split(const struct ir *ir, LLVMValueRef function)
 
     redirect_calls(function, inner);
     move_body(ir, function, inner);
-    build_outer(ir, function, inner);
+    build_flushing_outer(ir, function, inner);
     return inner;
 }
 
 /* ---- all of it ------------------------------------------------------------------ */
 
 struct users {
-    bool calls;  /* it is called in the module */
-    bool others; /* it may be called from elsewhere as well */
+    bool calls;  /* the module calls it */
+    bool others; /* code outside of the module may call it */
 };
 
 static struct users users_of(LLVMValueRef function)

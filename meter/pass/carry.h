@@ -5,45 +5,44 @@
 #include "meter/pass/ir.h"
 
 /*
- * Heirs are functions that only calls by name within the module can reach. Such a call needs no
- * flush: the caller leaves what it has pending in the carry (support.h), and the heir begins with
- * that. It flushes as any other function does, so nothing is pending when it returns or unwinds.
+ * Two kinds of functions take units over from their callers or leave units to
+ * them. Both use the carry, a thread-local word (support.h).
  *
- * Which functions these are must not depend on the machine or on optimisation, since the
- * places where budgets stop depend on it.
+ *   Local callee: only calls by name within the module reach it.
+ *
+ *     caller: carry = pending; call f        no flush before the call
+ *     f:      pending = carry; ...           f flushes like any function, so
+ *                                            nothing is pending on return
+ *
+ *   Bounded function: short, without loops, calls only bounded functions.
+ *
+ *     caller: call g; pending += carry       no flush, as if g were inlined
+ *     g:      ...; carry = units; return     no flush, no budget check
+ *
+ * Both choices must not depend on the machine or on optimisation, since they
+ * decide where a budget stops the code.
  */
 
-/* Adds them to `heirs`. `bounded` are functions that leave their caller's pending alone
- * (carry.h); they are no heirs. */
-void heirs_find(struct pointer_set *heirs, const struct ir *ir, const struct pointer_set *bounded);
+/* Adds the local callees to the set. `bounded` functions are not local callees. */
+void local_callees_find(struct pointer_set *local_callees, const struct ir *ir,
+                        const struct pointer_set *bounded);
 
-/* Does this call one? */
-bool heirs_calls(const struct pointer_set *heirs, LLVMValueRef instruction);
+/* Returns true if the instruction calls one. */
+bool local_callees_calls(const struct pointer_set *local_callees, LLVMValueRef instruction);
 
-/*
- * Functions that end soon and let nobody else run: without loops, and with calls of their own
- * kind only. A caller goes on counting across such a call as if the body stood there: it
- * flushes nothing before it, and no budget is looked at within. What the function costs it leaves
- * in the carry (support.h), where the caller takes it at once. A call that may be unwound (invoke)
- * is no such call.
- *
- * Which functions these are must not depend on the machine or on optimisation, since the
- * places where budgets stop depend on it.
- */
+/* Bounded functions end soon and run no foreign code. Units pending in the caller stay there across
+ * the call. A call that may unwind (invoke) does not count as one. */
 struct bounded {
     struct pointer_set functions;
-    struct pointer_set
-        outers; /* what is left of one for calls from elsewhere; see bounded_split() */
+    struct pointer_set outers; /* outer functions, for calls from elsewhere; see bounded_split() */
 };
 
-/* Units that such a function may cost, whatever way is taken through it. */
+/* The most units that any path through a bounded function may cost. */
 #define BOUNDED_MAX 256
 
-/*
- * Finds those that the module calls. Where others may call one too, by its name or its address, its
- * body moves to a function of the module's own, and what is left calls that one: it has to
- * flush, since its caller will not. To be called once attributes are prepared.
- */
+/* Finds the bounded functions that the module calls. Other modules may call one too, by name or
+ * address, and would not take its units. Its body then moves to an internal function, and an outer
+ * function under the old name calls that one and flushes. Call it after attributes_prepare(). */
 void bounded_split(struct bounded *bounded, const struct ir *ir);
 
 void bounded_free(struct bounded *bounded);

@@ -13,12 +13,12 @@ static const char *name_of(LLVMValueRef value)
     return LLVMGetValueName2(value, &length);
 }
 
-static bool is_named(LLVMValueRef value, const char *prefix)
+static bool is_block_named(LLVMValueRef value, const char *prefix)
 {
     return ir_starts_with(name_of(value), prefix);
 }
 
-/* clang's blocks of an expanded va_arg: where it fetches the argument, not where it goes on. */
+/* clang's blocks of an expanded va_arg that fetch the argument, without the one that continues. */
 static bool is_va_block(LLVMBasicBlockRef block)
 {
     const char *name = LLVMGetBasicBlockName(block);
@@ -44,13 +44,13 @@ static bool is_va_field(LLVMValueRef value)
     return LLVMIsAGetElementPtrInst(value) && is_va_list_type(LLVMGetGEPSourceElementType(value));
 }
 
-/* Two pointers to members, compared: aarch64 has a bit in another place than x86-64. */
+/* A comparison of two pointers to members: aarch64 keeps a flag in another bit than x86-64. */
 static bool is_member_pointer(LLVMValueRef value)
 {
-    return is_named(value, "lhs.memptr.") || is_named(value, "rhs.memptr.");
+    return is_block_named(value, "lhs.memptr.") || is_block_named(value, "rhs.memptr.");
 }
 
-/* Passes a result on that is worked out from a field of a va_list, or from such a pointer. */
+/* Returns true if the instruction passes on a value from a va_list field or a member pointer. */
 static bool passes_on(LLVMValueRef instruction)
 {
     switch (LLVMGetInstructionOpcode(instruction)) {
@@ -83,7 +83,7 @@ static void follow_value(struct convention *convention, LLVMValueRef value)
     }
 }
 
-/* What is loaded from a field of a va_list begins a chain. */
+/* A load from a va_list field begins a chain of such values. */
 static void find_va_loads(struct convention *convention, LLVMValueRef field)
 {
     for (LLVMUseRef use = LLVMGetFirstUse(field); use; use = LLVMGetNextUse(use)) {
@@ -99,7 +99,7 @@ static bool is_worked_out(const struct convention *convention, LLVMValueRef valu
     return pointer_set_find(&convention->worked_out, value, NULL);
 }
 
-/* Works on a va_list, or fetches the argument that it leads to. */
+/* Returns true if the instruction works on a va_list or fetches its argument. */
 static bool is_va_code(const struct convention *convention, LLVMValueRef instruction)
 {
     if (is_worked_out(convention, instruction) || is_va_field(instruction) ||
@@ -137,8 +137,8 @@ static bool has_parameter_attribute(LLVMValueRef parameter, const char *attribut
     return LLVMGetEnumAttributeAtIndex(function, index, ir_attribute_kind(attribute)) != NULL;
 }
 
-/* A structure that came by reference though the source passes it by value: clang keeps the
- * address of it, for debuggers, in a variable of this name. */
+/* A structure that the source passes by value but the ABI by reference. For debuggers, clang keeps
+ * its address in a variable of this name. */
 static bool is_indirect_parameter(LLVMValueRef parameter)
 {
     for (LLVMUseRef use = LLVMGetFirstUse(parameter); use; use = LLVMGetNextUse(use)) {
@@ -159,8 +159,8 @@ static bool is_constant_address(LLVMValueRef pointer)
     return true;
 }
 
-/* A variable of the function, or a field of one: a machine with enough registers has it
- * there. Elements of arrays, by an index that varies, are memory everywhere. */
+/* A local variable or a field of one, which a machine with enough registers keeps in registers.
+ * Array elements with a variable index are memory on every machine. */
 static bool is_frame(LLVMValueRef pointer)
 {
     LLVMValueRef base = pointer;
@@ -181,8 +181,8 @@ static bool is_cast(LLVMValueRef value)
     return LLVMIsACastInst(value) != NULL;
 }
 
-/* Where clang puts a structure together that comes or goes in pieces: of a type that no
- * source names, or of this name. */
+/* clang's temporary for a structure that is passed in pieces: it has this name, or a type that no
+ * source names. */
 static bool is_assembly_place(LLVMValueRef base)
 {
     LLVMTypeRef type = LLVMIsAAllocaInst(base) ? LLVMGetAllocatedType(base) : NULL;
@@ -191,16 +191,16 @@ static bool is_assembly_place(LLVMValueRef base)
            (type && LLVMGetTypeKind(type) == LLVMStructTypeKind && LLVMIsLiteralStruct(type));
 }
 
-/* Copies a structure to where it is put together: another machine loads the pieces from where
- * they are, so that the address is no argument of a call. */
-static bool is_assembly(LLVMValueRef instruction)
+/* A copy into such a temporary. Other machines load the pieces from their original place. So its
+ * address is not the argument of a call. */
+static bool assembles_structure(LLVMValueRef instruction)
 {
     return ir_starts_with(ir_callee_name(instruction), "llvm.memcpy.") &&
            is_assembly_place(base_of(LLVMGetOperand(instruction, 0)));
 }
 
-/* A loaded value that goes nowhere but into a call: on another machine it may have been
- * loaded as a part of something larger. */
+/* A loaded value that only a call uses. Another machine may load it as a part of something
+ * larger. */
 static bool feeds_call_only(LLVMValueRef value)
 {
     LLVMUseRef use = LLVMGetFirstUse(value);
@@ -210,10 +210,10 @@ static bool feeds_call_only(LLVMValueRef value)
     if (is_cast(LLVMGetUser(use)))
         return feeds_call_only(LLVMGetUser(use));
     return LLVMIsAInstruction(LLVMGetUser(use)) && ir_is_call(LLVMGetUser(use)) &&
-           !is_assembly(LLVMGetUser(use));
+           !assembles_structure(LLVMGetUser(use));
 }
 
-/* The result of a call, or a part of it. */
+/* The result of a call, or a part of the result. */
 static bool is_call_result(LLVMValueRef value)
 {
     while (is_cast(value) || LLVMIsAExtractValueInst(value))
@@ -221,7 +221,8 @@ static bool is_call_result(LLVMValueRef value)
     return LLVMIsAInstruction(value) && ir_is_call(value) && !ir_is_intrinsic_call(value);
 }
 
-/* Is it passed with byval somewhere? Then the code generator copies it, and is charged. */
+/* Returns true if it is passed with byval: then the code generator copies it, and that copy is
+ * charged. */
 static bool is_copied_again(LLVMValueRef temporary)
 {
     unsigned byval = ir_attribute_kind("byval");
@@ -246,7 +247,7 @@ static bool is_small_copy(LLVMValueRef copy)
     return LLVMIsAConstantInt(size) && LLVMConstIntGetZExtValue(size) <= CONVENTION_SMALL;
 }
 
-/* A copy that makes an argument ready. */
+/* A copy that prepares an argument. */
 static bool is_argument_copy(LLVMValueRef instruction)
 {
     LLVMValueRef to, from;
@@ -261,12 +262,12 @@ static bool is_argument_copy(LLVMValueRef instruction)
         return false;
     if (is_va_list_type(LLVMGetAllocatedType(to)))
         return true;
-    return is_named(to, "byval-temp") && (is_small_copy(instruction) || is_copied_again(to));
+    return is_block_named(to, "byval-temp") && (is_small_copy(instruction) || is_copied_again(to));
 }
 
 /* ---- temporaries ------------------------------------------------------------------ */
 
-/* Says that a temporary's life is over, and leads on. */
+/* A block that only ends a temporary's lifetime and branches on. */
 static bool ends_life_only(LLVMBasicBlockRef block)
 {
     LLVMValueRef last = LLVMGetBasicBlockTerminator(block);
@@ -277,26 +278,24 @@ static bool ends_life_only(LLVMBasicBlockRef block)
     return instruction == last && LLVMIsABranchInst(last) && !LLVMIsConditional(last);
 }
 
-/*
- * A structure that a function returns in a part of a condition is a temporary, where it does not
- * come in registers: then clang keeps a flag whether its life has begun, and asks it afterwards.
- */
+/* A function in a condition may return a structure in memory, a temporary. clang then sets a flag
+ * when its lifetime begins, and tests the flag afterwards. */
 static bool is_life_branch(LLVMValueRef branch)
 {
     if (LLVMIsConditional(branch))
-        return is_named(LLVMGetCondition(branch), "cleanup.is_active") &&
+        return is_block_named(LLVMGetCondition(branch), "cleanup.is_active") &&
                ends_life_only(LLVMGetSuccessor(branch, 0));
     return ir_starts_with(LLVMGetBasicBlockName(LLVMGetInstructionParent(branch)),
                           "cleanup.action") &&
            ends_life_only(LLVMGetInstructionParent(branch));
 }
 
-/* aarch64 masks what x86-64 compares as it is: the guard of a static variable in C++. */
+/* aarch64 masks the guard of a static C++ variable; x86-64 compares the whole guard. */
 static bool is_guard_mask(LLVMValueRef instruction)
 {
     LLVMValueRef from = LLVMGetOperand(instruction, 0);
 
-    return LLVMIsALoadInst(from) && is_named(LLVMGetOperand(from, 0), "_ZGV");
+    return LLVMIsALoadInst(from) && is_block_named(LLVMGetOperand(from, 0), "_ZGV");
 }
 
 uint64_t convention_copied_bytes(const struct ir *ir, LLVMValueRef call)
@@ -308,7 +307,7 @@ uint64_t convention_copied_bytes(const struct ir *ir, LLVMValueRef call)
         LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(call, i + 1, byval);
         uint64_t size;
 
-        if (!attribute || is_named(base_of(LLVMGetOperand(call, i)), "agg.tmp"))
+        if (!attribute || is_block_named(base_of(LLVMGetOperand(call, i)), "agg.tmp"))
             continue;
         size = LLVMABISizeOfType(ir->layout, LLVMGetTypeAttributeValue(attribute));
         if (size > CONVENTION_SMALL)
@@ -425,7 +424,7 @@ static const char *const names[] = {
     [LLVMLandingPad] = "landingpad",
 };
 
-/* An instruction's name in LLVM's language; "default" for one that this does not know. */
+/* Returns an instruction's name in LLVM assembly; "default" for an unknown one. */
 static const char *opcode_name(LLVMOpcode opcode)
 {
     unsigned index = (unsigned)opcode;
@@ -447,7 +446,7 @@ void charge_free(struct charge *charge)
     convention_free(&charge->convention);
 }
 
-/* What the table says to a call: of an intrinsic, or of a function of libc. */
+/* Returns the table's entry for a call of an intrinsic or a libc function. */
 static const struct cost *cost_of(const struct charge *charge, LLVMValueRef instruction)
 {
     if (!ir_is_call(instruction))
@@ -457,7 +456,7 @@ static const struct cost *cost_of(const struct charge *charge, LLVMValueRef inst
     return ir_libc_call(charge->ir, instruction);
 }
 
-/* The argument that says how many bytes; NULL where the cost has none. */
+/* Returns the argument with the number of bytes; NULL if the cost has none. */
 static LLVMValueRef bytes_argument(const struct cost *cost, LLVMValueRef instruction)
 {
     if (!cost || cost->bytes != COST_ARGUMENT || cost->first >= LLVMGetNumArgOperands(instruction))
@@ -470,7 +469,8 @@ static uint64_t units(const struct charge *charge, uint64_t bytes)
     return bytes / charge->ir->costs->bytes_per_unit;
 }
 
-/* A larger number of bytes is charged where they are moved, as one that only the run knows is. */
+/* Only small constants belong to the block's cost. Larger ones are charged at the copy, like sizes
+ * known only at run time. */
 static bool is_small_constant(LLVMValueRef bytes)
 {
     return LLVMIsAConstantInt(bytes) && LLVMConstIntGetZExtValue(bytes) <= CHARGE_BYTES_MAX;
@@ -510,7 +510,7 @@ static LLVMValueRef build_units(const struct charge *charge, LLVMBuilderRef buil
                          "");
 }
 
-/* Declares a function of the run-time part that only reads, so that it hinders little. */
+/* Declares a read-only function of the run-time part, so that LLVM optimises around it. */
 static LLVMValueRef declare_reader(const struct ir *ir, const char *name, LLVMTypeRef type)
 {
     static const char *const attributes[] = {"nounwind", "willreturn", "nocallback"};
@@ -552,7 +552,8 @@ static LLVMValueRef build_common_bytes(const struct charge *charge, LLVMBuilderR
                           arguments, 3, "");
 }
 
-/* Does the call have all arguments that its cost names? Anybody may declare anything. */
+/* Returns true if the call has all arguments that its cost names. A program may declare any
+ * function with any arguments. */
 static bool has_arguments(const struct cost *cost, LLVMValueRef call)
 {
     unsigned count = LLVMGetNumArgOperands(call);

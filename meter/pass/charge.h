@@ -4,78 +4,75 @@
 
 #include "meter/pass/ir.h"
 
-/*
- * Front ends write the calling convention of the machine into a module: how a structure
- * is taken apart to be passed in registers, how va_arg finds an argument. That code is
- * another one on each machine, so it must not count. This finds it, in modules of clang for
- * x86-64 and aarch64 Linux, before optimisation; by data flow, types and attributes where
- * these say it, and by names that C has no way to write (they have a dot) where they do not.
- */
+/* Finds code that exists only for the machine's calling convention, which must not count because it
+ * differs between machines. Examples are how a structure is split into registers and how va_arg
+ * finds an argument. It handles clang's modules for x86-64 and aarch64 Linux before optimisation.
+ * It uses data flow, types and attributes if possible, otherwise clang's names with a dot, which C
+ * cannot write. */
 struct convention {
     const struct ir *ir;
-    struct pointer_set worked_out; /* from the fields of a va_list, or from member pointers */
+    struct pointer_set worked_out; /* values derived from va_list fields or member pointers */
 };
 
-/* Looks at a function. convention_free() is the caller's to call. */
+/* Analyses a function. Call convention_free() afterwards. */
 void convention_find(struct convention *convention, const struct ir *ir, LLVMValueRef function);
 
 void convention_free(struct convention *convention);
 
-/* Is this instruction there for the calling convention only, or for the function's own frame? */
+/* Returns true if the instruction only serves the calling convention or the function's own
+ * frame. */
 bool convention_is_free(const struct convention *convention, LLVMValueRef instruction);
 
-/*
- * Bytes of structures that this call copies as arguments, where the copy is left to the
- * code generator (attribute byval); 0 up to CONVENTION_SMALL, which another machine might
- * pass in registers.
- */
+/* Returns the bytes of structures that this call copies as arguments, if the code generator makes
+ * the copy (attribute byval). Sizes up to CONVENTION_SMALL count as 0, because another machine may
+ * pass them in registers. */
 uint64_t convention_copied_bytes(const struct ir *ir, LLVMValueRef call);
 
 /* The largest structure that any machine passes in registers (four vectors, aarch64). */
 #define CONVENTION_SMALL 64
 
-/* More bytes at once are no part of what a block costs. */
+/* A larger number of bytes is charged where it is copied, not with the block. */
 #define CHARGE_BYTES_MAX 32768
 
-/* A switch of more cases flushes. */
+/* A switch with more cases flushes. */
 #define CHARGE_CASES_MAX 32
 
-/*
- * What each instruction of a function costs, by the table and the convention. Of a cost that
- * depends on a number of bytes the part that only the run knows is code, which these build.
- */
+/* Computes what each instruction of a function costs, from the table and the convention. If a cost
+ * depends on a number of bytes that is known only at run time, it builds code for that part. */
 struct charge {
     const struct ir *ir;
     const struct pointer_set *bounded; /* functions (carry.h); NULL: not known yet */
     struct convention convention;
 };
 
-/* charge_free() is the caller's to call; `bounded` is borrowed. */
+/* Borrows `bounded`. Call charge_free() afterwards. */
 void charge_init(struct charge *charge, const struct ir *ir, const struct pointer_set *bounded,
                  LLVMValueRef function);
 
 void charge_free(struct charge *charge);
 
-/* Units that an instruction costs each time, whatever it is given. */
+/* Returns the instruction's fixed units. */
 uint64_t charge_fixed(const struct charge *charge, LLVMValueRef instruction);
 
-/* Does the instruction cost units beside the fixed ones? */
+/* Returns true if the instruction costs more units than the fixed ones. */
 bool charge_is_variable(const struct charge *charge, LLVMValueRef instruction);
 
-/* Builds, where the builder stands, the units that it costs beside; NULL: there are none.
- * The builder stands before the instruction. */
+/* Builds the additional units; NULL if it needs none. The builder must be before the
+ * instruction. */
 LLVMValueRef charge_before(struct charge *charge, LLVMBuilderRef builder, LLVMValueRef instruction);
 
-/* The same for what only its result tells; the builder stands behind the instruction. */
+/* Builds the additional units that depend on the result. The builder must be after the
+ * instruction. */
 LLVMValueRef charge_after(struct charge *charge, LLVMBuilderRef builder, LLVMValueRef instruction);
 
-/* Can others run, or this function be left, in this instruction? Then the count has to be right. */
+/* Returns true if other code may run, or the function may end, in this instruction. Then the count
+ * in memory must be exact. */
 bool charge_leaves(const struct charge *charge, LLVMValueRef instruction);
 
-/* Is it a jump to one of many places, such as interpreters have for each of their instructions? */
+/* Returns true for a jump to one of many places, as interpreters have it for each instruction. */
 bool charge_dispatches(LLVMValueRef instruction);
 
-/* Does it call a bounded function, which leaves its cost in the carry? */
+/* Returns true if the instruction calls a bounded function, which leaves its cost in the carry. */
 bool charge_carries(const struct charge *charge, LLVMValueRef instruction);
 
 #endif

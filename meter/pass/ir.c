@@ -82,8 +82,7 @@ bool ir_returns_again(LLVMValueRef instruction)
     if (LLVMGetCallSiteEnumAttribute(instruction, LLVMAttributeFunctionIndex, kind) ||
         ir_starts_with(ir_callee_name(instruction), "llvm.eh.sjlj.setjmp"))
         return true;
-    /* Clang gives swapcontext() no attribute, but whoever has the context can return to it often.
-     */
+    /* clang gives swapcontext() no attribute, but the saved context can return several times. */
     return LLVMIsAFunction(callee) &&
            (LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, kind) ||
             strcmp(ir_callee_name(instruction), "swapcontext") == 0);
@@ -94,7 +93,8 @@ unsigned ir_attribute_kind(const char *name)
     return LLVMGetEnumAttributeKindForName(name, strlen(name));
 }
 
-/* -fno-builtin, or -fno-builtin-NAME, in the attributes of a call or of the function around it. */
+/* Returns true for -fno-builtin or -fno-builtin-NAME, in the attributes of the call or its
+ * function. */
 static bool is_not_builtin(LLVMValueRef instruction)
 {
     LLVMValueRef around = LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
@@ -147,7 +147,7 @@ void *pass_allocate(size_t count, size_t size)
     return memory;
 }
 
-/* Where the pointer is, or the free place where it would be. */
+/* Returns the pointer's entry, or the free entry where it belongs. */
 static struct pointer_set_entry *pointer_set_place_of(const struct pointer_set *set,
                                                       const void *pointer)
 {
@@ -159,7 +159,7 @@ static struct pointer_set_entry *pointer_set_place_of(const struct pointer_set *
     return &set->entries[i];
 }
 
-static void grow(struct pointer_set *set)
+static void grow_pointer_set(struct pointer_set *set)
 {
     struct pointer_set old = *set;
 
@@ -176,7 +176,7 @@ void pointer_set_add(struct pointer_set *set, const void *pointer, size_t number
     struct pointer_set_entry *entry;
 
     if (2 * (set->count + 1) > set->capacity)
-        grow(set);
+        grow_pointer_set(set);
     entry = pointer_set_place_of(set, pointer);
     if (!entry->pointer)
         set->count++;

@@ -10,7 +10,7 @@
 
 #include "meter/costs/cost_table.h"
 
-/* The module at work, and the types that are asked for again and again. */
+/* The current module, and frequently used types. */
 struct ir {
     LLVMContextRef context;
     LLVMModuleRef module;
@@ -27,44 +27,40 @@ void ir_init(struct ir *ir, LLVMModuleRef module, LLVMTargetDataRef layout,
 
 bool ir_starts_with(const char *text, const char *prefix);
 
-/* Call, invoke or callbr. */
+/* Returns true for call, invoke and callbr. */
 bool ir_is_call(LLVMValueRef instruction);
 
-/* What a call calls by name; "" for a pointer, inline assembly, and what is no call. */
+/* Returns the name of the called function; "" for a pointer, inline assembly, or no call. */
 const char *ir_callee_name(LLVMValueRef instruction);
 
 bool ir_is_intrinsic_call(LLVMValueRef instruction);
 
 bool ir_has_body(LLVMValueRef function);
 
-/* Does only its own module know it by name? */
+/* Returns true if only this module can refer to it by name. */
 bool ir_is_own(LLVMValueRef function);
 
-/* The function with a body that a call names, by the type that it has; NULL: none. */
+/* Returns the function with a body that a call names, if the types agree; NULL if none. */
 LLVMValueRef ir_callee_here(LLVMValueRef instruction);
 
-/* Can control come back to the point after this call again, as longjmp() and setcontext() bring it?
- */
+/* Returns true if control can reach the point after this call several times, with longjmp() or
+ * setcontext(). */
 bool ir_returns_again(LLVMValueRef instruction);
 
-/*
- * The function of libc that the table charges at this call; NULL: none. One that the module
- * itself has a body of, or that must not be taken for libc's (-fno-builtin), is none.
- */
+/* Returns the cost of this call's libc function; NULL if none. Functions that the module defines,
+ * or that are not libc's (-fno-builtin), have none. */
 const struct cost *ir_libc_call(const struct ir *ir, LLVMValueRef instruction);
 
 LLVMValueRef ir_number(const struct ir *ir, uint64_t number);
 
-/* An attribute by its name in LLVM's language. */
+/* Returns an attribute's number by its name in LLVM assembly. */
 unsigned ir_attribute_kind(const char *name);
 
-/* What follows phis and landing pads: where a block's code may begin. */
+/* Returns the first instruction after phis and landing pads. */
 LLVMValueRef ir_first_in_block(LLVMBasicBlockRef block);
 
-/*
- * A map from pointers to small numbers. One that is all zeros is empty. Memory that runs
- * out ends the program: a compiler has nobody to go back to.
- */
+/* A map from pointers to small numbers; all zeros is empty. If out of memory it ends the
+ * program. */
 struct pointer_set {
     struct pointer_set_entry {
         const void *pointer; /* NULL: free */
@@ -76,12 +72,12 @@ struct pointer_set {
 
 void pointer_set_add(struct pointer_set *set, const void *pointer, size_t number);
 
-/* Is it there? `number`, which may be NULL, gets what it was added with. */
+/* Returns true if the pointer is in the set. *number (may be NULL) receives its number. */
 bool pointer_set_find(const struct pointer_set *set, const void *pointer, size_t *number);
 
 void pointer_set_free(struct pointer_set *set);
 
-/* As malloc(), zeroed; ends the program instead of returning NULL. */
+/* Like calloc(), but ends the program if out of memory. */
 void *pass_allocate(size_t count, size_t size);
 
 #endif

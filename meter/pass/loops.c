@@ -8,9 +8,9 @@
 
 /* ---- blocks ---- */
 
-/* ---- ways from block to block --------------------------------------------------- */
+/* ---- paths between blocks --------------------------------------------------- */
 
-/* Blocks that were reached, and those of them that were not gone on from yet. */
+/* The visited blocks, and those whose successors are still to be visited. */
 struct walk {
     const struct graph *graph;
     bool *seen;
@@ -26,7 +26,7 @@ static void reach(struct walk *walk, size_t block)
     walk->open[walk->open_count++] = block;
 }
 
-/* Goes from a block wherever ways lead, but not into those that are seen already. */
+/* Visits all blocks that can be reached from a block and were not visited before. */
 static void walk_from(struct walk *walk, size_t from)
 {
     reach(walk, from);
@@ -53,7 +53,7 @@ static void walk_end(struct walk *walk)
     free(walk->open);
 }
 
-/* Is there a way from one block to the other on which no block flushes? */
+/* Returns true if a path leads from one block to the other without a flush. */
 static bool is_reached_unseen(const struct graph *graph, size_t from, size_t to)
 {
     struct walk walk;
@@ -102,7 +102,7 @@ static void add_back_edge(struct graph *graph, size_t from, size_t to)
 
 enum visit { NEW, OPEN, DONE };
 
-/* Depth first: an edge to a block that is still open leads back, and each circle has one. */
+/* Depth-first search: an edge to an open block is a back edge. Every cycle has one. */
 static void find_back_edges(struct graph *graph)
 {
     enum visit *visits = pass_allocate(graph->count, sizeof *visits);
@@ -152,9 +152,10 @@ bool graph_is_back(const struct graph *graph, LLVMBasicBlockRef from, size_t to)
     return false;
 }
 
-/* ---- blocks ------------------------------------------------------------------------- */
+/* ---- properties of blocks
+ * ------------------------------------------------------------------------- */
 
-/* Reads, works something out, and nothing else. */
+/* Returns true if the instruction only reads and computes. */
 static bool is_repeatable(LLVMValueRef instruction)
 {
     if (LLVMIsALoadInst(instruction))
@@ -216,7 +217,7 @@ void graph_free(struct graph *graph)
 
 /* ---- loops ---- */
 
-/* Blocks of one loop: from them a way leads back to its head. */
+/* The blocks of a loop: those from which a path leads back to its head. */
 static bool *find_members(const struct graph *graph, size_t head)
 {
     bool *members = pass_allocate(graph->count, sizeof *members), changed = true;
@@ -238,29 +239,29 @@ static bool *find_members(const struct graph *graph, size_t head)
     return members;
 }
 
-/* Where a loop ends: a branch that leads on to another turn, or out. */
+/* The exit of a loop: a branch either to another turn or out of the loop. */
 struct end {
-    LLVMValueRef branch; /* NULL: there is no such place */
-    unsigned on;         /* which successor leads on */
-    uint64_t repeated;   /* units of the block, if it runs once more after a look */
+    LLVMValueRef branch; /* NULL: no such branch */
+    unsigned on;         /* which successor continues the loop */
+    uint64_t repeated;   /* units of the block, if it runs once more after a check */
 };
 
-/* One loop while it is cut. */
+/* A loop while it is split. */
 struct cut {
     const struct support *support;
     const struct graph *graph;
     LLVMValueRef pending;
     LLVMBuilderRef builder;
     size_t head;    /* index of its block */
-    uint64_t turns; /* between two looks */
+    uint64_t turns; /* between two checks */
     struct end end;
     LLVMValueRef left;       /* the local variable */
-    LLVMBasicBlockRef begin; /* where the loop is entered; `outer`, if that looks */
+    LLVMBasicBlockRef begin; /* entry of the loop; `outer` if that checks */
     LLVMBasicBlockRef outer;
-    LLVMBasicBlockRef next; /* NULL: the loop's end counts its turns */
+    LLVMBasicBlockRef next; /* NULL: the exit counts the turns */
 };
 
-/* The most units that one turn of a loop can leave pending, without the turns of inner loops. */
+/* Returns the most units that one turn can leave pending, without the turns of inner loops. */
 static uint64_t units_of_turn(const struct graph *graph, size_t head)
 {
     uint64_t *units = pass_allocate(graph->count, sizeof *units), turn;
@@ -272,7 +273,7 @@ static uint64_t units_of_turn(const struct graph *graph, size_t head)
 
         if (!members[graph->order[i]] || block->flushes)
             continue;
-        /* Edges to blocks that come later in the order lead back; their units are still 0. */
+        /* Edges to blocks later in the order are back edges; their units are still 0. */
         for (unsigned k = 0; k < block->successor_count; k++)
             if (block->successors[k] != head && units[block->successors[k]] > most)
                 most = units[block->successors[k]];
@@ -284,7 +285,7 @@ static uint64_t units_of_turn(const struct graph *graph, size_t head)
     return turn;
 }
 
-/* How often a loop may turn between two looks. */
+/* Returns how many turns a loop may make between two checks. */
 static uint64_t turns_between_looks(const struct graph *graph, size_t head)
 {
     const uint64_t units = units_of_turn(graph, head);
@@ -294,14 +295,14 @@ static uint64_t turns_between_looks(const struct graph *graph, size_t head)
     return units * SUPPORT_TURNS <= SUPPORT_LOOK_UNITS ? SUPPORT_TURNS : SUPPORT_LOOK_UNITS / units;
 }
 
-/* ---- where a loop ends --------------------------------------------------------------- */
+/* ---- loop exits --------------------------------------------------------------- */
 
 static bool begins_with_phi(LLVMBasicBlockRef block)
 {
     return LLVMIsAPHINode(LLVMGetFirstInstruction(block));
 }
 
-/* The loop ends at this block, if its other successor can be given another predecessor. */
+/* Chooses this block's branch as the exit, if its other successor accepts another predecessor. */
 static bool take_end(struct cut *cut, size_t block, unsigned on)
 {
     const struct graph_block *last = &cut->graph->blocks[block];
@@ -324,7 +325,7 @@ static bool is_two_ways(const struct graph_block *block)
            block->successor_count == 2 && block->successors[0] != block->successors[1];
 }
 
-/* At the bottom: the loop's one edge back is one way of a branch. */
+/* A loop with its test at the bottom: its only back edge is one side of a branch. */
 static bool find_end_at_bottom(struct cut *cut)
 {
     size_t from = SIZE_MAX;
@@ -341,8 +342,8 @@ static bool find_end_at_bottom(struct cut *cut)
            take_end(cut, from, bottom->successors[0] == cut->head ? 0 : 1);
 }
 
-/* Does a way lead from here to an edge back, and not through the head first? */
-static bool leads_back(const struct cut *cut, size_t from)
+/* Returns true if a path leads from here to a back edge without passing the head first. */
+static bool reaches_back_edge(const struct cut *cut, size_t from)
 {
     for (size_t i = 0; i < cut->graph->back_count; i++)
         if (cut->graph->back[i].to == cut->head &&
@@ -351,21 +352,21 @@ static bool leads_back(const struct cut *cut, size_t from)
     return false;
 }
 
-/* At the top: in a head that only looks whether there is another turn. */
+/* A loop with its test at the top: the head only decides whether there is another turn. */
 static bool find_end_at_top(struct cut *cut)
 {
     const struct graph_block *head = &cut->graph->blocks[cut->head];
 
-    /* A profile would have the units of the block twice. */
+    /* With a profile, the repeated block's units would be counted twice. */
     if (cut->support->profile || !is_two_ways(head) || !head->repeatable)
         return false;
     for (unsigned i = 0; i < 2; i++)
-        if (!leads_back(cut, head->successors[!i]))
+        if (!reaches_back_edge(cut, head->successors[!i]))
             return take_end(cut, cut->head, i);
     return false;
 }
 
-/* ---- cutting --------------------------------------------------------------------------- */
+/* ---- splitting --------------------------------------------------------------------------- */
 
 static bool can_lead_elsewhere(LLVMValueRef user)
 {
@@ -381,7 +382,7 @@ static bool can_lead_elsewhere(LLVMValueRef user)
     }
 }
 
-/* May other blocks stand between this one and those that lead to it? */
+/* Returns true if blocks may be inserted between this one and its predecessors. */
 static bool can_be_cut(LLVMBasicBlockRef head)
 {
     LLVMValueRef first = LLVMGetFirstInstruction(head);
@@ -403,16 +404,16 @@ static LLVMBasicBlockRef append_block(const struct cut *cut, const char *name)
                                          name);
 }
 
-static LLVMValueRef load(const struct cut *cut, LLVMValueRef variable)
+static LLVMValueRef load_counter(const struct cut *cut, LLVMValueRef variable)
 {
     return LLVMBuildLoad2(cut->builder, cut->support->ir->i64, variable, "");
 }
 
-/* Returns what is left of the variable. */
+/* Subtracts from the variable. Returns the rest. */
 static LLVMValueRef take_away(const struct cut *cut, LLVMValueRef variable, uint64_t number)
 {
-    LLVMValueRef rest =
-        LLVMBuildSub(cut->builder, load(cut, variable), ir_number(cut->support->ir, number), "");
+    LLVMValueRef rest = LLVMBuildSub(cut->builder, load_counter(cut, variable),
+                                     ir_number(cut->support->ir, number), "");
 
     LLVMBuildStore(cut->builder, rest, variable);
     return rest;
@@ -420,7 +421,7 @@ static LLVMValueRef take_away(const struct cut *cut, LLVMValueRef variable, uint
 
 static void build_look(const struct cut *cut)
 {
-    LLVMValueRef pending = load(cut, cut->pending);
+    LLVMValueRef pending = load_counter(cut, cut->pending);
 
     LLVMBuildStore(cut->builder, support_build_look(cut->support, cut->builder, pending),
                    cut->pending);
@@ -430,15 +431,13 @@ static void make_variable(struct cut *cut)
 {
     LLVMPositionBuilderBefore(cut->builder, cut->pending);
     cut->left = LLVMBuildAlloca(cut->builder, cut->support->ir->i64, "gasmeter.left");
-    /* A goto into the middle of the loop does not come by its beginning. */
+    /* A goto into the loop's middle bypasses its beginning, so the counter needs a value. */
     LLVMBuildStore(cut->builder, ir_number(cut->support->ir, cut->turns), cut->left);
 }
 
-/*
- * `outer` goes on to `begin`, which is the head of a loop around the one that is cut. If both led
- * to the head, LLVM would take them for one loop.
- */
-static void build_outer(const struct cut *cut)
+/* Lets `outer` branch to `begin`, the head of a loop around the split one. If both branched to the
+ * head, LLVM would merge the two loops. */
+static void build_outer_block(const struct cut *cut)
 {
     LLVMPositionBuilderAtEnd(cut->builder, cut->outer);
     build_look(cut);
@@ -463,7 +462,7 @@ static LLVMValueRef build_next(const struct cut *cut)
     return branch;
 }
 
-/* The block of the end has been charged for the turn that does not come: it runs once more. */
+/* The exit's block was charged for the turn that did not follow, so it runs once more. */
 static LLVMBasicBlockRef build_again(const struct cut *cut)
 {
     LLVMBasicBlockRef again;
@@ -477,7 +476,7 @@ static LLVMBasicBlockRef build_again(const struct cut *cut)
     return again;
 }
 
-/* The branch keeps its order, so that another loop which ends here as well can be cut after it. */
+/* Keeps the branch's order, so that another loop with the same exit can be split later. */
 static LLVMValueRef build_condition(const struct cut *cut, LLVMValueRef condition)
 {
     LLVMValueRef left = take_away(cut, cut->left, 1), none = ir_number(cut->support->ir, 0);
@@ -503,8 +502,8 @@ static void count_at_end(const struct cut *cut)
                     cut->end.on == 0 ? out : again);
 }
 
-/* Leads a block's edges to the head elsewhere; `next` goes to the head for those that lead back,
- * and what was said of the loop goes with them. */
+/* Redirects a block's edges to the head. `next` branches to the head in place of the back edges,
+ * and takes over their loop metadata. */
 static void redirect(const struct cut *cut, LLVMValueRef last, LLVMValueRef next)
 {
     LLVMBasicBlockRef head = cut->graph->blocks[cut->head].block;
@@ -522,7 +521,7 @@ static void redirect(const struct cut *cut, LLVMValueRef last, LLVMValueRef next
     }
 }
 
-/* Of the blocks that stand there now, also those that came with the cut of another loop. */
+/* Includes blocks that splitting another loop added. */
 static void redirect_all(const struct cut *cut, LLVMValueRef next)
 {
     LLVMBasicBlockRef head = cut->graph->blocks[cut->head].block;
@@ -551,7 +550,7 @@ static void cut_in_two(struct cut *cut)
         cut->next = append_block(cut, "gasmeter.next");
         redirect_all(cut, build_next(cut));
     }
-    build_outer(cut);
+    build_outer_block(cut);
 }
 
 static void look_each_time(struct cut *cut)

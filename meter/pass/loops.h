@@ -5,10 +5,8 @@
 #include "meter/pass/charge.h"
 #include "meter/pass/support.h"
 
-/*
- * The blocks of one function as they are before it is metered, and its loops: which edges lead
- * back, and which of them can be gone round without the count ever being brought to memory.
- */
+/* The control-flow graph of a function before metering, with its loops: which edges are back edges,
+ * and which of these can repeat without a flush. */
 struct graph_edge {
     size_t from; /* index into blocks */
     size_t to;
@@ -16,55 +14,61 @@ struct graph_edge {
 
 struct graph_block {
     LLVMBasicBlockRef block;
-    size_t *successors; /* indices, in the order of the terminator's */
+    size_t *successors; /* indices, in the terminator's order */
     unsigned successor_count;
-    bool flushes;    /* in it, all that is pending comes to memory */
-    bool repeatable; /* to run it twice does what to run it once does */
-    uint64_t units;  /* that it costs each time */
+    bool flushes;    /* it writes all pending units to memory */
+    bool repeatable; /* running it twice has the same effect as once */
+    uint64_t units;  /* fixed cost of each run */
 };
 
 struct graph {
     struct graph_block *blocks;
     size_t count;
     struct pointer_set index; /* of a block */
-    size_t *order;            /* blocks that can be reached, each after those it leads forward to */
+    size_t *order;            /* reachable blocks, each after its forward successors */
     size_t order_count;
-    struct graph_edge *back; /* edges back that need a check of their own */
+    struct graph_edge *back; /* back edges that need a check of their own */
     size_t back_count;
     size_t back_capacity;
 };
 
-/* graph_free() is the caller's to call. */
+/* Call graph_free() afterwards. */
 void graph_find(struct graph *graph, LLVMValueRef function, const struct charge *charge);
 
 void graph_free(struct graph *graph);
 
-/* Is this one of the edges back? The block may be one that was added since: then it is not. */
+/* Returns true if this is a back edge. Blocks that were added later have none. */
 bool graph_is_back(const struct graph *graph, LLVMBasicBlockRef from, size_t to);
 
-/* Can this block, where edges lead back to, be gone through again by others without a flush? */
+/* Returns true if an outer loop can repeat this loop's head without a flush. */
 bool graph_is_nested(const struct graph *graph, size_t head);
 
-/* Is there a way from one block to the other that does not lead through `barrier`? */
+/* Returns true if a path leads from one block to the other without passing `barrier`. */
 bool graph_leads(const struct graph *graph, size_t from, size_t to, size_t barrier);
 
 /*
- * Sees to it that no loop runs for long without a look at what is pending.
+ * Makes long loops check their pending units. The hazard: a loop without calls
+ * never flushes, so it could pass its budget by any amount. A check per turn
+ * would stop LLVM from vectorising the loop. So a loop becomes two, and only
+ * the outer one checks:
  *
- *     block: br more, in, out   becomes   begin: left = TURNS; br head
- *                                         outer: look; br begin
- *                                         block: --left; br more & left > 0, in, rest
- *                                         rest:  br more, outer, out
+ *   block: br more, in, out     becomes     begin: left = TURNS; br head
+ *                                           outer: check; br begin
+ *                                           block: --left;
+ *                                                  br more & left > 0, in, rest
+ *                                           rest:  br more, outer, out
  *
- * where `block` is where the loop ends, its head or its bottom. TURNS turns cost at most
- * SUPPORT_LOOK_UNITS, whatever way each takes. A loop of one end stays one of one end, whose turns
- * can be worked out beforehand if they could before: LLVM vectorises it as before. Where a loop
- * ends in the middle or at several places, its edges back count the turns:
+ * `block` is the loop's exit, at its head or bottom. TURNS turns cost at most
+ * SUPPORT_LOOK_UNITS on any path. A loop with one exit keeps one exit and a trip
+ * count that LLVM can compute, so vectorising still works. If a loop has
+ * several exits, or one in its middle, its back edges count the turns:
  *
- *     latch -> head             becomes   latch -> next; next: --left ? head : outer
+ *   latch -> head               becomes     latch -> next;
+ *                                           next: --left ? head : outer
  *
- * A loop within another that may turn without a flush begins at `outer`. Where a head cannot be
- * given other predecessors (phis, exceptions, computed gotos) it looks each time.
+ * An inner loop of an outer one that may repeat without a flush begins at
+ * `outer`. If the head cannot get other predecessors (phis, exceptions, computed
+ * gotos), each turn checks.
  */
 void loops_cut(const struct support *support, const struct graph *graph, LLVMValueRef pending);
 

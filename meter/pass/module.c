@@ -8,7 +8,7 @@
 
 /* ---- alignment ---- */
 
-/* Bytes: a whole word, and for what is as large two of them. */
+/* In bytes: a word, and two words for variables of at least that size. */
 enum { WORD = 8, TWO_WORDS = 16 };
 
 static void raise(const struct ir *ir, LLVMValueRef variable, LLVMTypeRef type)
@@ -33,7 +33,7 @@ static void raise_locals(const struct ir *ir, LLVMValueRef function)
                 raise(ir, instruction, LLVMGetAllocatedType(instruction));
 }
 
-/* What a linker or a loop over a section puts in a row has no room for gaps. */
+/* A linker or a loop over a section expects its variables without gaps. */
 static bool is_in_section(LLVMValueRef global)
 {
     const char *section = LLVMGetSection(global);
@@ -95,7 +95,7 @@ static void strip_calls(const struct ir *ir, LLVMValueRef function)
                 strip_call(ir, instruction);
 }
 
-/* The table's functions of libc keep what clang knows of them. */
+/* The attributes of libc functions that the table charges stay. */
 static bool is_known(const struct ir *ir, LLVMValueRef function, const char *name)
 {
     return ir_starts_with(name, "llvm.") ||
@@ -149,7 +149,7 @@ void attributes_prepare(const struct ir *ir)
 
 /* ---- banks ---- */
 
-/* By name, so that a build comes out the same each time. */
+/* Hashes the name, so that builds are reproducible. */
 static unsigned bank_of(LLVMValueRef function)
 {
     size_t length;
@@ -168,7 +168,8 @@ static LLVMValueRef address_of(const struct ir *ir, LLVMValueRef banks, unsigned
     return LLVMConstInBoundsGEP2(LLVMGlobalGetValueType(banks), banks, indices, 2);
 }
 
-/* All of a function's accesses or none: a load of one bank and a store to another would lose. */
+/* Redirects all of a function's accesses or none: loading from one bank and storing to another
+ * would lose units. */
 static void move_accesses(LLVMValueRef instruction, LLVMValueRef banks, LLVMValueRef bank)
 {
     for (int i = 0; i < LLVMGetNumOperands(instruction); i++)
@@ -196,10 +197,10 @@ void banks_spread(const struct ir *ir)
 
 /* ---- counts that nothing reads ---- */
 
-static const char unread[] = "gasmeter-carry-unread";
+static const char dead_carry[] = "gasmeter-carry-unread";
 
-/* One function at work. A block's number in `live` says that the carry is read behind its
- * beginning, before anybody stores to it. */
+/* Searches one function backwards for dead stores. A block is in `live` if the carry is read after
+ * the block's beginning, before any store. */
 struct search {
     LLVMValueRef carry;
     LLVMValueRef function;
@@ -208,14 +209,14 @@ struct search {
     bool removes;
 };
 
-void unread_mark(const struct ir *ir, LLVMValueRef function)
+void dead_stores_mark(const struct ir *ir, LLVMValueRef function)
 {
     LLVMAddAttributeAtIndex(
         function, LLVMAttributeFunctionIndex,
-        LLVMCreateStringAttribute(ir->context, unread, (unsigned)strlen(unread), "", 0));
+        LLVMCreateStringAttribute(ir->context, dead_carry, (unsigned)strlen(dead_carry), "", 0));
 }
 
-/* Only functions of the module's own, called by name, take over what is pending. */
+/* Only internal functions that are called by name take over pending units. */
 static bool calls_reader(LLVMValueRef instruction)
 {
     LLVMValueRef callee = ir_callee_here(instruction);
@@ -226,8 +227,8 @@ static bool calls_reader(LLVMValueRef instruction)
 static bool returns_to_reader(LLVMValueRef instruction, LLVMValueRef function)
 {
     return LLVMIsAReturnInst(instruction) && ir_is_own(function) &&
-           !LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, unread,
-                                          (unsigned)strlen(unread));
+           !LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, dead_carry,
+                                          (unsigned)strlen(dead_carry));
 }
 
 static bool names(LLVMValueRef instruction, LLVMValueRef value)
@@ -243,9 +244,8 @@ static bool stores(LLVMValueRef instruction, LLVMValueRef carry)
     return LLVMIsAStoreInst(instruction) && LLVMGetOperand(instruction, 1) == carry;
 }
 
-/* Is the carry read behind the beginning of one of the blocks that the last instruction leads to?
- */
-static bool is_live_behind(const struct search *search, LLVMValueRef last)
+/* Returns true if one of the terminator's successors is live. */
+static bool is_live_after(const struct search *search, LLVMValueRef last)
 {
     for (unsigned i = 0; i < LLVMGetNumSuccessors(last); i++)
         if (pointer_set_find(&search->live, LLVMGetSuccessor(last, i), NULL))
@@ -256,7 +256,7 @@ static bool is_live_behind(const struct search *search, LLVMValueRef last)
 static void search_block(struct search *search, LLVMBasicBlockRef block)
 {
     LLVMValueRef instruction = LLVMGetLastInstruction(block), before;
-    bool live = is_live_behind(search, instruction);
+    bool live = is_live_after(search, instruction);
 
     for (; instruction; instruction = before) {
         before = LLVMGetPreviousInstruction(instruction);
@@ -295,7 +295,7 @@ static void remove_in(LLVMValueRef function, LLVMValueRef carry)
     pointer_set_free(&search.live);
 }
 
-void unread_remove(const struct ir *ir)
+void dead_stores_remove(const struct ir *ir)
 {
     LLVMValueRef carry = LLVMGetNamedGlobal(ir->module, "gasmeter_carry");
 
@@ -307,15 +307,15 @@ void unread_remove(const struct ir *ir)
 
 /* ---- what is not metered ---- */
 
-static void survey_note(struct buf *notes, char kind, const char *text)
+static void add_note(struct buf *notes, char kind, const char *text)
 {
     buf_append_byte(notes, kind);
     buf_append_byte(notes, ' ');
     buf_append(notes, text, strlen(text) + 1);
 }
 
-static void note_trouble(struct buf *notes, const char *what, const char *detail,
-                         LLVMValueRef function)
+static void note_uncounted(struct buf *notes, const char *what, const char *detail,
+                           LLVMValueRef function)
 {
     size_t length;
 
@@ -331,8 +331,8 @@ static bool is_long_double(LLVMTypeRef type)
            kind == LLVMPPC_FP128TypeKind;
 }
 
-/* "" is a barrier for the compiler, and runs nothing. */
-static bool is_assembly(LLVMValueRef instruction)
+/* The empty string "" is a compiler barrier and runs nothing. */
+static bool is_inline_assembly(LLVMValueRef instruction)
 {
     LLVMValueRef callee = ir_is_call(instruction) ? LLVMGetCalledValue(instruction) : NULL;
     size_t length;
@@ -351,70 +351,70 @@ static bool computes_long_double(LLVMValueRef instruction)
     return is_long_double(LLVMTypeOf(instruction));
 }
 
-/* What was told of a function already: once each is enough. */
-struct told {
+/* The notes that a function has already; it gets each once. */
+struct noted {
     bool assembly;
     bool long_double;
     bool intrinsic;
 };
 
-static void survey_instruction(const struct ir *ir, LLVMValueRef instruction, LLVMValueRef function,
-                               struct told *told, struct buf *notes)
+static void note_instruction(const struct ir *ir, LLVMValueRef instruction, LLVMValueRef function,
+                             struct noted *noted, struct buf *notes)
 {
-    if (is_assembly(instruction) && !told->assembly) {
-        told->assembly = true;
-        note_trouble(notes, "inline assembly", "", function);
+    if (is_inline_assembly(instruction) && !noted->assembly) {
+        noted->assembly = true;
+        note_uncounted(notes, "inline assembly", "", function);
     }
-    if (computes_long_double(instruction) && !told->long_double) {
-        told->long_double = true;
-        note_trouble(notes, "long double", "", function);
+    if (computes_long_double(instruction) && !noted->long_double) {
+        noted->long_double = true;
+        note_uncounted(notes, "long double", "", function);
     }
-    if (ir_is_intrinsic_call(instruction) && !told->intrinsic &&
+    if (ir_is_intrinsic_call(instruction) && !noted->intrinsic &&
         !cost_of_intrinsic(ir->costs, ir_callee_name(instruction))) {
-        told->intrinsic = true;
-        note_trouble(notes, "unknown intrinsic ", ir_callee_name(instruction), function);
+        noted->intrinsic = true;
+        note_uncounted(notes, "unknown intrinsic ", ir_callee_name(instruction), function);
     }
 }
 
-static void survey_function(const struct ir *ir, LLVMValueRef function, struct buf *notes)
+static void note_function(const struct ir *ir, LLVMValueRef function, struct buf *notes)
 {
-    struct told told = {0};
+    struct noted noted = {0};
 
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
          block = LLVMGetNextBasicBlock(block))
         for (LLVMValueRef instruction = LLVMGetFirstInstruction(block); instruction;
              instruction = LLVMGetNextInstruction(instruction))
-            survey_instruction(ir, instruction, function, &told, notes);
+            note_instruction(ir, instruction, function, &noted, notes);
 }
 
-void survey(const struct ir *ir, struct buf *notes)
+void coverage_notes_collect(const struct ir *ir, struct buf *notes)
 {
     size_t length;
 
     buf_printf(notes, "T %u/%.16s", ir->costs->version, ir->costs->hash);
     buf_append_byte(notes, '\0');
     if (*LLVMGetModuleInlineAsm(ir->module, &length))
-        survey_note(notes, 'X', "assembly outside of functions");
+        add_note(notes, 'X', "assembly outside of functions");
     for (LLVMValueRef alias = LLVMGetFirstGlobalAlias(ir->module); alias;
          alias = LLVMGetNextGlobalAlias(alias))
-        survey_note(notes, 'D', LLVMGetValueName2(alias, &length));
+        add_note(notes, 'D', LLVMGetValueName2(alias, &length));
     for (LLVMValueRef function = LLVMGetFirstFunction(ir->module); function;
          function = LLVMGetNextFunction(function)) {
         const char *name = LLVMGetValueName2(function, &length);
 
         if (ir_has_body(function)) {
             if (LLVMGetLinkage(function) != LLVMInternalLinkage)
-                survey_note(notes, 'D', name);
-            survey_function(ir, function, notes);
+                add_note(notes, 'D', name);
+            note_function(ir, function, notes);
         } else if (!ir_starts_with(name, "llvm.") && LLVMGetFirstUse(function) &&
                    !cost_of_call(ir->costs, name)) {
-            survey_note(notes, 'C', name);
+            add_note(notes, 'C', name);
         }
     }
 }
 
-/* llvm.used keeps the notes in the object and, with the linker's help, in the program. */
-static void survey_keep(const struct ir *ir, LLVMValueRef global)
+/* llvm.used keeps the notes in the object and, if the linker supports it, in the program. */
+static void keep_in_object(const struct ir *ir, LLVMValueRef global)
 {
     LLVMValueRef old = LLVMGetNamedGlobal(ir->module, "llvm.used");
     LLVMValueRef initializer = old ? LLVMGetInitializer(old) : NULL;
@@ -434,7 +434,7 @@ static void survey_keep(const struct ir *ir, LLVMValueRef global)
     free(kept);
 }
 
-void survey_attach(const struct ir *ir, const struct buf *notes)
+void coverage_notes_attach(const struct ir *ir, const struct buf *notes)
 {
     LLVMValueRef text = LLVMConstStringInContext2(ir->context, notes->data, notes->length, true);
     LLVMValueRef global = LLVMAddGlobal(ir->module, LLVMTypeOf(text), "gasmeter.notes");
@@ -444,10 +444,10 @@ void survey_attach(const struct ir *ir, const struct buf *notes)
     LLVMSetLinkage(global, LLVMPrivateLinkage);
     LLVMSetSection(global, "gasmeter_notes");
     LLVMSetAlignment(global, 1);
-    survey_keep(ir, global);
+    keep_in_object(ir, global);
 }
 
-const char *survey_next(const struct buf *notes, char kind, const char *from)
+const char *coverage_notes_next(const struct buf *notes, char kind, const char *from)
 {
     const char *end = notes->data + notes->length;
 

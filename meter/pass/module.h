@@ -6,64 +6,58 @@
 #include "meter/pass/ir.h"
 #include "meter/pass/support.h"
 
-/*
- * Aligns variables that are arrays or structures, and texts, to 8 bytes on every machine, from 16
- * bytes on to 16, as the x86-64 ABI wants arrays: code that first goes to the next whole word, such
- * as zlib's CRC, or reads whole words where it can, such as jansson's hash, then takes the same
- * number of steps wherever a linker puts them. Variables in sections of their own stay where they
- * are.
- */
+/* Aligns arrays, structures and texts to 8 bytes on every machine, and to 16 from 16 bytes on, as
+ * the x86-64 ABI wants for arrays. Some code first advances to the next whole word (zlib's CRC) or
+ * reads whole words if it can (jansson's hash). With equal alignment it takes the same number of
+ * steps wherever a linker puts the data. Variables in sections of their own are not changed. */
 void alignment_raise(const struct ir *ir);
 
 /*
- * Takes out of a module what would let LLVM drop, repeat or move calls that count:
+ * Removes what would let LLVM drop, repeat or move calls that count.
  *
- * - memory(...), willreturn, speculatable and their like, on functions and calls: a metered
- *   function writes to memory and may not come back;
- * - knowledge of what a function of libc does, except of those that the table charges where
- *   they are called: another module may define one of that name, and count in it;
- * - bodies that are there to be inlined only: they become internal, so that they count
- *   whether or not they are inlined.
+ * - memory(...), willreturn, speculatable and similar attributes of functions and calls: a metered
+ * function writes to memory and may not return.
  *
- * Where the run-time part has to see a call (_exit, sigaction, signal), it gets the call.
+ * - Knowledge about libc functions, except those that the table charges. Another module may define
+ * one of that name, and count in it.
+ *
+ * - Bodies that exist only for inlining: they become internal, so that they count whether inlined
+ * or not.
+ *
+ * Calls that the run-time part must see (_exit, sigaction, signal) are redirected to it.
  */
 void attributes_prepare(const struct ir *ir);
 
-/*
- * Gives each function the bank that its flushes add to. With one word for all, each flush
- * would wait for the store of the one before: that chain was most of what metering cost. To
- * be called after optimisation, since LLVM merges the flushes of inlined functions only
- * while they name the same word.
- */
+/* Chooses the bank that each function's flushes add to. With one word for all, each flush would
+ * wait for the previous store; that chain caused most of the metering cost. Call it after
+ * optimisation: LLVM merges the flushes of inlined functions only if they name the same word. */
 void banks_spread(const struct ir *ir);
 
-/* Says of a function that nobody reads the carry (support.h) after it has returned. */
-void unread_mark(const struct ir *ir, LLVMValueRef function);
+/* Marks a function after whose return the carry (support.h) is not read. */
+void dead_stores_mark(const struct ir *ir, LLVMValueRef function);
+
+/* Removes stores to the carry that nothing reads, because the calls that they served were inlined.
+ * LLVM keeps them, since any call might read the carry. Call it after optimisation. */
+void dead_stores_remove(const struct ir *ir);
 
 /*
- * To be called after optimisation: takes out the stores to the carry that nobody reads, since
- * the calls that they were for have been inlined. LLVM keeps them: any call might read it.
- */
-void unread_remove(const struct ir *ir);
-
-/*
- * What a module has that the count cannot vouch for, and what it leaves to others. Notes
- * are strings with a '\0' behind each; the first byte says what it is:
+ * Collects notes about what the count covers. Each note is a string with '\0';
+ * its first byte is its kind:
  *
- *   T1 HASH     the version of the cost table and the first 16 digits of its hash
- *   D NAME      a metered function
- *   C NAME      a function that is called and has no body here
- *   X WORDS     what costs more, or other, than it is charged: inline assembly, long double,
- *               intrinsics that the table does not know
+ *   T1 HASH   version of the cost table, first 16 digits of its hash
+ *   D NAME    a metered function
+ *   C NAME    a called function without a body here
+ *   X WORDS   code that may cost something else than it is charged: inline
+ *             assembly, long double, unknown intrinsics
  *
- * survey() is to be called before the module is changed.
+ * Call it before the module is changed.
  */
-void survey(const struct ir *ir, struct buf *notes);
+void coverage_notes_collect(const struct ir *ir, struct buf *notes);
 
 /* Puts the notes into the section "gasmeter_notes", which the run-time part reads. */
-void survey_attach(const struct ir *ir, const struct buf *notes);
+void coverage_notes_attach(const struct ir *ir, const struct buf *notes);
 
-/* The next note of a kind at or after `from`; NULL: none. */
-const char *survey_next(const struct buf *notes, char kind, const char *from);
+/* Returns the next note of a kind at or after `from`; NULL if none. */
+const char *coverage_notes_next(const struct buf *notes, char kind, const char *from);
 
 #endif

@@ -10,35 +10,32 @@
 
 /* ---- for the profile ---- */
 
-/*
- * Code that says which function and which line the units go to, and who called it; the count
- * itself stays as it is. Each activation of a function has a node of the run-time part's tree of
- * calls in a local variable and hands it over before each call, so that longjmp and exceptions
- * leave nothing wrong behind.
- */
+/* Builds code that attributes units to functions, lines and callers; it does not change the count.
+ * Each activation keeps its node of the call tree in a local variable and passes it to the run-time
+ * part before each call. So longjmp and exceptions leave nothing wrong. */
 
-/* A line of the function, and its record in the module. */
+/* A line of the function and its record in the module. */
 struct profile_line {
-    const char *file; /* LLVM's own, so that equal pointers are equal files; NULL: not known */
-    unsigned number;  /* 0: not known */
-    uint64_t units;   /* of the block at hand */
+    const char *file; /* LLVM's own string: equal pointers are equal files; NULL: unknown */
+    unsigned number;  /* 0: unknown */
+    uint64_t units;   /* of the current block */
     LLVMValueRef record;
 };
 
-/* One function while it is metered. */
+/* The profile of one function while it is metered. */
 struct profile {
     const struct ir *ir;
     LLVMBuilderRef builder;
     LLVMValueRef function;
-    LLVMValueRef record; /* of the function; NULL: nothing is built yet */
+    LLVMValueRef record; /* of the function; NULL: nothing was built yet */
     LLVMValueRef node;   /* the local variable */
     struct profile_line *lines;
     size_t line_count;
     size_t line_capacity;
-    size_t present; /* index of the line of the last instruction that says it */
+    size_t present; /* index of the last instruction's line */
 };
 
-/* The builder is borrowed. profile_free() is the caller's to call. */
+/* Borrows the builder. Call profile_free() afterwards. */
 static void profile_init(struct profile *profile, const struct ir *ir, LLVMBuilderRef builder,
                          LLVMValueRef function)
 {
@@ -51,7 +48,7 @@ static void profile_free(struct profile *profile)
     *profile = (struct profile){0};
 }
 
-/* ---- records, as meter/runtime/profile.h has them ------------------------------ */
+/* ---- records in the format of meter/runtime/profile.h ------------------------------ */
 
 static LLVMValueRef make_global(const struct ir *ir, LLVMValueRef initializer, const char *name)
 {
@@ -62,7 +59,7 @@ static LLVMValueRef make_global(const struct ir *ir, LLVMValueRef initializer, c
     return global;
 }
 
-/* Linkers keep equal texts once. */
+/* Linkers merge equal texts. */
 static LLVMValueRef make_text(const struct ir *ir, const char *text, size_t length)
 {
     LLVMValueRef global = make_global(
@@ -74,7 +71,7 @@ static LLVMValueRef make_text(const struct ir *ir, const char *text, size_t leng
     return global;
 }
 
-static const char *file_of(LLVMValueRef value, size_t *length)
+static const char *file_of_place(LLVMValueRef value, size_t *length)
 {
     unsigned short_length = 0;
     const char *file = LLVMGetDebugLocFilename(value, &short_length);
@@ -93,7 +90,7 @@ static LLVMValueRef make_function_record(const struct profile *profile)
     const struct ir *ir = profile->ir;
     size_t name_length, file_length;
     const char *name = LLVMGetValueName2(profile->function, &name_length);
-    const char *file = file_of(profile->function, &file_length);
+    const char *file = file_of_place(profile->function, &file_length);
     LLVMValueRef members[] = {
         make_text(ir, name, name_length),
         make_file(ir, file, file_length),
@@ -110,7 +107,7 @@ static LLVMValueRef make_line_record(const struct profile *profile, LLVMValueRef
 {
     const struct ir *ir = profile->ir;
     size_t length;
-    const char *file = file_of(place, &length);
+    const char *file = file_of_place(place, &length);
     LLVMValueRef members[] = {
         profile->record,  make_file(ir, file, length), ir_number(ir, number),
         ir_number(ir, 0), LLVMConstNull(ir->pointer),
@@ -120,11 +117,11 @@ static LLVMValueRef make_line_record(const struct profile *profile, LLVMValueRef
                        "gasmeter.line");
 }
 
-/* The index of the line of an instruction or function. */
-static size_t find_line(struct profile *profile, LLVMValueRef place)
+/* Returns the index of the line of an instruction or function. */
+static size_t find_profile_line(struct profile *profile, LLVMValueRef place)
 {
     size_t length;
-    const char *file = file_of(place, &length);
+    const char *file = file_of_place(place, &length);
     unsigned number = LLVMGetDebugLocLine(place);
     struct profile_line *lines;
 
@@ -141,11 +138,11 @@ static size_t find_line(struct profile *profile, LLVMValueRef place)
     return profile->line_count++;
 }
 
-/* What says no line belongs to the one before it. */
+/* An instruction without a line belongs to the previous line. */
 static void profile_take_line(struct profile *profile, LLVMValueRef instruction)
 {
     if (LLVMGetDebugLocLine(instruction) > 0)
-        profile->present = find_line(profile, instruction);
+        profile->present = find_profile_line(profile, instruction);
 }
 
 /* ---- calls of the run-time part -------------------------------------------------- */
@@ -195,7 +192,7 @@ static void sum_up(struct profile *profile, const struct charge *charge, LLVMVal
 {
     if (!profile->record) {
         profile->record = make_function_record(profile);
-        profile->present = find_line(profile, profile->function);
+        profile->present = find_profile_line(profile, profile->function);
     }
     for (size_t i = 0; i < profile->line_count; i++)
         profile->lines[i].units = 0;
@@ -208,10 +205,8 @@ static void sum_up(struct profile *profile, const struct charge *charge, LLVMVal
     }
 }
 
-/*
- * Gives the fixed units of a part of a block to its lines, at `first`, where the part begins. Call
- * it before anything else is built in the part, and for the function's first block first.
- */
+/* Adds the fixed units of a part of a block to its lines, at the part's beginning `first`. Call it
+ * before anything else is built in the part, and for the function's first block first. */
 static void profile_part(struct profile *profile, const struct charge *charge, LLVMValueRef first)
 {
     sum_up(profile, charge, first);
@@ -224,14 +219,14 @@ static void profile_part(struct profile *profile, const struct charge *charge, L
                       ir_number(profile->ir, profile->lines[i].units));
 }
 
-/* Gives units that only the run knows to the line of an instruction, where the builder stands. */
+/* Adds units that are known only at run time to the instruction's line, at the builder. */
 static void profile_units(struct profile *profile, LLVMValueRef instruction, LLVMValueRef units)
 {
     profile_take_line(profile, instruction);
     build_add(profile, profile->lines[profile->present].record, units);
 }
 
-/* Before an instruction in which others can run, and before one that ends the function. */
+/* Called before an instruction in which other code can run, and before the function ends. */
 static void profile_call(struct profile *profile)
 {
     LLVMValueRef node = load_node(profile);
@@ -254,19 +249,17 @@ struct placement {
     struct charge charge;
     LLVMBuilderRef builder;
     LLVMValueRef pending; /* the local variable; NULL: the naive way */
-    bool bounded;         /* the function is: what it uses goes to the carry */
+    bool bounded;         /* a bounded function: its units go to the carry */
     bool profiled;
     struct profile profile;
 };
 
-/*
- * Within a part of a block. A block has one part, but a call that can return again ends a part:
- * longjmp() brings control to the instruction after the call, and each time what follows is
- * charged.
- */
+/* The state within a part of a block. Most blocks are one part. But longjmp() can reach the
+ * instruction after a call like setjmp() again, so such a call ends a part, and each run of the
+ * next part is charged. */
 struct progress {
-    uint64_t fixed; /* of the part, not charged yet */
-    bool empty;     /* nothing is pending, whatever way led here */
+    uint64_t fixed; /* units of the part that are not charged yet */
+    bool empty;     /* the pending variable is 0, on every path to here */
 };
 
 static LLVMValueRef load_pending(struct placement *placement)
@@ -281,7 +274,7 @@ static void add_pending(struct placement *placement, LLVMValueRef units)
     LLVMBuildStore(placement->builder, sum, placement->pending);
 }
 
-/* The same for units that may be many at once: a budget must not be exceeded by all of them. */
+/* Adds units that may be many at once, and checks the budget first. */
 static void add_many(struct placement *placement, LLVMValueRef units)
 {
     const struct support *support = placement->support;
@@ -301,7 +294,7 @@ static void charge_now(struct placement *placement, LLVMValueRef units)
         support_build_block(placement->support, placement->builder, units);
 }
 
-/* Brings units to memory: to a bank, or to the carry for the caller. */
+/* Writes units to memory: to a bank, or to the carry for the caller. */
 static void bring(struct placement *placement, LLVMValueRef units)
 {
     LLVMBuilderRef builder = placement->builder;
@@ -312,7 +305,7 @@ static void bring(struct placement *placement, LLVMValueRef units)
         support_build_flush(placement->support, builder, units);
 }
 
-/* What is pending, of which nothing is left. */
+/* Returns the pending units and resets them. */
 static LLVMValueRef take_pending(struct placement *placement, struct progress *progress)
 {
     const struct ir *ir = placement->support->ir;
@@ -331,23 +324,21 @@ static void flush(struct placement *placement, struct progress *progress)
         bring(placement, take_pending(placement, progress));
 }
 
-/* Before a call that lets others run: an heir takes over what is pending. */
+/* Before a call of other code: passes pending units to a local callee, otherwise flushes them. */
 static void leave(struct placement *placement, struct progress *progress, LLVMValueRef call)
 {
     const struct support *support = placement->support;
 
-    if (heirs_calls(support->heirs, call))
+    if (local_callees_calls(support->local_callees, call))
         support_build_carry(support, placement->builder, take_pending(placement, progress));
     else
         flush(placement, progress);
 }
 
-/*
- * A computed goto flushes as well, and so does a switch of many cases. So nothing is pending
- * wherever an interpreter's dispatch leads, and no register has to hold it through all that the
- * interpreter does.
- */
-static void dispatch(struct placement *placement, struct progress *progress, LLVMValueRef jump)
+/* Computed gotos and large switches flush too. So nothing is pending after an interpreter's
+ * dispatch, and the pending units need no register in the interpreter's loop. */
+static void flush_dispatch(struct placement *placement, struct progress *progress,
+                           LLVMValueRef jump)
 {
     const struct ir *ir = placement->support->ir;
     LLVMValueRef units = LLVMBuildAdd(placement->builder, load_pending(placement),
@@ -358,8 +349,8 @@ static void dispatch(struct placement *placement, struct progress *progress, LLV
     *progress = (struct progress){.empty = true};
 }
 
-/* Nothing may stand between a call that must be a tail call and the return behind it. */
-static bool is_behind_tail_call(LLVMValueRef instruction)
+/* A musttail call and its return must stay adjacent. */
+static bool follows_tail_call(LLVMValueRef instruction)
 {
     LLVMValueRef before = LLVMGetPreviousInstruction(instruction);
 
@@ -393,15 +384,15 @@ static void charge_bytes(struct placement *placement, struct progress *progress,
     }
 }
 
-static void tell_profile(struct placement *placement, LLVMValueRef instruction)
+static void note_profile_call(struct placement *placement, LLVMValueRef instruction)
 {
     if (charge_leaves(&placement->charge, instruction))
         profile_call(&placement->profile);
-    else if (ends_function(instruction) && !is_behind_tail_call(instruction))
+    else if (ends_function(instruction) && !follows_tail_call(instruction))
         profile_return(&placement->profile);
 }
 
-/* What a block without a flush costs, at its end. */
+/* Charges a block without a flush at its end. */
 static void charge_rest(struct placement *placement, uint64_t units)
 {
     LLVMValueRef number = ir_number(placement->support->ir, units);
@@ -420,15 +411,15 @@ static void meter_instruction(struct placement *placement, struct progress *prog
     charge_bytes(placement, progress, instruction, next);
     LLVMPositionBuilderBefore(placement->builder, instruction);
     if (placement->profiled)
-        tell_profile(placement, instruction);
+        note_profile_call(placement, instruction);
     if (!placement->pending)
         return;
     if (charge_leaves(&placement->charge, instruction))
         leave(placement, progress, instruction);
     else if (LLVMIsAIndirectBrInst(instruction))
-        dispatch(placement, progress, instruction);
+        flush_dispatch(placement, progress, instruction);
     else if (charge_dispatches(instruction) ||
-             (ends_function(instruction) && !is_behind_tail_call(instruction)))
+             (ends_function(instruction) && !follows_tail_call(instruction)))
         flush(placement, progress);
     else if (!next && progress->fixed > 0)
         charge_rest(placement, progress->fixed);
@@ -439,7 +430,7 @@ static void meter_instruction(struct placement *placement, struct progress *prog
     }
 }
 
-/* Units of the part of a block that begins with this instruction. */
+/* Returns the units of the part that begins with this instruction. */
 static uint64_t units_of_part(const struct placement *placement, LLVMValueRef instruction)
 {
     uint64_t units = 0;
@@ -486,17 +477,17 @@ static void placement_begin(struct placement *placement, const struct support *s
     charge_init(&placement->charge, support->ir, &support->bounded->functions, function);
     placement->bounded = pointer_set_find(&support->bounded->functions, function, NULL);
     if (!placement->bounded)
-        unread_mark(support->ir, function);
+        dead_stores_mark(support->ir, function);
 }
 
-static void end(struct placement *placement)
+static void placement_end(struct placement *placement)
 {
     charge_free(&placement->charge);
     profile_free(&placement->profile);
     LLVMDisposeBuilder(placement->builder);
 }
 
-/* Blocks that loops_cut() adds are not in the graph, and cost nothing. */
+/* Blocks that loops_cut() adds are not in the graph and cost nothing. */
 static void meter_blocks(struct placement *placement, const struct graph *graph,
                          const LLVMValueRef *firsts)
 {
@@ -504,7 +495,7 @@ static void meter_blocks(struct placement *placement, const struct graph *graph,
         meter_block(placement, firsts[i]);
 }
 
-/* Where each block's own code begins, before anything is put there. */
+/* Finds the beginning of each block's own code, before anything is inserted. */
 static LLVMValueRef *find_firsts(const struct graph *graph)
 {
     LLVMValueRef *firsts = pass_allocate(graph->count, sizeof *firsts);
@@ -522,7 +513,7 @@ static void make_pending(struct placement *placement, LLVMValueRef function, LLV
 
     LLVMPositionBuilderBefore(builder, first);
     placement->pending = LLVMBuildAlloca(builder, support->ir->i64, "gasmeter.pending");
-    if (pointer_set_find(support->heirs, function, NULL))
+    if (pointer_set_find(support->local_callees, function, NULL))
         units = support_build_take(support, builder);
     LLVMBuildStore(builder, units, placement->pending);
 }
@@ -552,7 +543,7 @@ void placement_fast(const struct support *support, LLVMValueRef function)
         loops_cut(support, &graph, placement.pending);
     free(firsts);
     graph_free(&graph);
-    end(&placement);
+    placement_end(&placement);
 }
 
 void placement_naive(const struct support *support, LLVMValueRef function)
@@ -567,5 +558,5 @@ void placement_naive(const struct support *support, LLVMValueRef function)
     meter_blocks(&placement, &graph, firsts);
     free(firsts);
     graph_free(&graph);
-    end(&placement);
+    placement_end(&placement);
 }

@@ -5,24 +5,33 @@
 #include "meter/pass/support.h"
 
 /*
- * Puts the counting into a function.
+ * Adds the counting to a function.
  *
- * Entering a block charges all of the block; what a number of bytes costs is charged where
- * they are moved. The fast way keeps what is pending in a local variable, which LLVM then
- * keeps in a register, adds up and moves out of loops; it is flushed before whatever lets
- * others run or leaves the function, so that longjmp, exceptions and signals find an exact
- * count. A block that leaves flushes all of its cost at once, so that a function that ends
- * right after a call has nothing left to flush. Calls of bounded functions are no reason to flush.
+ * Each block charges its whole cost on entry. Costs that depend on a number of
+ * bytes are charged where the bytes are moved. Units first go to the local
+ * variable `pending`, which LLVM keeps in a register, sums up and moves out of
+ * loops. A flush adds them to a bank in memory:
  *
- * A loop that can go round without a flush becomes two: the inner one does at most
- * SUPPORT_TURNS, so that LLVM can still work out how often it turns, and vectorise it.
+ *   entry:  pending = 0             a local callee: pending = carry (carry.h)
+ *   block:  pending += 7            its whole cost
+ *   block:  bank += pending + 4     flush: before a call of other code,
+ *           pending = 0                    and before the function ends
+ *           call f
+ *
+ * The hazards:
+ * - Other code (a callee, a signal handler, the target of longjmp or an
+ *   exception) must find an exact count. Hence the flush before every call. The
+ *   block's rest after the call is flushed with it, so that a function that ends
+ *   right after a call need not flush again. Bounded callees need no flush.
+ * - A long loop must notice a spent budget, but a check per turn would prevent
+ *   vectorising. Hence two nested loops (loops.h).
  */
 void placement_fast(const struct support *support, LLVMValueRef function);
 
-/* What is left of a bounded function for calls from elsewhere (carry.h): it flushes. */
+/* The outer function of a bounded one (carry.h): it flushes. */
 void placement_outer(const struct support *support, LLVMValueRef function);
 
-/* The naive way: a call for each block. It proves the other. */
+/* Builds a call for each block. Tests compare the fast way with it. */
 void placement_naive(const struct support *support, LLVMValueRef function);
 
 #endif

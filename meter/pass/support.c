@@ -3,7 +3,7 @@
 
 #include "meter/pass/support.h"
 
-/* LLVM's number of the calling convention preserve_most: the callee saves what it uses. */
+/* LLVM's number of preserve_most: the callee saves the registers that it uses. */
 #define PRESERVE_MOST 14
 
 static LLVMAttributeRef attribute(const struct ir *ir, const char *name)
@@ -16,15 +16,15 @@ static void add_attribute(const struct ir *ir, LLVMValueRef function, const char
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute(ir, name));
 }
 
-/* ---- what the run-time part has --------------------------------------------- */
+/* ---- the run-time part --------------------------------------------- */
 
 static bool has_flag(const struct ir *ir, const char *name)
 {
     return LLVMGetModuleFlag(ir->module, name, strlen(name)) != NULL;
 }
 
-/* Code for shared libraries finds the banks through the table of offsets, which a linker of
- * executables takes away again. */
+/* Code for shared libraries finds the banks through the global offset table. Linkers of executables
+ * remove that step. */
 static LLVMThreadLocalMode thread_local_mode(const struct ir *ir)
 {
     bool shared = has_flag(ir, "PIC Level") && !has_flag(ir, "PIE Level");
@@ -76,9 +76,9 @@ void support_mark_rare(const struct ir *ir, LLVMValueRef branch)
                     LLVMMetadataAsValue(ir->context, node));
 }
 
-/* ---- what each module has of its own ------------------------------------------ */
+/* ---- functions that each module gets ------------------------------------------ */
 
-/* An internal function of three blocks: the second is rare and goes on to the third. */
+/* An internal function of three blocks; the second is rare and continues to the third. */
 struct small_function {
     LLVMValueRef function;
     LLVMBasicBlockRef first;
@@ -108,7 +108,7 @@ static LLVMValueRef with_scope(const struct support *support, LLVMValueRef acces
     return access;
 }
 
-/* Returns what is in the bank afterwards. */
+/* Returns the bank's new value. */
 static LLVMValueRef build_sum(const struct support *support, LLVMBuilderRef builder,
                               LLVMValueRef units)
 {
@@ -131,7 +131,7 @@ static void build_refill(const struct support *support, LLVMBuilderRef builder)
     build_rare_call(builder, support->refill_type, support->refill, NULL);
 }
 
-/* banks[0] += units; with budgets, banks run up to zero where something is to be done. */
+/* banks[0] += units; with budgets, a bank that reaches zero calls gasmeter_refill(). */
 static void make_flush(struct support *support, LLVMBuilderRef builder)
 {
     const struct ir *ir = support->ir;
@@ -185,7 +185,8 @@ static void make_look(struct support *support, LLVMBuilderRef builder)
     LLVMBuildRet(builder, rest);
 }
 
-/* ---- what lets LLVM keep values in registers across a flush --------------------- */
+/* ---- alias metadata, so that LLVM keeps values in registers across a flush
+ * --------------------- */
 
 static LLVMMetadataRef text_node(const struct ir *ir, const char *text)
 {
@@ -227,12 +228,15 @@ void support_mark_function(const struct support *support, LLVMValueRef function)
 /* ---- all of it ------------------------------------------------------------------ */
 
 void support_make(struct support *support, const struct ir *ir, const struct bounded *bounded,
-                  const struct pointer_set *heirs, bool budgets, bool profile)
+                  const struct pointer_set *local_callees, bool budgets, bool profile)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(ir->context);
 
-    *support = (struct support){
-        .ir = ir, .bounded = bounded, .heirs = heirs, .budgets = budgets, .profile = profile};
+    *support = (struct support){.ir = ir,
+                                .bounded = bounded,
+                                .local_callees = local_callees,
+                                .budgets = budgets,
+                                .profile = profile};
     declare_banks(support);
     make_scope(support);
     support->refill_type = LLVMFunctionType(ir->none, NULL, 0, false);
@@ -259,7 +263,7 @@ void support_build_flush(const struct support *support, LLVMBuilderRef builder, 
     LLVMBuildCall2(builder, support->flush_type, support->flush, &units, 1, "");
 }
 
-/* Moves a computed goto into a block of its own, behind the builder's, and returns its place. */
+/* Moves a computed goto into a block of its own after the builder's, and returns its target. */
 static LLVMValueRef move_jump(const struct support *support, LLVMBuilderRef builder,
                               LLVMValueRef jump)
 {
@@ -279,12 +283,13 @@ static LLVMValueRef move_jump(const struct support *support, LLVMBuilderRef buil
 }
 
 /*
- *     indirectbr place        becomes        to = spent ? detour : place; br jump
- *                                    jump:   indirectbr to, or place where `detour` led here
- *                                    detour: refill; br jump
+ * indirectbr place   becomes   to = spent ? detour : place; br jump
+ *                              jump: indirectbr to
+ *                                    (or place, if `detour` led here)
+ *                              detour: refill; br jump
  *
- * There must not be a second indirectbr: LLVM can split the edges of one only, and would have
- * to copy before each jump what any of the places wants.
+ * There must be only one indirectbr: LLVM can split the edges of one only.
+ * With two, it would copy before each jump what any of the places needs.
  */
 static void build_detour(const struct support *support, LLVMBuilderRef builder, LLVMValueRef spent,
                          LLVMValueRef jump)
@@ -305,7 +310,7 @@ static void build_detour(const struct support *support, LLVMBuilderRef builder, 
     LLVMInstructionEraseFromParent(jump);
 }
 
-/* Then the block of the jump is known to others, and has to stay where it is. */
+/* Other code refers to the jump's block then, so it must not move. */
 static bool leads_to_phi(LLVMValueRef jump)
 {
     for (unsigned i = 0; i < LLVMGetNumSuccessors(jump); i++)

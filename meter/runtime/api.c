@@ -6,7 +6,7 @@
 #include "meter/gasmeter.h"
 #include "meter/runtime/state.h"
 
-/* gcc only looks at this file for faults; clang compiles it. */
+/* clang compiles this file; gcc only checks it for warnings. */
 #ifdef __clang__
 #define RARE __attribute__((cold, preserve_most, used))
 #else
@@ -17,7 +17,7 @@ void gasmeter_refill(void) RARE;
 void gasmeter_flush(uint64_t units) RARE;
 void gasmeter_block(uint64_t units);
 
-/* ---- for metered code ---- */
+/* ---- called by metered code ---- */
 
 void gasmeter_refill(void)
 {
@@ -25,10 +25,8 @@ void gasmeter_refill(void)
     count_look();
 }
 
-/*
- * Blocks bring at most GASMETER_OVERSHOOT units at once. More of them are a copy's, which is
- * charged before it runs. If the budget does not cover the copy, it never runs, and is not charged.
- */
+/* A block flushes at most GASMETER_OVERSHOOT units. A larger number belongs to a copy, which is
+ * charged before it runs. If the budget does not cover the copy, it neither runs nor is charged. */
 void gasmeter_flush(uint64_t units)
 {
     if (units > GASMETER_OVERSHOOT) {
@@ -47,7 +45,7 @@ void gasmeter_block(uint64_t units)
     gasmeter_flush(units);
 }
 
-/* ---- gasmeter.h, for programs ---- */
+/* ---- gasmeter.h ---- */
 
 uint64_t gasmeter_read(void)
 {

@@ -7,7 +7,7 @@
 
 #include "meter/runtime/state.h"
 
-/* A bank never holds more, so that no sum of them overflows. */
+/* The limit of a bank's value, so that no sum of banks overflows. */
 #define SHARE_MAX (INT64_C(1) << 55)
 
 _Thread_local int64_t gasmeter_banks[GASMETER_BANKS] __attribute__((aligned(64)));
@@ -16,15 +16,15 @@ _Thread_local struct thread_count thread_count;
 
 static struct thread_count *threads;
 static unsigned thread_total;
-static uint64_t ended; /* what threads that have ended used */
+static uint64_t ended; /* units of ended threads */
 static uint64_t process_limit = GASMETER_UNLIMITED;
-/* When a budget is spent, unless the thread says otherwise. */
+/* Called when a budget is spent, unless the thread set its own function. */
 static void (*end_process)(void) = abort;
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 
-static uint64_t sum_of(const struct thread_count *count, const int64_t *banks)
+static uint64_t sum_of_banks(const struct thread_count *count, const int64_t *banks)
 {
     uint64_t sum = count->counted;
 
@@ -35,13 +35,14 @@ static uint64_t sum_of(const struct thread_count *count, const int64_t *banks)
 
 uint64_t count_of_thread(void)
 {
-    return sum_of(&thread_count, gasmeter_banks);
+    return sum_of_banks(&thread_count, gasmeter_banks);
 }
 
 /* ---- threads ---------------------------------------------------------------- */
 
-/* A signal's handler may flush: it must not find the lock held by what it interrupted. */
-static void lock(sigset_t *before)
+/* Blocks signals too: a handler may flush, and must not wait for a lock that its own thread
+ * holds. */
+static void lock_threads(sigset_t *before)
 {
     sigset_t all;
 
@@ -50,16 +51,14 @@ static void lock(sigset_t *before)
     pthread_mutex_lock(&threads_lock);
 }
 
-static void unlock(const sigset_t *before)
+static void unlock_threads(const sigset_t *before)
 {
     pthread_mutex_unlock(&threads_lock);
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/*
- * The threads library calls this in each of its rounds of destructors. What comes behind the last
- * one counts nowhere: nobody waits for it, so that its count might come too late for the sum.
- */
+/* The threads library calls this in each round of destructors. Units after the last round are lost:
+ * no other thread waits for them, so they might miss the sum anyway. */
 static void forget_thread(void *unused)
 {
     struct thread_count **link = &threads;
@@ -70,7 +69,7 @@ static void forget_thread(void *unused)
         pthread_setspecific(key, &thread_count);
         return;
     }
-    lock(&before);
+    lock_threads(&before);
     while (*link && *link != &thread_count)
         link = &(*link)->next;
     if (*link) {
@@ -78,7 +77,7 @@ static void forget_thread(void *unused)
         thread_total--;
         ended += count_of_thread();
     }
-    unlock(&before);
+    unlock_threads(&before);
     thread_count.counted = 0;
     thread_count.share = -SHARE_MAX;
     for (int i = 0; i < GASMETER_BANKS; i++)
@@ -87,7 +86,7 @@ static void forget_thread(void *unused)
 
 static void make_key(void)
 {
-    /* Without a key, threads that end are not summed up; there is nobody to tell it to. */
+    /* Without a key, units of ended threads are lost. No caller could handle the error. */
     (void)pthread_key_create(&key, forget_thread);
 }
 
@@ -99,11 +98,11 @@ static void know_thread(void)
     thread_count.banks = gasmeter_banks;
     thread_count.limit = GASMETER_UNLIMITED;
     pthread_setspecific(key, &thread_count);
-    lock(&before);
+    lock_threads(&before);
     thread_count.next = threads;
     threads = &thread_count;
     thread_total++;
-    unlock(&before);
+    unlock_threads(&before);
 }
 
 uint64_t count_of_process(void)
@@ -113,17 +112,17 @@ uint64_t count_of_process(void)
 
     if (!thread_count.banks)
         know_thread();
-    lock(&before);
+    lock_threads(&before);
     sum = ended;
     for (const struct thread_count *count = threads; count; count = count->next)
-        sum += sum_of(count, count->banks);
-    unlock(&before);
+        sum += sum_of_banks(count, count->banks);
+    unlock_threads(&before);
     return sum;
 }
 
-/* ---- sharing out -------------------------------------------------------------- */
+/* ---- distributing the budget -------------------------------------------------------------- */
 
-/* Up to and including the first unit past the limit. */
+/* Includes the first unit past the limit. */
 static uint64_t rest_of(uint64_t limit, uint64_t counted)
 {
     if (limit == GASMETER_UNLIMITED)
@@ -137,7 +136,7 @@ static uint64_t rest_of_process(void)
                                                : rest_of(process_limit, count_of_process());
 }
 
-/* What may still be used before the thread has to look again. */
+/* Returns what the thread may use before it must check again. */
 static uint64_t left_of(uint64_t counted)
 {
     const uint64_t own = rest_of(thread_count.limit, counted);
@@ -159,7 +158,7 @@ static void share_out(void)
         gasmeter_banks[i] = thread_count.share;
 }
 
-/* What still runs until the process has ended may be metered, and must not come here again. */
+/* Metered code still runs until the process has ended; it must not get here again. */
 static void end_all(void)
 {
     process_limit = GASMETER_UNLIMITED;
@@ -248,9 +247,14 @@ void count_save(struct count_saved *saved)
 }
 
 /*
- * The interrupted code may be between the load and the store of a bank: its store undoes what
- * a handler added to the same one. So what the handler used goes to `counted`, and the banks
- * become what they were.
+ * The hazard: a handler interrupts a flush between its load and its store.
+ *
+ *   flush:     load bank  (100)
+ *     handler:   bank = bank + 7  (107)
+ *   flush:     store bank (100 + 5)          the handler's 7 units are lost
+ *
+ * So the handler's units go to `counted`, and the banks return to their values
+ * of before.
  */
 void count_restore(const struct count_saved *saved)
 {

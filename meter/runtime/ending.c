@@ -14,10 +14,8 @@
 
 /* ---- signals ---- */
 
-/*
- * Signals. sigaction() and signal() of metered code come here, so that a handler that
- * interrupts a flush takes nothing from it.
- */
+/* sigaction() and signal() of metered code call these, so that a handler that interrupts a flush
+ * loses no units (count_restore()). */
 
 #define SIGNALS 65
 
@@ -26,10 +24,10 @@ typedef void handler(int number);
 int gasmeter_call_sigaction(int number, const struct sigaction *action, struct sigaction *old);
 handler *gasmeter_call_signal(int number, handler *function);
 
-static struct sigaction actions[SIGNALS]; /* as the program gave them */
+static struct sigaction actions[SIGNALS]; /* as the program set them */
 static bool reports_deaths;
 
-/* Of what a program dies by default and can say so; its stack may be used up. */
+/* Signals that kill a program by default and allow a last report. The stack may be used up. */
 static const int deadly[] = {
     SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGTRAP, SIGABRT,   SIGBUS,  SIGFPE,  SIGUSR1, SIGSEGV,
     SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGVTALRM, SIGPROF, SIGXFSZ, SIGSYS,
@@ -43,15 +41,15 @@ static bool is_deadly(int number)
     return false;
 }
 
-/* QEMU 7.2 calls handlers of x86-64 with a stack 8 bytes off, where code that stores 16 at once
- * dies. */
+/* QEMU 7.2 calls x86-64 handlers with a stack misaligned by 8 bytes, on which aligned 16-byte
+ * stores crash. */
 #ifdef __x86_64__
 #define ALIGNS_STACK __attribute__((force_align_arg_pointer))
 #else
 #define ALIGNS_STACK
 #endif
 
-/* SA_RESETHAND: the signal kills now that it is raised again. */
+/* SA_RESETHAND was set, so raising the signal again kills. */
 ALIGNS_STACK static void report_death(int number)
 {
     report_write("signal", number);
@@ -83,7 +81,7 @@ static void watch_death(int number, struct sigaction *action)
 {
     action->sa_handler = report_death;
     action->sa_flags = SA_RESETHAND | SA_ONSTACK | SA_NODEFER;
-    /* Metered code comes here: sigemptyset() might be metered as well. */
+    /* No sigemptyset(): it might be metered. */
     memset(&action->sa_mask, 0, sizeof action->sa_mask);
     (void)number;
 }
@@ -128,12 +126,12 @@ handler *gasmeter_call_signal(int number, handler *function)
     return gasmeter_call_sigaction(number, &action, &old) ? SIG_ERR : old.sa_handler;
 }
 
-/* Signals that kill write the line of GASMETER_OUT first, unless the program has set them
- * otherwise before: nohup's SIGHUP stays ignored. */
+/* Makes deadly signals write the line of GASMETER_OUT first, unless the program changed their
+ * action earlier: nohup's SIGHUP stays ignored. */
 static void handlers_report_deaths(void)
 {
-    static char room[16384] __attribute__((aligned(16)));
-    stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
+    static char space[16384] __attribute__((aligned(16)));
+    stack_t stack = {.ss_sp = space, .ss_size = sizeof space};
 
     reports_deaths = true;
     if (sigaltstack(&stack, NULL))
@@ -144,14 +142,14 @@ static void handlers_report_deaths(void)
         if (sigaction(deadly[i], NULL, &now) || now.sa_handler != SIG_DFL)
             continue;
         watch_death(deadly[i], &action);
-        /* One that cannot be watched kills without a word. */
+        /* On failure, this signal kills without a report. */
         (void)!sigaction(deadly[i], &action, NULL);
     }
 }
 
-/* ---- the end ---- */
+/* ---- beginning and end of a process ---- */
 
-/* How metered processes begin and end. */
+/* Metered exit functions call these. */
 
 void gasmeter_call_exit(int status) __attribute__((noreturn));
 
@@ -165,7 +163,7 @@ static void end_spent(void)
     static const char words[] = "gasmeter: the budget is spent\n";
 
     report_write("budget", GASMETER_EXIT_SPENT);
-    /* Nobody is there to hear that this failed. */
+    /* An error here cannot be reported. */
     (void)!write(STDERR_FILENO, words, sizeof words - 1);
     _exit(GASMETER_EXIT_SPENT);
 }
@@ -182,8 +180,7 @@ void gasmeter_call_exit(int status)
     _exit(status);
 }
 
-/* Metered exit() and quick_exit() of musl end in gasmeter_call_exit(); glibc's have to be listened
- * to. */
+/* Metered exit() and quick_exit() of musl end in gasmeter_call_exit(); glibc's need a handler. */
 #ifdef __GLIBC__
 static void note_status(int status, void *unused)
 {
@@ -200,21 +197,21 @@ static void listen_for_end(void)
 {
     on_exit(note_status, NULL);
     if (at_quick_exit(report_quick_exit) != 0) {
-        /* Then a quick end writes no line, as a kill does not. */
+        /* On failure, quick_exit() writes no line, like a kill. */
     }
 }
 
-/* After all other destructors. */
+/* Runs after all other destructors. */
 __attribute__((destructor(101))) static void end(void)
 {
     report_write("exit", exit_status);
 }
 #else
-/* What runs before this part begins to count. */
+/* Code that runs before the count begins. */
 static const char start_code[] __attribute__((section("gasmeter_notes"), used)) =
     "C _start\0C __libc_start_main\0C __init_tls";
 
-/* posix_spawn() of musl: its child shares the memory until it runs another program. */
+/* Used by musl's posix_spawn(): the child shares the memory until it executes another program. */
 int gasmeter_call_clone(int (*function)(void *), void *stack, int flags, void *argument, ...);
 int __clone(int (*function)(void *), void *stack, int flags, void *argument, ...);
 
@@ -257,10 +254,8 @@ static uint64_t budget_of_environment(void)
     return budget;
 }
 
-/*
- * Before all other constructors of the program, or at the first flush in one of a library, which
- * runs earlier. What is called here may be metered itself.
- */
+/* Runs before all other constructors of the program, or at the first flush of a library's
+ * constructor. The functions it calls may be metered. */
 __attribute__((constructor(101))) void runtime_begin(void)
 {
     static bool begun;

@@ -5,10 +5,8 @@
 
 #include "meter/runtime/state.h"
 
-/*
- * Metered code calls these in place of the functions of their names. The line is written before the
- * program is replaced, and blanked if it is still there after all.
- */
+/* Metered code calls these instead of the functions of their names. They write the line before the
+ * program is replaced, and blank it if that fails. */
 int gasmeter_call_execve(const char *path, char *const arguments[], char *const environment[]);
 int gasmeter_call_execv(const char *path, char *const arguments[]);
 int gasmeter_call_execvp(const char *file, char *const arguments[]);
@@ -20,10 +18,9 @@ int gasmeter_call_execle(const char *path, const char *argument, ...);
 
 pid_t gasmeter_call_vfork(void);
 
-/*
- * A child of vfork() shares its parent's memory, and so its count: past the budget it would end,
- * and the parent would continue without a budget. Programs may not rely on sharing, says POSIX.
- */
+/* A child of vfork() shares its parent's memory and so its count. If it passed the budget it would
+ * exit, and the parent would continue without a budget. POSIX does not guarantee sharing, so this
+ * uses fork(). */
 pid_t gasmeter_call_vfork(void)
 {
     return fork();
@@ -73,24 +70,24 @@ int gasmeter_call_fexecve(int fd, char *const arguments[], char *const environme
 }
 
 #ifdef __GLIBC__
-int gasmeter_call_execveat(int folder, const char *path, char *const arguments[],
+int gasmeter_call_execveat(int directory, const char *path, char *const arguments[],
                            char *const environment[], int flags);
 
-int gasmeter_call_execveat(int folder, const char *path, char *const arguments[],
+int gasmeter_call_execveat(int directory, const char *path, char *const arguments[],
                            char *const environment[], int flags)
 {
     bool wrote = process_is_own() && report_before_exec();
 
-    execveat(folder, path, arguments, environment, flags);
+    execveat(directory, path, arguments, environment, flags);
     if (wrote)
         report_take_back();
     return -1;
 }
 #endif
 
-/* ---- arguments one by one ---------------------------------------------------------- */
+/* ---- arguments as a list ---------------------------------------------------------- */
 
-/* Without the NULL that ends them. */
+/* Returns the number of arguments before NULL. */
 static size_t count_arguments(const char *first, va_list list)
 {
     size_t count = 0;
@@ -100,7 +97,7 @@ static size_t count_arguments(const char *first, va_list list)
     return count;
 }
 
-/* Takes them with the NULL that ends them; returns the environment, which may follow. */
+/* Copies the arguments and their NULL. Returns the environment, which may follow. */
 static char *const *take_arguments(const char **arguments, size_t count, const char *first,
                                    va_list list, bool environment_follows)
 {
@@ -124,7 +121,7 @@ static int replace_list(enum call call, const char *path, const char *first, va_
     const char *arguments[count + 1];
 
     environment = take_arguments(arguments, count, first, list, environment_follows);
-    /* They are read only; the interface is older than `const`. */
+    /* exec only reads the strings; its interface is older than `const`. */
     return replace(call, path, -1, (char *const *)(uintptr_t)arguments, environment);
 }
 

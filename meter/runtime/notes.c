@@ -6,17 +6,17 @@
 
 #include "meter/runtime/notes.h"
 
-/* Programs have few metered libraries; what is beyond is told of no more. */
+/* Programs have few metered libraries; the notes of more are dropped. */
 #define PARTS_MAX 64
 
-/* Names of functions, of all parts; a power of two. Where they are more, some are told of
- * though they are metered. */
+/* The capacity for function names of all parts; a power of two. If there are more, some metered
+ * functions are reported as uncounted. */
 #define NAMES_MAX 65536
 
 static struct part {
     const char *first;
     const char *end;
-    bool is_copy; /* of the notes of a library that was unmapped */
+    bool is_copy; /* a copy of an unmapped library's notes */
 } parts[PARTS_MAX];
 static size_t part_count;
 
@@ -31,10 +31,10 @@ void gasmeter_add_notes(const char *first, const char *end)
     }
 }
 
-/* Linkers define them: where the program's own memory begins and ends. */
+/* The linker defines them: beginning and end of the program's own memory. */
 extern const char __executable_start[], end[];
 
-/* Loading and unloading a library again leaves one copy. */
+/* Loading and unloading a library several times keeps one copy. */
 static bool has_copy(size_t part, size_t length)
 {
     for (size_t i = 0; i < part_count; i++)
@@ -72,8 +72,8 @@ void notes_each(char kind, void (*visit)(const char *text, void *argument), void
                 visit(note + 2, argument);
 }
 
-/* Was it new? */
-static bool add_name(const char *name)
+/* Returns true if the name is new. */
+static bool add_noted_name(const char *name)
 {
     size_t hash = 5381;
 
@@ -95,7 +95,7 @@ static bool add_name(const char *name)
 static void add_metered(const char *name, void *unused)
 {
     (void)unused;
-    add_name(name);
+    add_noted_name(name);
 }
 
 struct visitor {
@@ -107,7 +107,7 @@ static void visit_new(const char *name, void *argument)
 {
     const struct visitor *visitor = argument;
 
-    if (strncmp(name, "gasmeter_", 9) != 0 && add_name(name))
+    if (strncmp(name, "gasmeter_", 9) != 0 && add_noted_name(name))
         visitor->visit(name, visitor->argument);
 }
 

@@ -4,24 +4,20 @@
 
 #include <stddef.h>
 
-/*
- * The notes that gaspipe-meter leaves in each object (meter/pass/module.h), of the program
- * and of each metered library.
- */
+/* Reads the notes that gaspipe-meter leaves in each object of the program and of each metered
+ * library (meter/pass/module.h). */
 
-/* Called by a constructor that gaspipe-cc links into each of them. */
+/* A constructor that gaspipe-cc links into each of them calls this. */
 void gasmeter_add_notes(const char *first, const char *end);
 
-/* Called as one of them ends. Those of a library that dlclose() unmaps are copied, once. */
+/* Called when one of them ends. Copies the notes of a library once, because dlclose() unmaps it. */
 void gasmeter_keep_notes(const char *first);
 
-/*
- * Calls `visit` with each function that is called and is not metered, in no order, each once. Not
- * for two threads at a time.
- */
+/* Calls `visit` once for each function that is called but not metered, in any order. Not
+ * thread-safe. */
 void notes_uncounted(void (*visit)(const char *name, void *argument), void *argument);
 
-/* With each note of a kind. */
+/* Calls `visit` for each note of a kind. */
 void notes_each(char kind, void (*visit)(const char *text, void *argument), void *argument);
 
 #endif

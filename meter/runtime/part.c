@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "meter/runtime/notes.h"
 
-/* Linked into the program and into each metered library: makes its notes known, first of all. */
+/* Linked into the program and into each metered library: registers its notes before anything
+ * else. */
 
 extern const char __start_gasmeter_notes[] __attribute__((weak, visibility("hidden")));
 extern const char __stop_gasmeter_notes[] __attribute__((weak, visibility("hidden")));

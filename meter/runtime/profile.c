@@ -14,23 +14,23 @@
 
 /* ---- counting ---- */
 
-/* The tree of calls, for the eyes of who writes it. */
+/* The call tree; other files only see pointers. */
 
 struct profile_node {
     struct profile_function *function;
     struct profile_node *parent;
-    _Atomic(struct profile_node *) child; /* the last one made */
-    struct profile_node *sibling;         /* the one made before this */
+    _Atomic(struct profile_node *) child; /* the newest */
+    struct profile_node *sibling;         /* the next older one */
     _Atomic uint64_t units;
     _Atomic uint64_t calls;
     uint32_t depth;
-    bool told; /* it belongs to what is being written */
+    bool is_written; /* it is in the current output */
 };
 
-/* Chains beyond these are added to the caller's. Memory is taken as they come. */
+/* Call chains beyond these count for the caller's. Memory is allocated on first use. */
 #define NODES_MAX (1U << 22)
 
-/* Calls deeper than this stand beside their caller, so that recursion does not use up the tree. */
+/* Deeper calls are siblings of their caller, so that recursion does not fill the tree. */
 #define DEPTH_MAX 256
 
 static struct profile_node root;
@@ -39,13 +39,13 @@ static atomic_uint node_count;
 static atomic_uint_least64_t function_count;
 static _Atomic(struct profile_line *) lines;
 static _Thread_local struct profile_node *caller;
-static atomic_bool by_regions; /* nothing counts outside of them */
+static atomic_bool by_regions; /* code outside of regions does not count */
 static atomic_bool process_in_region;
 static _Thread_local bool in_region;
 
 /* ---- the tree --------------------------------------------------------------------- */
 
-/* NULL: there is no memory for it. */
+/* NULL if out of memory. */
 static struct profile_node *all_nodes(void)
 {
     struct profile_node *present = atomic_load(&nodes);
@@ -54,7 +54,7 @@ static struct profile_node *all_nodes(void)
 
     if (present)
         return present;
-    /* mmap() might be metered. */
+    /* Not mmap(): it might be metered. */
     made = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (made == MAP_FAILED)
@@ -84,22 +84,22 @@ static void number_function(struct profile_function *function)
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* Two threads may make the same one; whoever reads the profile adds them up. */
+/* Two threads may create the same child; readers of the profile add them up. */
 static struct profile_node *add_child(struct profile_node *parent,
                                       struct profile_function *function)
 {
-    struct profile_node *room = all_nodes();
+    struct profile_node *nodes = all_nodes();
     unsigned index = atomic_load(&node_count);
     struct profile_node *made;
 
-    if (!room)
+    if (!nodes)
         return parent;
     do {
         if (index >= NODES_MAX)
             return parent;
     } while (!atomic_compare_exchange_weak(&node_count, &index, index + 1));
     number_function(function);
-    made = &room[index];
+    made = &nodes[index];
     made->function = function;
     made->parent = parent;
     made->depth = parent->depth + 1;
@@ -115,7 +115,7 @@ static bool counts(void)
            atomic_load_explicit(&process_in_region, memory_order_relaxed);
 }
 
-/* Without a lock, which would take half of the time: for what one thread alone adds to. */
+/* Without an atomic addition, which would take half of the time: only one thread adds. */
 static void add_alone(_Atomic uint64_t *sum, uint64_t more)
 {
     atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + more,
@@ -124,7 +124,7 @@ static void add_alone(_Atomic uint64_t *sum, uint64_t more)
 
 static void add_to(_Atomic uint64_t *sum, uint64_t more)
 {
-    if (in_region) /* then nobody else counts */
+    if (in_region) /* other threads do not count then */
         add_alone(sum, more);
     else if (counts())
         atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
@@ -149,7 +149,7 @@ static void keep_line(struct profile_line *line)
 {
     struct profile_line *unkept = NULL;
 
-    /* The end of the list points to itself, so that a kept line has a next one. */
+    /* The last line points to itself, so that every listed line has a next one. */
     if (!__atomic_compare_exchange_n(&line->next, &unkept, line, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
         return;
@@ -208,7 +208,7 @@ void gasmeter_profile_forget(void)
     caller = NULL;
 }
 
-/* From now on only what is in a region counts: of this thread, or of all. */
+/* From this call on, only code in a region counts, of this thread or of all. */
 static void profile_count_regions(void)
 {
     atomic_store(&by_regions, true);
@@ -222,29 +222,29 @@ static void profile_enter_region(bool of_process, bool entered)
         in_region = entered;
 }
 
-/* ---- for who writes it ---- */
+/* ---- reading the tree ---- */
 
-/* The first of all nodes, which lie one behind the other, each behind its parent, and how many
- * there are. */
+/* Returns the first of all nodes and their number. They are an array in which parents come
+ * first. */
 static struct profile_node *profile_nodes(unsigned *count)
 {
     *count = atomic_load(&node_count);
     return atomic_load(&nodes);
 }
 
-/* From 1; 0: nobody. */
+/* Starts at 1; 0: no node. */
 static unsigned profile_number_of_node(const struct profile_node *node)
 {
     return node == &root ? 0 : (unsigned)(node - atomic_load(&nodes)) + 1;
 }
 
-/* The lines that have had units; NULL: no more. */
+/* Returns the first line with units; NULL if none. */
 static struct profile_line *profile_first_line(void)
 {
     return atomic_load(&lines);
 }
 
-static struct profile_line *profile_line_behind(struct profile_line *line)
+static struct profile_line *profile_line_after(struct profile_line *line)
 {
     return line->next == line ? NULL : line->next;
 }
@@ -257,14 +257,14 @@ void profile_restart(void)
         atomic_store(&all[i].units, 0);
         atomic_store(&all[i].calls, 0);
     }
-    for (struct profile_line *line = atomic_load(&lines); line; line = profile_line_behind(line))
+    for (struct profile_line *line = atomic_load(&lines); line; line = profile_line_after(line))
         line->units = 0;
 }
 
 /* ---- writing ---- */
 
-/* In a function's number: it has been written. */
-#define FUNCTION_TOLD (UINT64_C(1) << 63)
+/* A flag in a function's number: it was written. */
+#define FUNCTION_WRITTEN (UINT64_C(1) << 63)
 
 /* ---- the file --------------------------------------------------------------------- */
 
@@ -290,7 +290,7 @@ static void put_out(void)
     out.length = 0;
 }
 
-static void put_byte(char byte)
+static void put_profile_byte(char byte)
 {
     if (out.length == sizeof out.bytes)
         put_out();
@@ -300,7 +300,7 @@ static void put_byte(char byte)
 static void profile_put_text(const char *text)
 {
     for (; *text; text++)
-        put_byte(*text);
+        put_profile_byte(*text);
 }
 
 static void profile_put_number(uint64_t number, char end)
@@ -312,55 +312,55 @@ static void profile_put_number(uint64_t number, char end)
         digits[--at] = (char)('0' + number % 10);
     while ((number /= 10) > 0);
     while (at < sizeof digits)
-        put_byte(digits[at++]);
-    put_byte(end);
+        put_profile_byte(digits[at++]);
+    put_profile_byte(end);
 }
 
-static void put_word(const char *word, char end)
+static void put_profile_word(const char *word, char end)
 {
     for (word = word ? word : "-"; *word; word++)
-        put_byte(*word > ' ' && *word < 0x7f ? *word : '?');
-    put_byte(end);
+        put_profile_byte(*word > ' ' && *word < 0x7f ? *word : '?');
+    put_profile_byte(end);
 }
 
 /* ---- the tree --------------------------------------------------------------------- */
 
 static uint64_t profile_number_of(const struct profile_function *function)
 {
-    return function->number & ~FUNCTION_TOLD;
+    return function->number & ~FUNCTION_WRITTEN;
 }
 
-static void put_function(struct profile_function *function)
+static void put_profile_function(struct profile_function *function)
 {
-    if (function->number & FUNCTION_TOLD)
+    if (function->number & FUNCTION_WRITTEN)
         return;
     profile_put_text("function ");
     profile_put_number(function->number, ' ');
-    function->number |= FUNCTION_TOLD;
+    function->number |= FUNCTION_WRITTEN;
     profile_put_number(function->line, ' ');
-    put_word(function->name, ' ');
-    put_word(function->file, '\n');
+    put_profile_word(function->name, ' ');
+    put_profile_word(function->file, '\n');
 }
 
-/* What was counted, and who called it. Nodes come behind their parents in memory. */
+/* Marks nodes with counts and their callers. Parents come first in the array. */
 static void mark_nodes(struct profile_node *all, unsigned count)
 {
     for (unsigned i = count; i-- > 0;) {
         if (atomic_load(&all[i].calls) > 0 || atomic_load(&all[i].units) > 0)
-            all[i].told = true;
-        if (all[i].told)
-            all[i].parent->told = true;
+            all[i].is_written = true;
+        if (all[i].is_written)
+            all[i].parent->is_written = true;
     }
 }
 
-static void put_nodes(struct profile_node *all, unsigned count)
+static void put_profile_nodes(struct profile_node *all, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         const struct profile_node *node = &all[i];
 
-        if (!node->told)
+        if (!node->is_written)
             continue;
-        put_function(node->function);
+        put_profile_function(node->function);
         profile_put_text("stack ");
         profile_put_number(profile_number_of_node(node), ' ');
         profile_put_number(profile_number_of_node(node->parent), ' ');
@@ -370,28 +370,28 @@ static void put_nodes(struct profile_node *all, unsigned count)
     }
 }
 
-static void put_lines(void)
+static void put_profile_lines(void)
 {
-    for (struct profile_line *line = profile_first_line(); line; line = profile_line_behind(line)) {
+    for (struct profile_line *line = profile_first_line(); line; line = profile_line_after(line)) {
         if (profile_number_of(line->function) == 0 || line->units == 0)
             continue;
-        put_function(line->function);
+        put_profile_function(line->function);
         profile_put_text("line ");
         profile_put_number(profile_number_of(line->function), ' ');
         profile_put_number(line->line, ' ');
         profile_put_number(line->units, ' ');
-        put_word(line->file, '\n');
+        put_profile_word(line->file, '\n');
     }
 }
 
-static void forget_told(struct profile_node *all, unsigned count)
+static void forget_written(struct profile_node *all, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        all[i].told = false;
-        all[i].function->number &= ~FUNCTION_TOLD;
+        all[i].is_written = false;
+        all[i].function->number &= ~FUNCTION_WRITTEN;
     }
-    for (struct profile_line *line = profile_first_line(); line; line = profile_line_behind(line))
-        line->function->number &= ~FUNCTION_TOLD;
+    for (struct profile_line *line = profile_first_line(); line; line = profile_line_after(line))
+        line->function->number &= ~FUNCTION_WRITTEN;
 }
 
 static void put_tree(void)
@@ -400,14 +400,15 @@ static void put_tree(void)
     struct profile_node *const all = profile_nodes(&count);
 
     mark_nodes(all, count);
-    put_nodes(all, count);
-    put_lines();
-    forget_told(all, count);
+    put_profile_nodes(all, count);
+    put_profile_lines();
+    forget_written(all, count);
 }
 
-/* ---- of a process ------------------------------------------------------------------- */
+/* ---- the profile of a process
+ * ------------------------------------------------------------------- */
 
-static void tell_failure(const char *name)
+static void report_profile_failure(const char *name)
 {
     static const char words[] = " cannot be written\n";
 
@@ -424,22 +425,23 @@ void profile_write(uint64_t cost)
         return;
     out.fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     out.failed = out.fd < 0;
-    /* Processes that end at the same time write one after the other. */
+    /* Processes that end at the same time write one after another. */
     if (!out.failed && flock(out.fd, LOCK_EX)) {
-        /* A file that cannot be locked is written all the same. */
+        /* a file that cannot be locked is written without a lock */
     }
     profile_put_text("process ");
     profile_put_number(cost, ' ');
-    put_word(program_invocation_short_name, '\n');
+    put_profile_word(program_invocation_short_name, '\n');
     put_tree();
     put_out();
     if (out.failed || close(out.fd))
-        tell_failure("GASMETER_PROFILE");
+        report_profile_failure("GASMETER_PROFILE");
 }
 
-/* ---- of a region --------------------------------------------------------------------- */
+/* ---- the profile of a region
+ * --------------------------------------------------------------------- */
 
-/* The descriptor that GASMETER_REGIONS names; -1: none. */
+/* Returns the descriptor that GASMETER_REGIONS names; -1 if none. */
 static int regions_fd(void)
 {
     enum { NOT_LOOKED = -2 };
@@ -504,10 +506,10 @@ void profile_region_stop(bool of_process, uint64_t cost)
     profile_put_number(ended, ' ');
     profile_put_number(cost, ' ');
     profile_put_number((uint64_t)getpid(), ' ');
-    put_word(program_invocation_short_name, '\n');
+    put_profile_word(program_invocation_short_name, '\n');
     put_tree();
     profile_put_text("end\n");
     put_out();
     if (out.failed)
-        tell_failure("GASMETER_REGIONS");
+        report_profile_failure("GASMETER_REGIONS");
 }

@@ -12,8 +12,8 @@ struct region {
     bool open;
     bool paused;
     bool of_process;
-    uint64_t begun;  /* the count when it began to run, if it runs */
-    uint64_t before; /* what it had used up to its last pause */
+    uint64_t begun;  /* the count when it last began to run, if it runs */
+    uint64_t before; /* its units up to the last pause */
 };
 
 static _Thread_local struct region region;
@@ -25,7 +25,7 @@ static struct region *current(void)
     return wants_process ? &process_region : &region;
 }
 
-static uint64_t now(const struct region *of)
+static uint64_t region_clock(const struct region *of)
 {
     return of->of_process ? count_of_process() : count_of_thread();
 }
@@ -34,7 +34,7 @@ static uint64_t used(const struct region *of)
 {
     if (!of->open)
         return 0;
-    return of->before + (of->paused ? 0 : now(of) - of->begun);
+    return of->before + (of->paused ? 0 : region_clock(of) - of->begun);
 }
 
 void gasmeter_start(void)
@@ -43,7 +43,7 @@ void gasmeter_start(void)
 
     *of = (struct region){.open = true, .of_process = wants_process};
     profile_region_start(of->of_process);
-    of->begun = now(of);
+    of->begun = region_clock(of);
 }
 
 uint64_t gasmeter_stop(void)
@@ -75,7 +75,7 @@ void gasmeter_resume(void)
     of->paused = false;
     if (of->open)
         profile_region_resume(of->of_process);
-    of->begun = now(of);
+    of->begun = region_clock(of);
 }
 
 uint64_t gasmeter_peek(void)
@@ -85,14 +85,14 @@ uint64_t gasmeter_peek(void)
 
 /* ---- gasmark.h ------------------------------------------------------------------ */
 
-/* QEMU's counter hears of every mark. */
-static void tell_qemu(unsigned mark, void *buffer, unsigned long size)
+/* QEMU's counter sees every mark. */
+static void mark_qemu(unsigned mark, void *buffer, unsigned long size)
 {
-    /* It always fails: that is what makes a mark harmless. read() might be metered. */
+    /* Always fails; that makes a mark harmless. Not read(): it might be metered. */
     (void)syscall(SYS_read, (int)(0xcafebabeU + mark), buffer, size);
 }
 
-static void give(void *buffer, unsigned long size, uint64_t number)
+static void write_number(void *buffer, unsigned long size, uint64_t number)
 {
     uint64_t found;
 
@@ -103,21 +103,22 @@ static void give(void *buffer, unsigned long size, uint64_t number)
         memcpy(buffer, &number, sizeof number);
 }
 
-/* The number of QEMU's counter, where it is there, stays in the buffer; else it is ours. */
+/* If QEMU's counter is loaded, its number stays in the buffer; otherwise this meter's is
+ * written. */
 void gasmeter_mark(unsigned mark, void *buffer, unsigned long size)
 {
     uint64_t scope;
 
     switch (mark) {
     case GASMARK_START:
-        tell_qemu(mark, buffer, size);
+        mark_qemu(mark, buffer, size);
         gasmeter_start();
         return;
     case GASMARK_STOP: {
         uint64_t units = gasmeter_stop();
 
-        tell_qemu(mark, buffer, size);
-        give(buffer, size, units);
+        mark_qemu(mark, buffer, size);
+        write_number(buffer, size, units);
         return;
     }
     case GASMARK_PAUSE:
@@ -133,7 +134,7 @@ void gasmeter_mark(unsigned mark, void *buffer, unsigned long size)
     default:
         break;
     }
-    tell_qemu(mark, buffer, size);
+    mark_qemu(mark, buffer, size);
     if (mark == GASMARK_PEEK)
-        give(buffer, size, gasmeter_peek());
+        write_number(buffer, size, gasmeter_peek());
 }

@@ -13,25 +13,23 @@
 #include "meter/runtime/profile.h"
 #include "meter/runtime/state.h"
 
-/*
- * The line of GASMETER_OUT. It is written at the end of a process, perhaps in a signal
- * handler, so without malloc() and stdio.
- */
+/* The line of GASMETER_OUT. The process writes it at its end, possibly in a signal handler, so
+ * without malloc() and stdio. */
 
-/* A line is cut, between two members of a list, before it is longer. */
+/* A longer line is cut between two members of a list. */
 #define LINE_MAX_BYTES 262144
 
-/* Room for the end of the line and one long name. */
+/* Space for the end of the line and one long name. */
 #define LINE_RESERVE 4096
 
 #define REGIONS_MAX 4096
 
 static char line[LINE_MAX_BYTES];
 static size_t line_length;
-static off_t line_start; /* in the file; of the line that report_take_back() blanks */
+static off_t line_start; /* offset of the line that report_take_back() blanks */
 static uint64_t regions[REGIONS_MAX];
 static atomic_size_t region_count;
-static atomic_int reporting; /* the process that has begun to report */
+static atomic_int reporting; /* the ID of the process that began to report */
 
 static bool is_set(const char *name)
 {
@@ -75,7 +73,7 @@ static void report_put_number(uint64_t number)
     report_put(digit);
 }
 
-static void put_byte(unsigned char byte)
+static void put_line_byte(unsigned char byte)
 {
     static const char hex[] = "0123456789abcdef";
     char escaped[] = {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15], '\0'};
@@ -88,7 +86,7 @@ static void put_string(const char *text)
 {
     report_put("\"");
     for (; *text; text++)
-        put_byte((unsigned char)*text);
+        put_line_byte((unsigned char)*text);
     report_put("\"");
 }
 
@@ -104,7 +102,7 @@ static void put_member(const char *text, void *first)
     put_string(text);
 }
 
-/* The table, each version of it once: a program of two tables has a count of neither. */
+/* Lists each version of the table once: a program with two tables has a count of neither. */
 static void put_table(const char *text, void *before)
 {
     const char **last = before;
@@ -161,7 +159,7 @@ static void make_line(uint64_t cost, const char *how, int number)
     report_put("}\n");
 }
 
-static void tell_failure(void)
+static void report_line_failure(void)
 {
     static const char words[] = "gasmeter: GASMETER_OUT cannot be written\n";
 
@@ -175,7 +173,7 @@ static int open_file(int flags)
     return path != NULL ? open(path, O_WRONLY | O_CLOEXEC | flags, 0666) : -1;
 }
 
-/* All at once, so that lines of several processes do not mix. */
+/* One write, so that lines of several processes do not mix. */
 static void append_line(void)
 {
     int fd = open_file(O_APPEND | O_CREAT);
@@ -192,10 +190,10 @@ static void append_line(void)
     }
     line_start = fd >= 0 ? lseek(fd, 0, SEEK_CUR) - (off_t)written : 0;
     if (fd < 0 || written < line_length || close(fd))
-        tell_failure();
+        report_line_failure();
 }
 
-/* The count comes first: what is called here may be metered. */
+/* Takes the count first: the functions called here may be metered. */
 void report_write(const char *how, int number)
 {
     const uint64_t cost = count_of_process();
@@ -245,7 +243,7 @@ void report_take_back(void)
     memset(line, ' ', line_length - 1);
     if (fd < 0 || pwrite(fd, line, line_length - 1, line_start) != (ssize_t)line_length - 1 ||
         close(fd))
-        tell_failure();
+        report_line_failure();
     atomic_store(&reporting, 0);
     errno = saved;
 }

@@ -7,79 +7,84 @@
 #include <stdint.h>
 
 /*
- * The run-time part, which is linked into metered programs, for the eyes of its own files.
+ * The internal interface of the run-time part, which gaspipe-cc links into metered
+ * programs.
  *
- * A thread's count is spread over banks. Each bank starts at minus its share of what is left
- * of the budget and counts up; the flush that brings one to zero calls gasmeter_refill(),
- * which sums up and shares out anew. So the first flush past the budget finds the bank that
- * it adds to at zero, whatever bank that is: the place does not depend on which function
- * has which bank. A new thread's banks are zero, so its first flush makes it known.
+ * A thread's count is spread over banks, so that a flush need not wait for the
+ * previous one. The hazard: a budget must stop the thread at the same flush
+ * whichever functions use which banks. So each bank starts at minus its share of
+ * the remaining budget and counts up:
+ *
+ *     bank 0   -100 ... -40       flush: bank += units
+ *     bank 1   -100 ... -100
+ *     bank 2   -100 ... 0         reached zero: gasmeter_refill()
+ *
+ * gasmeter_refill() sums up and distributes what is left. The shares add up to
+ * at most that, so the flush that passes the budget brings its own bank to zero
+ * and detects it. A new thread's banks are zero: its first flush registers it.
  */
 
-/* As many as meter/pass/support.h has. */
+/* The same as in meter/pass/support.h. */
 #define GASMETER_BANKS 64
 
 extern _Thread_local int64_t gasmeter_banks[GASMETER_BANKS];
 
-/* What the bounded function (meter/pass/carry.h) used that has just returned; its caller
- * takes it at once, unless a signal comes in between. */
+/* Units of the bounded function (meter/pass/carry.h) that just returned. Its caller takes them at
+ * once, unless a signal interrupts. */
 extern _Thread_local uint64_t gasmeter_carry;
 
 #define GASMETER_UNLIMITED UINT64_MAX
 
-/* No more units than that are counted past a budget (meter/pass/support.h). */
+/* A flush exceeds a budget by at most this many units (meter/pass/support.h). */
 #define GASMETER_OVERSHOOT 100000
 
-/* One thread's count, without its banks. */
+/* A thread's count, without its banks. */
 struct thread_count {
-    uint64_t counted; /* up to the last sharing out */
-    int64_t share;    /* what each bank was set to, negative */
-    uint64_t limit;   /* a count of this thread past which it stops, or GASMETER_UNLIMITED */
+    uint64_t counted; /* up to the last distribution */
+    int64_t share;    /* the negative start value of each bank */
+    uint64_t limit;   /* the count past which this thread stops, or GASMETER_UNLIMITED */
     void (*spent)(void *argument);
     void *argument;
-    int64_t *banks; /* NULL: the thread is not known yet */
-    int rounds;     /* of destructors that have been called as the thread ends */
+    int64_t *banks; /* NULL: the thread is not registered */
+    int rounds;     /* rounds of destructors so far at the thread's end */
     struct thread_count *next;
 };
 
 extern _Thread_local struct thread_count thread_count;
 
-/* The thread's count so far. */
+/* Returns the thread's count. */
 uint64_t count_of_thread(void);
 
-/* The count of the process, of which this is one thread. */
+/* Returns the count of all threads of the process. */
 uint64_t count_of_process(void);
 
-/* Sets the thread's limit and shares out what is left. */
+/* Sets the thread's limit and distributes the rest. */
 void count_set_limit(uint64_t limit);
 
-/* The thread's count becomes this. */
+/* Sets the thread's count. */
 void count_set(uint64_t units);
 
-/* Acts if a limit is passed, and else shares out what is left. */
+/* Acts if a limit is passed; otherwise distributes the rest. */
 void count_look(void);
 
-/* What this thread may still use. */
+/* Returns what this thread may still use. */
 uint64_t count_left(void);
 
-/*
- * Begins to count, before there are threads, with a limit for the whole process.
- * `spent` does not return; it is called when a limit is passed and the thread has not said
- * what is to be done then.
- */
+/* Begins to count with a limit for the whole process, before there are other threads. `spent` must
+ * not return; it is called when a limit is passed and the thread has set no function. */
 void count_begin(uint64_t limit, void (*spent)(void));
 
 /* Reads the budget from the environment and prepares the report, once. */
 void runtime_begin(void);
 
-/* Is the count that of this process? A child of vfork() has the memory, and the count, of its
- * parent. */
+/* Returns true if the count belongs to this process. A child of vfork() has its parent's memory and
+ * count. */
 bool process_is_own(void);
 
-/* The process has forked: the child counts from zero. */
+/* Called in the child of a fork: it counts from zero. */
 void count_restart(void);
 
-/* While a signal handler runs, the banks of what it interrupted are kept as they were. */
+/* The interrupted code's banks while a signal handler runs. */
 struct count_saved {
     int64_t banks[GASMETER_BANKS];
     uint64_t carry;
@@ -93,19 +98,17 @@ void count_restore(const struct count_saved *saved);
  * "budget" or "exec". */
 void report_write(const char *how, int number);
 
-/*
- * Another program is about to take the place of this one: writes the line, unless that could not be
- * taken back. The file has to be a regular one for that. Returns whether report_take_back() is to
- * be called if the program is still there.
- */
+/* Writes the line before another program replaces this one. Does not write it if the file is not a
+ * regular one, where it could not be taken back. Returns true if the caller must call
+ * report_take_back() after a failed exec. */
 bool report_before_exec(void);
 
-/* Blanks the line. The process goes on, and its end will write another one. */
+/* Blanks the line. The process continues, and its end will write another line. */
 void report_take_back(void);
 
 bool report_wanted(void);
 
-/* A region that was stopped came to so much. */
+/* Adds a stopped region to the line. */
 void report_region(uint64_t units);
 
 #endif

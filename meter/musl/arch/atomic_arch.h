@@ -2,10 +2,8 @@
 #ifndef GASPIPE_METER_MUSL_ARCH_ATOMIC_ARCH_H
 #define GASPIPE_METER_MUSL_ARCH_ATOMIC_ARCH_H
 
-/*
- * musl's atomic operations without assembly, in place of arch/MACHINE/atomic_arch.h: the same
- * instructions of LLVM on each machine, so that they count the same.
- */
+/* Replaces arch/MACHINE/atomic_arch.h: atomic operations without assembly, which are the same LLVM
+ * instructions on each machine and so count the same. */
 #define a_cas a_cas
 static inline int a_cas(volatile int *p, int t, int s)
 {

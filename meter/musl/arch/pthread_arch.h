@@ -2,7 +2,7 @@
 #ifndef GASPIPE_METER_MUSL_ARCH_PTHREAD_ARCH_H
 #define GASPIPE_METER_MUSL_ARCH_PTHREAD_ARCH_H
 
-/* The thread's own structure without assembly: the same instructions of LLVM on each machine. */
+/* Finds the thread's structure without assembly: the same LLVM instructions on each machine. */
 static inline uintptr_t __thread_pointer(void)
 {
     return (uintptr_t)__builtin_thread_pointer();
@@ -15,7 +15,8 @@ static inline uintptr_t __thread_pointer(void)
 #define __get_tp()   __thread_pointer()
 #else
 #define MC_PC      gregs[REG_RIP]
-/* On aarch64 the thread's structure stands two numbers below: musl takes them away one by one. */
+/* On aarch64 the structure lies at a distance of two numbers below; musl subtracts them one by one,
+ * so these subtract zeros. */
 #define __get_tp() (__thread_pointer() - 0UL - 0UL)
 #endif
 

@@ -2,11 +2,9 @@
 #ifndef GASPIPE_METER_MUSL_ARCH_SYSCALL_ARCH_H
 #define GASPIPE_METER_MUSL_ARCH_SYSCALL_ARCH_H
 
-/*
- * System calls as functions (system_call.s), in place of arch/MACHINE/syscall_arch.h: code around
- * inline assembly differs between machines. The vDSO is not used: how long finding a function in it
- * takes depends on the kernel.
- */
+/* Replaces arch/MACHINE/syscall_arch.h: system calls as functions (system_call.s), because code
+ * around inline assembly differs between machines. The vDSO is not used, because the time to find a
+ * function in it depends on Linux's version. */
 #define __SYSCALL_LL_E(x) (x)
 #define __SYSCALL_LL_O(x) (x)
 

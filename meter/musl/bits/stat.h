@@ -2,7 +2,7 @@
 #ifndef GASPIPE_METER_MUSL_BITS_STAT_H
 #define GASPIPE_METER_MUSL_BITS_STAT_H
 
-/* One layout for each machine; the kernel's is in kstat.h. */
+/* One layout for each machine; Linux's own is in kstat.h. */
 struct stat {
     dev_t st_dev;
     ino_t st_ino;

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_METER_ONE_JUMP_H
-#define GASPIPE_METER_ONE_JUMP_H
+#ifndef GASPIPE_METER_PORTABLE_JMP_BUF_H
+#define GASPIPE_METER_PORTABLE_JMP_BUF_H
 
-/*
- * A jmp_buf of one size on all machines, for `-include` where a program's structures hold
- * one: what allocates or copies these would be charged by the machine's own size.
- */
+/* A jmp_buf of the same size on all machines, for `-include`. Otherwise allocating or copying a
+ * structure that holds one would cost what the machine's own size costs. */
 #include <setjmp.h>
 
 union gasmeter_jump {
     jmp_buf place;
-    char room[512]; /* aarch64's is 312 bytes, x86-64's 200 */
+    char space[512]; /* aarch64's is 312 bytes, x86-64's 200 */
 };
 
 _Static_assert(sizeof(jmp_buf) <= 512, "a jmp_buf fits");
