@@ -88,18 +88,18 @@ static void number_function(struct profile_function *function)
 static struct profile_node *add_child(struct profile_node *parent,
                                       struct profile_function *function)
 {
-    struct profile_node *nodes = all_nodes();
+    struct profile_node *tree = all_nodes();
     unsigned index = atomic_load(&node_count);
     struct profile_node *made;
 
-    if (!nodes)
+    if (!tree)
         return parent;
     do {
         if (index >= NODES_MAX)
             return parent;
     } while (!atomic_compare_exchange_weak(&node_count, &index, index + 1));
     number_function(function);
-    made = &nodes[index];
+    made = &tree[index];
     made->function = function;
     made->parent = parent;
     made->depth = parent->depth + 1;
