@@ -49,19 +49,19 @@ int buf_append_string(struct buf *buf, const char *string)
 
 int buf_printf(struct buf *buf, const char *format, ...)
 {
-    size_t room = buf->failed ? 0 : buf->capacity - buf->length;
+    size_t space = buf->failed ? 0 : buf->capacity - buf->length;
     va_list args;
     int length;
 
     va_start(args, format);
-    length = format_arguments(room > 0 ? buf->data + buf->length : NULL, room, format, args);
+    length = format_arguments(space > 0 ? buf->data + buf->length : NULL, space, format, args);
     va_end(args);
     if (length < 0)
         return buf_fail(buf);
     /* One more than the text, for its '\0'. */
     if (buf_reserve(buf, (size_t)length + 1) != 0)
         return -1;
-    if ((size_t)length >= room) {
+    if ((size_t)length >= space) {
         va_start(args, format);
         format_arguments(buf->data + buf->length, (size_t)length + 1, format, args);
         va_end(args);

@@ -25,10 +25,8 @@ struct buf {
 /* Called by buf_reserve() when it must grow. */
 int buf_grow(struct buf *buf, size_t more);
 
-/*
- * Not inlined for Clang's analyzer, except in buf.c: each call would multiply the paths that it
- * follows, and it gave up on functions that append often.
- */
+/* Not inlined for Clang's analyzer, except in buf.c: each call multiplies the paths that it
+ * follows, and it stopped early in functions that append often. */
 #if defined __clang_analyzer__ && !defined GASPIPE_BASE_BUF_BODIES
 int buf_reserve(struct buf *buf, size_t more);
 int buf_append(struct buf *buf, const void *bytes, size_t length);

@@ -3,12 +3,12 @@
 #define GASPIPE_BASE_ERROR_H
 
 /*
- * What went wrong, and whose fault it is.
+ * The text and kind of a failure.
  *
  * A function that can fail takes a `struct error *` as its last parameter, returns 0 or a value,
  * and on failure fills the error and returns -1 (or NULL). The text is one line without a newline:
- * what was wrong, where and, if possible, what to do. A caller adds context with error_prefix()
- * and passes the error on.
+ * what was wrong, where and, if possible, what to do. A caller adds context with error_prefix() and
+ * passes the error on.
  */
 
 /* The kinds are the exit statuses of the commands (see gaspipe(1)). */

@@ -174,10 +174,10 @@ static int check_opened(int fd, const char *path, uint64_t limit, struct error *
     return 0;
 }
 
-int io_open_file(int folder, const char *path, int flags, uint64_t limit, int *fd,
+int io_open_file(int directory, const char *path, int flags, uint64_t limit, int *fd,
                  struct error *error)
 {
-    *fd = openat(folder, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
+    *fd = openat(directory, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
     if (*fd < 0 && errno == ENOENT)
         return 0;
     if (*fd < 0 && errno == ELOOP)

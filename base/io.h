@@ -47,13 +47,11 @@ int io_copy_all(int from, int to);
  */
 int io_unreadable(const char *path, struct error *error);
 
-/*
- * Opens for reading, without waiting, a regular file that others may have placed. `folder`: what
- * the path is relative to, or AT_FDCWD; `flags`: O_NOFOLLOW to refuse a symbolic link, or 0. *fd
- * is -1 if the file is absent. -1 with ERROR_INPUT: a FIFO, a device, a directory, longer than
- * `limit` bytes.
- */
-int io_open_file(int folder, const char *path, int flags, uint64_t limit, int *fd,
+/* Opens a regular file for reading without waiting, although others may have placed something else
+ * there. `path` is relative to the open `directory`, or to AT_FDCWD. `flags`: O_NOFOLLOW to refuse
+ * a symbolic link, or 0. *fd is -1 if the file is absent. Returns -1 with ERROR_INPUT for a FIFO, a
+ * device, a directory, or more than `limit` bytes. */
+int io_open_file(int directory, const char *path, int flags, uint64_t limit, int *fd,
                  struct error *error);
 
 /*

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define FIRST_CAPACITY 1024 /* a power of two, as all that follow */
+#define FIRST_CAPACITY 1024 /* a power of two, like all later sizes */
 
 /* The finalizer of MurmurHash3 (Appleby, public domain), over both numbers. */
 static uint64_t hash(uint64_t a, uint64_t b)
@@ -16,7 +16,7 @@ static uint64_t hash(uint64_t a, uint64_t b)
     return h ^ h >> 33;
 }
 
-/* Where the pair is, or would be: there is always an empty slot. */
+/* Returns the pair's slot, or the empty slot where it belongs. There is always an empty slot. */
 static size_t pair_table_place_of(const struct pair_table *pairs, uint64_t a, uint64_t b)
 {
     size_t at = hash(a, b) & (pairs->capacity - 1);

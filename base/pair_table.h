@@ -12,21 +12,19 @@ struct pair {
 };
 
 struct pair_table {
-    struct pair *slots; /* owned; those with `is_used` clear are empty */
+    struct pair *slots; /* owned; unused if `is_used` is 0 */
     uint8_t *is_used;   /* owned */
     size_t capacity, count;
 };
 
-/*
- * The entry for the pair, with the value 0 where it is new; to be used until
- * the next call. NULL without memory.
- */
+/* Returns the pair's entry, valid until the next call; a new one has the value 0. NULL if out of
+ * memory. */
 struct pair *pair_table_find(struct pair_table *pairs, uint64_t a, uint64_t b);
 
-/* What the pair has; 0 where there is none. */
+/* Returns the pair's value; 0 if absent. */
 uint64_t pair_table_value(const struct pair_table *pairs, uint64_t a, uint64_t b);
 
-/* The next entry at or after *at, which moves on; NULL at the end. Begin with 0. */
+/* Returns the next entry at or after *at and advances *at; NULL at the end. Begin with 0. */
 struct pair *pair_table_next(const struct pair_table *pairs, size_t *at);
 
 void pair_table_free(struct pair_table *pairs);

@@ -4,7 +4,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-/* Neither call below can fail: the clocks exist and the addresses are ours. */
+/* Neither call can fail: the clocks exist and the addresses are valid. */
 
 static int64_t mono_now(void)
 {

@@ -16,11 +16,8 @@ struct stamp {
 
 struct stamp stamp_now(void);
 
-/*
- * The present moment for half the price: only CLOCK_MONOTONIC is read, and `real` is as
- * much later than that of `first` as it says. So a clock that is set meanwhile does not
- * show between the two.
- */
+/* Returns the current stamp for half the price: it reads only CLOCK_MONOTONIC, and derives `real`
+ * from `first`. So a clock that is set meanwhile does not show between the two. */
 struct stamp stamp_after(struct stamp first);
 
 #endif

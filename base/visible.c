@@ -30,7 +30,7 @@ static size_t sequence_length(unsigned char first)
     return first < 0xf5 ? 4 : 0;
 }
 
-/* The character at `at` and how many bytes it has: one where it is not UTF-8. */
+/* Reads the character at `at`. Returns its bytes: one if it is not UTF-8. */
 static size_t read_character(const char *at, const char *end, uint32_t *character)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -79,7 +79,7 @@ void visible_bytes(char *bytes, size_t length)
 
 /* ---- lines ---- */
 
-/* How many bytes at `at` are layout of our own, 0: none. */
+/* Returns how many bytes at `at` are gaspipe's own layout; 0: none. */
 static size_t skip_layout(const char *at, const char *end)
 {
     static const char *const layout[] = {"\n", "\t", "\r\n", "\033[31m", "\033[0m"};
@@ -93,15 +93,13 @@ static size_t skip_layout(const char *at, const char *end)
     return 0;
 }
 
-/*
- * How many of 16 bytes may be passed over: up to the first that is no letter of ASCII. All output
- * of a report goes through here, so bytes are looked at together where the processor can.
- */
+/* Returns how many of 16 bytes are ASCII letters before the first other byte. All output of a
+ * report passes through here, so it compares 16 bytes at once if the CPU can. */
 static size_t plain_of_16(const char *at)
 {
 #ifdef __SSE2__
     const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-    /* As signed numbers, what is above ASCII is below it, too. */
+    /* As signed numbers, bytes above ASCII are negative, so they are below it too. */
     const __m128i odd = _mm_or_si128(_mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20)),
                                      _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f)));
     const unsigned mask = (unsigned)_mm_movemask_epi8(odd);
@@ -116,7 +114,7 @@ static size_t plain_of_16(const char *at)
 #endif
 }
 
-/* Up to the next byte that may need a look: no letter of ASCII, and no newline. */
+/* Skips to the next byte that is neither an ASCII letter nor a newline. */
 static const char *skip_plain(const char *at, const char *end)
 {
     while (end - at >= 16) {
@@ -134,7 +132,7 @@ static const char *skip_plain(const char *at, const char *end)
     return at;
 }
 
-/* Up to the next character that is invisible. */
+/* Skips to the next invisible character. */
 static const char *skip_visible(const char *at, const char *end)
 {
     while ((at = skip_plain(at, end)) < end) {

@@ -8,16 +8,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/*
- * Reads decimal numbers eight digits at a time. In the header so that the scale,
- * where it is a constant, costs no division.
- */
+/* Reads decimal numbers eight digits at a time. Inline, so that a constant scale costs no
+ * division. */
 
 enum {
     DECIMAL_STEP = 8,
-    /* Digits that an int64_t has room for, `scale` zeros with them. */
+    /* Digits that fit an int64_t, including `scale` zeros. */
     DECIMAL_MOST_DIGITS = 18,
-    /* Digits behind the point that count. */
+    /* Digits after the point that are read. */
     DECIMAL_FRACTION = 2 * DECIMAL_STEP,
 };
 
@@ -43,11 +41,8 @@ static const int64_t decimal_powers[] = {
     10000000000000000,
 };
 
-/*
- * The 8 bytes at `at`, each less the character '0'; *count says how many of them
- * are digits before another character comes. The sum sets the top bit of a byte
- * above 9.
- */
+/* Loads the 8 bytes at `at`, each minus the character '0'. *count is the number of digits before
+ * another character. The sum sets the top bit of a byte above 9. */
 static inline uint64_t decimal_load(const char *at, unsigned *count)
 {
     uint64_t digits, others;
@@ -59,10 +54,8 @@ static inline uint64_t decimal_load(const char *at, unsigned *count)
     return digits;
 }
 
-/*
- * The number that 8 digits make, the first one in the lowest byte. Neighbours are
- * joined: 4 numbers of two digits, then 2 of four, then 1 of eight.
- */
+/* Returns the number of 8 digits, the first one in the lowest byte. It joins neighbours: 4 numbers
+ * of two digits, then 2 of four, then 1 of eight. */
 static inline int64_t decimal_join(uint64_t digits)
 {
     digits = digits * 10 + (digits >> 8);
@@ -71,7 +64,8 @@ static inline int64_t decimal_join(uint64_t digits)
                      32);
 }
 
-/* The digits before the point or the end, at *at. How many: 0 too when they are too many. */
+/* Reads the digits before the point or the end, at *at. Returns how many; 0 also if there are too
+ * many. */
 static inline unsigned decimal_whole(const char **at, int64_t *number)
 {
     unsigned count, total;
@@ -93,7 +87,7 @@ static inline unsigned decimal_whole(const char **at, int64_t *number)
     return total;
 }
 
-/* The digits behind the point, in units of 10^-DECIMAL_FRACTION; further ones do not count. */
+/* Reads the digits after the point, in units of 10^-DECIMAL_FRACTION; drops further ones. */
 static inline int64_t decimal_fraction(const char **at, const char *end)
 {
     unsigned count;
@@ -113,12 +107,9 @@ static inline int64_t decimal_fraction(const char **at, const char *end)
     return number + decimal_join(digits);
 }
 
-/*
- * A number without exponent at `at`, which is before `end`, times 10^scale (0 to
- * 9), rounded to the nearest integer; what stands behind `end` is no part of it,
- * but 64 bytes there must be readable. Returns where it ends, whatever comes
- * there; NULL when it is no such number or one of many digits.
- */
+/* Reads a number without exponent at `at` < `end`, times 10^scale (0 to 9), rounded to the nearest
+ * integer. 64 bytes after `end` must be readable; they are not part of the number. Returns the end
+ * of the number, whatever follows; NULL if it is not such a number or has too many digits. */
 DECIMAL_INLINE const char *decimal_read(const char *at, const char *end, int scale, int64_t *result)
 {
     int64_t unit = decimal_powers[DECIMAL_FRACTION - scale], number;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Sizes of blocks as glibc's malloc(3) has them: 24 bytes, 40, 56 and so on. */
+/* The sizes of glibc's malloc(3) blocks: 24 bytes, 40, 56 and so on. */
 enum { LEAST = 24, STEP = 16, SIZES = 8, KEPT_MAX = 256 };
 
 struct block {

@@ -3,22 +3,23 @@
 
 #include <stdint.h>
 
-/* What is deeper, and objects of more members, is the same only by its bytes: a
- * vat must not make its comparison last for ever. */
+/* Deeper values and larger objects are compared by bytes, so that a vat cannot make a comparison
+ * very slow. */
 enum { DEPTH_MAX = 64, MEMBERS_MAX = 1000 };
 
 /* ---- strings: their UTF-16 units, one at a time ---- */
 
-/* What is left of a string's text. */
+/* The rest of a string's text. */
 struct units {
     const char *at;
     const char *end;
     uint32_t pending; /* the second half of a surrogate pair; 0: none */
 };
 
-enum { UNITS_END = -1, UNITS_BROKEN = 0x110000 }; /* broken + byte: no character */
+enum { UNITS_END = -1, UNITS_BROKEN = 0x110000 }; /* broken + byte: not part of a character */
 
-/* The unit of \uXXXX whose digits are at units->at; they stay where they are not four. */
+/* Reads the unit of \uXXXX whose digits are at units->at, and skips the digits if there are
+ * four. */
 static int32_t take_hex(struct units *units)
 {
     uint32_t unit;
@@ -44,7 +45,7 @@ static int32_t take_escape(struct units *units)
     return letter != NULL ? meanings[letter - letters] : (unsigned char)byte;
 }
 
-/* How many bytes follow the first one of a character of UTF-8; -1: it is none. */
+/* Returns how many bytes follow the first byte of a UTF-8 character; -1 if it starts none. */
 static int count_following(unsigned char first)
 {
     if (first >= 0xc0 && first < 0xe0)
@@ -89,13 +90,13 @@ static int32_t next_unit(struct units *units)
     byte = (unsigned char)*units->at++;
     if (byte == '\\')
         return take_escape(units);
-    if (byte == '"') /* only text that is no JSON has one here */
+    if (byte == '"') /* only invalid JSON has one here */
         return UNITS_BROKEN + byte;
     return byte < 0x80 ? byte : take_utf8(units, byte);
 }
 
-/* Whether a value that begins with a quote ends with another. */
-static bool is_string(struct scan_span value)
+/* Returns true if a value that begins with a quote ends with another one. */
+static bool is_closed_string(struct scan_span value)
 {
     return value.length >= 2 && value.at[0] == '"' && value.at[value.length - 1] == '"';
 }
@@ -118,7 +119,7 @@ static bool same_strings(struct scan_span left, struct scan_span right)
 
 static bool same_values(struct scan_span left, struct scan_span right, int depth);
 
-static bool same_bytes(struct scan_span left, struct scan_span right)
+static bool has_same_bytes(struct scan_span left, struct scan_span right)
 {
     return left.length == right.length &&
            (left.length == 0 || memcmp(left.at, right.at, left.length) == 0);
@@ -140,10 +141,8 @@ static bool same_arrays(struct scan_span left, struct scan_span right, int depth
            scan_at_end(&rights);
 }
 
-/*
- * The value under a key that may be written otherwise; no span: there is none. Of
- * several the last, which is what a reader of JavaScript's takes.
- */
+/* Returns the value of a key, even if the key is escaped differently; no span if absent. Of several
+ * equal keys the last counts, as in JavaScript. */
 static struct scan_span find_member(struct scan_span object, struct scan_span key)
 {
     struct scan_span name, value, found = {0};
@@ -156,7 +155,7 @@ static struct scan_span find_member(struct scan_span object, struct scan_span ke
     return found;
 }
 
-/* How many members; -1: it is no whole object. */
+/* Returns the number of members; -1 if the object is incomplete. */
 static long count_members(struct scan_span object)
 {
     struct scan_span key, value;
@@ -171,7 +170,7 @@ static long count_members(struct scan_span object)
     return step == SCAN_END && scan_at_end(&cursor) ? count : -1;
 }
 
-/* Whether each key of one is a key of the other, for objects that have one twice. */
+/* Returns true if each key of one is a key of the other, for objects with duplicate keys. */
 static bool has_keys_of(struct scan_span object, struct scan_span other)
 {
     struct scan_span key, value;
@@ -210,32 +209,32 @@ static bool same_words(struct scan_span left, struct scan_span right)
     return scan_double(left, &one) && scan_double(right, &other) && one == other;
 }
 
-static bool is_blank(char byte)
+static bool is_json_blank(char byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-/* Without the blanks before and behind it. */
+/* Removes the blanks around a value. */
 static struct scan_span trim(struct scan_span value)
 {
-    while (value.length > 0 && is_blank(value.at[0])) {
+    while (value.length > 0 && is_json_blank(value.at[0])) {
         value.at++;
         value.length--;
     }
-    while (value.length > 0 && is_blank(value.at[value.length - 1]))
+    while (value.length > 0 && is_json_blank(value.at[value.length - 1]))
         value.length--;
     return value;
 }
 
 static bool same_values(struct scan_span left, struct scan_span right, int depth)
 {
-    if (same_bytes(left, right))
+    if (has_same_bytes(left, right))
         return true;
     if (left.length == 0 || right.length == 0 || depth == DEPTH_MAX)
         return false;
     switch (left.at[0]) {
     case '"':
-        return is_string(left) && is_string(right) &&
+        return is_closed_string(left) && is_closed_string(right) &&
                same_strings(scan_string(left), scan_string(right));
     case '[':
         return same_arrays(left, right, depth + 1);

@@ -39,7 +39,7 @@ static void append_escape(struct buf *buf, unsigned char byte)
     }
 }
 
-/* Of eight bytes, whether one has to be escaped: is below 0x20, a quote or a backslash. */
+/* Returns true if one of eight bytes needs an escape: below 0x20, a quote or a backslash. */
 static bool has_escaped(uint64_t bytes)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;
@@ -50,7 +50,7 @@ static bool has_escaped(uint64_t bytes)
            highs;
 }
 
-/* The first place from `at` that has to be escaped, or the length. */
+/* Returns the first index from `at` that needs an escape, or the length. */
 static size_t find_escaped(const char *bytes, size_t at, size_t length)
 {
     uint64_t eight;
@@ -115,7 +115,7 @@ static const char digit_pairs[] = "00010203040506070809"
                                   "80818283848586878889"
                                   "90919293949596979899";
 
-/* Fills at[0..width) with the last so many digits, with zeros in front. */
+/* Fills at[0..width) with the last `width` digits, zeros included. */
 static void put_short_digits(char *at, uint32_t number, int width)
 {
     for (; width >= 2; number /= 100) {
@@ -126,7 +126,7 @@ static void put_short_digits(char *at, uint32_t number, int width)
         *at = (char)('0' + number % 10);
 }
 
-/* The same; eight at a time, since dividing 32 bits takes less than dividing 64. */
+/* Like put_short_digits(), eight digits at a time, because 32-bit divisions are faster. */
 static void put_digits(char *at, uint64_t number, int width)
 {
     for (; width > 8; number /= 100000000) {
@@ -174,7 +174,7 @@ char *json_text_put_unsigned(char *at, uint64_t number)
     return at + digits;
 }
 
-/* The sign; *magnitude is the number without it (INT64_MIN has no positive int64_t). */
+/* Puts the sign; *magnitude is the absolute value (INT64_MIN has no positive int64_t). */
 static char *put_sign(char *at, int64_t number, uint64_t *magnitude)
 {
     *magnitude = number < 0 ? -(uint64_t)number : (uint64_t)number;
@@ -191,7 +191,7 @@ char *json_text_put_integer(char *at, int64_t number)
     return json_text_put_unsigned(at, magnitude);
 }
 
-/* `number` in units of which there are `scale`, ten to the power of `places`, in one. */
+/* Puts `number` / `scale` with a point; scale is ten to the power of `places`. */
 static inline char *put_decimal(char *at, int64_t number, uint64_t scale, int places)
 {
     uint64_t magnitude;
@@ -213,7 +213,7 @@ char *json_text_put_nanoseconds(char *at, int64_t nanoseconds)
     return put_decimal(at, nanoseconds, 1000000000, 9);
 }
 
-/* Where the next number may be put; the end of the buffer is set by put_end(). */
+/* Returns the place for the next number; put_end() sets the buffer's length. */
 static char *put_begin(struct buf *buf)
 {
     return buf_reserve(buf, JSON_TEXT_NUMBER_MAX) == 0 ? buf->data + buf->length : NULL;

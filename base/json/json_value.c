@@ -10,8 +10,8 @@
 #include "base/json/json_text.h"
 #include "base/json/scan.h"
 
-static const char mark[] = "\xef\xbf\xbe";  /* U+FFFE, which stands for no character */
-static const char nul[] = "\xe1\x80\x80";   /* U+1000, behind a mark */
+static const char mark[] = "\xef\xbf\xbe";  /* U+FFFE, which is not a character */
+static const char nul[] = "\xe1\x80\x80";   /* U+1000, after a mark */
 static const char shown[] = "\xef\xbf\xbd"; /* U+FFFD, the replacement character */
 
 enum {
@@ -26,7 +26,7 @@ enum {
 
 struct escape {
     size_t length;
-    uint32_t unit; /* of \uXXXX that is no half of a whole pair; 0: one that jansson takes */
+    uint32_t unit; /* of \uXXXX that is not half of a whole pair; 0: jansson accepts the escape */
 };
 
 static bool is_half(uint32_t unit)
@@ -34,7 +34,7 @@ static bool is_half(uint32_t unit)
     return (unit & 0xf800) == 0xd800;
 }
 
-/* The unit of \uXXXX at `at`; false when there is no such escape. */
+/* Reads the unit of \uXXXX at `at`; false if there is no such escape. */
 static bool read_unit(const char *at, const char *end, uint32_t *unit)
 {
     *unit = 0;
@@ -54,7 +54,7 @@ static bool read_unit(const char *at, const char *end, uint32_t *unit)
     return true;
 }
 
-/* The escape whose backslash is at `at`. What is none is jansson's to refuse. */
+/* Reads the escape whose backslash is at `at`. jansson rejects invalid ones. */
 static struct escape read_escape(const char *at, const char *end)
 {
     uint32_t unit, second;
@@ -88,7 +88,7 @@ static bool wants_marks(const char *text, size_t length)
 
 /* ---- marking ---- */
 
-/* Marks are as long as the escapes, so that places in the text stay. */
+/* A mark is as long as its escape, so that offsets in the text stay. */
 static void append_marked(struct buf *marked, uint32_t unit)
 {
     const char half[] = {(char)0xe0, (char)(0xa0 | (unit >> 6 & 0x1f)),
@@ -98,7 +98,7 @@ static void append_marked(struct buf *marked, uint32_t unit)
     buf_append(marked, is_half(unit) ? half : mark, MARK_SIZE);
 }
 
-/* Most texts have no byte that begins a mark: looking for it alone is the fastest. */
+/* Most texts have no byte that begins a mark; searching for that byte alone is the fastest way. */
 static const char *find_mark(const char *at, const char *end)
 {
     while ((at = memchr(at, mark[0], (size_t)(end - at))) != NULL) {
@@ -121,7 +121,7 @@ static void append_doubled(struct buf *marked, const char *at, const char *end)
     buf_append(marked, at, (size_t)(end - at));
 }
 
-/* `inner`: what stands in the text as it is has been marked. */
+/* `inner`: the text's own characters are marked already. */
 static void mark_text(struct buf *marked, const char *text, size_t length, bool inner)
 {
     const char *end = text + length, *escape_at = text;
@@ -218,8 +218,8 @@ json_t *json_value_read_inner(const char *string, size_t length, size_t flags)
 
 /* ---- writing ---- */
 
-/* How long the mark at `at` is with what belongs to it, which stands for *unit. One that
- * nothing belongs to was never read from JSON, and is the character that it is. */
+/* Returns the length of the mark at `at` with its unit, which goes to *unit. A U+FFFE that no unit
+ * follows was not read from JSON and is an ordinary character. */
 static size_t read_mark(const char *at, const char *end, uint32_t *unit)
 {
     const unsigned char *next = (const unsigned char *)at + MARK_SIZE;
@@ -292,7 +292,7 @@ static void write_other(struct buf *buf, const json_t *value)
     buf_append(buf, text, json_dumpb(value, text, sizeof text, JSON_ENCODE_ANY));
 }
 
-/* As deep as jansson reads, 2048. */
+/* Recursion is as deep as jansson reads, 2048. */
 static void write_value(struct buf *buf, json_t *value)
 {
     if (json_is_string(value))
@@ -315,9 +315,9 @@ int json_value_write(struct buf *buf, const json_t *value)
     return buf_failed(buf) ? -1 : 0;
 }
 
-/* ---- strings for C and for people ---- */
+/* ---- strings for C and for display ---- */
 
-/* Appends all of it with `instead` in the place of each '\0'. */
+/* Appends the string with `instead` for each '\0'. */
 static void append_without_nul(struct buf *buf, const char *string, size_t length,
                                const char *instead)
 {
@@ -349,7 +349,7 @@ void json_value_show_string(struct buf *buf, const char *string, size_t length)
     append_without_nul(buf, string, (size_t)(end - string), shown);
 }
 
-/* Past the end of the string whose quotation mark is at `at`. */
+/* Returns the position after the string whose quotation mark is at `at`. */
 static const char *skip_string(const char *at, const char *end)
 {
     for (at++; at < end && *at != '"'; at++)
@@ -389,7 +389,7 @@ struct plain {
 
 static json_t *read_plain(struct plain *plain);
 
-static void skip_blanks(struct plain *plain)
+static void skip_plain_blanks(struct plain *plain)
 {
     while (plain->at < plain->end &&
            (*plain->at == ' ' || *plain->at == '\n' || *plain->at == '\r' || *plain->at == '\t'))
@@ -402,7 +402,7 @@ static bool skip_mark(struct plain *plain, char byte)
     if (plain->at == plain->end || *plain->at != byte)
         return false;
     plain->at++;
-    skip_blanks(plain);
+    skip_plain_blanks(plain);
     return true;
 }
 
@@ -454,7 +454,7 @@ static bool unescape(struct buf *text, const char *at, const char *end)
     return !buf_failed(text);
 }
 
-static json_t *read_string(struct plain *plain)
+static json_t *read_plain_string(struct plain *plain)
 {
     bool has_escapes;
     const char *begin = ++plain->at, *end = find_end(plain, &has_escapes);
@@ -515,7 +515,7 @@ static bool read_member(struct plain *plain, json_t *object)
     if (end == NULL || has_escapes)
         return false;
     plain->at = end + 1;
-    skip_blanks(plain);
+    skip_plain_blanks(plain);
     if (!skip_mark(plain, ':') || ((plain->flags & JSON_REJECT_DUPLICATES) != 0 &&
                                    json_object_getn(object, key, (size_t)(end - key)) != NULL))
         return false;
@@ -535,7 +535,7 @@ static json_t *read_nested(struct plain *plain, json_t *made, char close,
                            bool (*read)(struct plain *, json_t *))
 {
     plain->at++;
-    skip_blanks(plain);
+    skip_plain_blanks(plain);
     if (made == NULL || plain->depth == DEPTH_MAX)
         goto failed;
     plain->depth++;
@@ -561,7 +561,7 @@ static json_t *read_plain(struct plain *plain)
     case '[':
         return read_nested(plain, json_array(), ']', read_elements);
     case '"':
-        value = read_string(plain);
+        value = read_plain_string(plain);
         break;
     case 't':
         value = read_word(plain, "true", json_true());
@@ -576,7 +576,7 @@ static json_t *read_plain(struct plain *plain)
         value = read_integer(plain);
         break;
     }
-    skip_blanks(plain);
+    skip_plain_blanks(plain);
     return value;
 }
 
@@ -588,7 +588,7 @@ json_t *json_plain_read(const char *text, size_t length, size_t flags)
 
     if (length == 0 || (flags & ~known) != 0)
         return NULL;
-    skip_blanks(&plain);
+    skip_plain_blanks(&plain);
     if ((flags & JSON_DECODE_ANY) != 0 ||
         (plain.at < plain.end && (*plain.at == '[' || *plain.at == '{')))
         value = read_plain(&plain);

@@ -12,12 +12,13 @@
 
 #include "base/json/skip.h"
 
-/* The first byte of 16 that no number or word has: blank, comma, quote, colon or bracket. */
+/* Returns the index of the first of 16 bytes that ends a number or word: blank, comma, quote, colon
+ * or bracket. */
 static inline unsigned first_after_word(const char *at)
 {
 #ifdef __SSE2__
     __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-    /* One bit tells [ from { and ] from }, and no other character becomes one of them. */
+    /* One bit distinguishes [ from { and ] from }, and no other character becomes one of them. */
     __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
     __m128i found = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x20)), bytes);
     unsigned mask;
@@ -38,19 +39,20 @@ static inline unsigned first_after_word(const char *at)
 #endif
 }
 
-static bool is_blank(char byte)
+static bool is_scan_blank(char byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-static const char *skip_blanks(const char *at, const char *end)
+static const char *scan_blanks(const char *at, const char *end)
 {
-    while (at < end && is_blank(*at))
+    while (at < end && is_scan_blank(*at))
         at++;
     return at;
 }
 
-/* Behind a number, true, false or null: what ends it is never part of one. */
+/* Returns the position after a number, true, false or null, which are never part of what ends
+ * them. */
 static inline const char *skip_word(const char *at, const char *end)
 {
     const char *start = at;
@@ -81,17 +83,15 @@ bool scan_open(struct scan_span value, char bracket, struct scan_cursor *cursor)
     if (value.at == NULL)
         return false;
     cursor->end = value.at + value.length;
-    cursor->at = skip_blanks(value.at, cursor->end);
+    cursor->at = scan_blanks(value.at, cursor->end);
     return cursor->at < cursor->end && *cursor->at == bracket;
 }
 
-/*
- * Goes from the opening bracket or the end of a value to where the next value
- * or key begins. A comma must have something behind it.
- */
+/* Advances from the opening bracket or the end of a value to the next value or key. A comma must be
+ * followed by one. */
 static enum scan_step next_item(struct scan_cursor *cursor, char open, char close)
 {
-    const char *at = skip_blanks(cursor->at, cursor->end);
+    const char *at = scan_blanks(cursor->at, cursor->end);
     bool first = at < cursor->end && *at == open;
 
     if (at == cursor->end)
@@ -102,7 +102,7 @@ static enum scan_step next_item(struct scan_cursor *cursor, char open, char clos
     }
     if (!first && *at != ',')
         return SCAN_BAD;
-    at = skip_blanks(at + 1, cursor->end);
+    at = scan_blanks(at + 1, cursor->end);
     if (first && at < cursor->end && *at == close) {
         cursor->at = at + 1;
         return SCAN_END;
@@ -111,7 +111,7 @@ static enum scan_step next_item(struct scan_cursor *cursor, char open, char clos
     return SCAN_FOUND;
 }
 
-static enum scan_step take_value(struct scan_cursor *cursor, struct scan_span *value)
+static enum scan_step scan_value(struct scan_cursor *cursor, struct scan_span *value)
 {
     const char *after = scan_skip(cursor->at, cursor->end);
 
@@ -126,7 +126,7 @@ enum scan_step scan_element(struct scan_cursor *cursor, struct scan_span *value)
 {
     enum scan_step step = next_item(cursor, '[', ']');
 
-    return step == SCAN_FOUND ? take_value(cursor, value) : step;
+    return step == SCAN_FOUND ? scan_value(cursor, value) : step;
 }
 
 enum scan_step scan_member(struct scan_cursor *cursor, struct scan_span *key,
@@ -143,16 +143,16 @@ enum scan_step scan_member(struct scan_cursor *cursor, struct scan_span *key,
     if (after == NULL)
         return SCAN_BAD;
     *key = (struct scan_span){cursor->at + 1, (size_t)(after - cursor->at) - 2};
-    after = skip_blanks(after, cursor->end);
+    after = scan_blanks(after, cursor->end);
     if (after == cursor->end || *after != ':')
         return SCAN_BAD;
-    cursor->at = skip_blanks(after + 1, cursor->end);
-    return take_value(cursor, value);
+    cursor->at = scan_blanks(after + 1, cursor->end);
+    return scan_value(cursor, value);
 }
 
 bool scan_at_end(struct scan_cursor *cursor)
 {
-    return skip_blanks(cursor->at, cursor->end) == cursor->end;
+    return scan_blanks(cursor->at, cursor->end) == cursor->end;
 }
 
 struct scan_span scan_get(struct scan_span object, const char *name)
@@ -176,10 +176,10 @@ struct scan_span scan_string(struct scan_span value)
     return (struct scan_span){value.at + 1, value.length - 2};
 }
 
-/* So many digits a double holds exactly. */
+/* Decimal digits that a double holds exactly. */
 enum { EXACT_DIGITS = 15 };
 
-/* Takes a number that is all digits, as most are, without strtod(). */
+/* Parses a number that is all digits, as most are, without strtod(). */
 static bool is_whole(struct scan_span value, double *result)
 {
     int64_t number = 0;
@@ -238,7 +238,7 @@ bool scan_decimal(struct scan_span value, int scale, int64_t *result)
 
 enum { REPLACEMENT = 0xfffd };
 
-static void append_utf8(struct buf *text, uint32_t point)
+static void append_code_point(struct buf *text, uint32_t point)
 {
     if (point < 0x80) {
         buf_append_byte(text, (char)point);
@@ -283,31 +283,31 @@ bool scan_hex_unit(const char *at, const char *end, uint32_t *unit)
     return true;
 }
 
-/* Decodes the digits of a \u escape, and the second half of a surrogate pair; returns the place
- * after. */
+/* Decodes the digits of a \u escape, and the second half of a surrogate pair. Returns the position
+ * after them. */
 static const char *unescape_unicode(const char *at, const char *end, struct buf *text)
 {
     uint32_t unit, low;
 
     if (!scan_hex_unit(at, end, &unit)) {
-        append_utf8(text, REPLACEMENT);
+        append_code_point(text, REPLACEMENT);
         return at;
     }
     at += 4;
     if (unit < 0xd800 || unit > 0xdfff) {
-        append_utf8(text, unit);
+        append_code_point(text, unit);
         return at;
     }
     if (unit < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u' &&
         scan_hex_unit(at + 2, end, &low) && low >= 0xdc00 && low <= 0xdfff) {
-        append_utf8(text, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
+        append_code_point(text, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
         return at + 6;
     }
-    append_utf8(text, REPLACEMENT);
+    append_code_point(text, REPLACEMENT);
     return at;
 }
 
-/* Decodes the escape whose letter is at `at`; returns the place after it. */
+/* Decodes the escape whose letter is at `at`. Returns the position after it. */
 static const char *unescape_one(const char *at, const char *end, struct buf *text)
 {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
@@ -317,7 +317,7 @@ static const char *unescape_one(const char *at, const char *end, struct buf *tex
         return unescape_unicode(at + 1, end, text);
     letter = *at == '\0' ? NULL : strchr(letters, *at);
     if (letter == NULL)
-        append_utf8(text, REPLACEMENT);
+        append_code_point(text, REPLACEMENT);
     else
         buf_append_byte(text, meanings[letter - letters]);
     return at + 1;

@@ -14,7 +14,7 @@ enum { BLOCK = 64 };
 
 _Static_assert((int)SCAN_PADDING >= (int)BLOCK, "a block may begin at the last byte of the text");
 
-/* Where in a block of 64 bytes something stands: bit N for byte N. */
+/* The positions of special bytes in a block of 64: bit N for byte N. */
 struct block {
     uint64_t quotes;
     uint64_t backslashes;
@@ -44,7 +44,7 @@ static inline struct block load_portable(const char *at)
 
 #ifdef __SSE2__
 
-/* One bit tells [ from { and ] from }, and no other character becomes one of them. */
+/* One bit distinguishes [ from { and ] from }, and no other character becomes one of them. */
 enum { BRACKET_BIT = 0x20 };
 
 static inline uint64_t find_sse2(__m128i bytes, char wanted)
@@ -95,15 +95,13 @@ AVX2 static inline struct block load_avx2(const char *at)
 
 #endif
 
-/* ---- what is done with them --------------------------------------------- */
+/* ---- the search, for each kind of load --------------------------------------------- */
 
-/* All of these become part of a function for each way, with its load in place. */
+/* Inlined into one function per kind of load, so that the load is inlined too. */
 #define INTO_EACH static inline __attribute__((always_inline))
 
-/*
- * The bytes that a backslash escapes. *carry says whether the block's first
- * byte is escaped by the block before, and gets the same for the next one.
- */
+/* Returns the bytes that a backslash escapes. *carry: on entry, whether the previous block escapes
+ * the first byte; on return, the same for the next block. */
 INTO_EACH uint64_t escaped_bytes(uint64_t backslashes, uint64_t *carry)
 {
     uint64_t escaped = *carry;
@@ -120,7 +118,7 @@ INTO_EACH uint64_t escaped_bytes(uint64_t backslashes, uint64_t *carry)
     return escaped;
 }
 
-/* Bit N of the result: how many of bits 0 to N are set, odd or even. */
+/* Bit N of the result is the parity of the number of set bits 0 to N. */
 INTO_EACH uint64_t parity_up_to(uint64_t bits)
 {
     bits ^= bits << 1;
@@ -148,7 +146,7 @@ INTO_EACH const char *skip_string_by(load_block *load, const char *at, const cha
     return NULL;
 }
 
-/* The bit of the bracket at which `depth` falls to nought; *depth is nought then. */
+/* Returns the bit of the bracket at which `depth` becomes 0; *depth is 0 then. */
 INTO_EACH unsigned find_close(uint64_t opens, uint64_t closes, uint64_t *depth)
 {
     uint64_t brackets = opens | closes;
@@ -183,7 +181,7 @@ INTO_EACH const char *skip_nested_by(load_block *load, const char *at, const cha
     return NULL;
 }
 
-/* ---- the ways ----------------------------------------------------------- */
+/* ---- one function per kind of load ----------------------------------------------------------- */
 
 static const char *string_portable(const char *at, const char *end)
 {
@@ -250,7 +248,7 @@ bool skip_choose(enum skip_way way)
     return true;
 }
 
-/* Before main(), so that no thread can meet a choice half made. */
+/* Runs before main(), so that no thread sees a half-made choice. */
 __attribute__((constructor)) static void choose_best(void)
 {
     enum skip_way way = SKIP_WAYS - 1;

@@ -8,13 +8,10 @@
 #include <emmintrin.h>
 #endif
 
-/*
- * Finds where a JSON value ends, 64 bytes at a time: what base/json/scan.h and
- * slog/read/record.h are made of. Its texts have SCAN_PADDING readable bytes behind
- * their end.
- */
+/* Finds the end of a JSON value, 64 bytes at a time, for base/json/scan.h and slog/read/record.h.
+ * SCAN_PADDING bytes after the text must be readable. */
 
-/* The instructions that it is done with; each finds the same. */
+/* The kinds of instructions to use; all return the same. */
 enum skip_way {
     SKIP_PORTABLE,
     SKIP_SSE2,
@@ -22,21 +19,20 @@ enum skip_way {
     SKIP_WAYS,
 };
 
-/*
- * The best one that the processor has is chosen at the program's start; another
- * one by this, before any other thread runs. False when the processor lacks it.
- */
+/* Selects the instructions, before other threads run. The start of the program selects the best
+ * that the CPU has. Returns false if the CPU lacks them. */
 bool skip_choose(enum skip_way way);
 
-/* Behind the bracket that closes the one at `at`; NULL: none before `end`. */
+/* Returns the position after the bracket that closes the one at `at`; NULL if none before `end`. */
 extern const char *(*skip_nested)(const char *at, const char *end);
 
-/* Behind the quote that ends the string whose text goes on at `at`; NULL: none before `end`. */
+/* Returns the position after the quote that ends the string whose text continues at `at`; NULL if
+ * none before `end`. */
 extern const char *(*skip_long_string)(const char *at, const char *end);
 
 enum { SKIP_STEP = 16 };
 
-/* The first quote or backslash in 16 bytes; 16 when there is none. */
+/* Returns the index of the first quote or backslash in 16 bytes; 16 if absent. */
 static inline unsigned skip_to_quote(const char *at)
 {
 #ifdef __SSE2__
@@ -55,7 +51,7 @@ static inline unsigned skip_to_quote(const char *at)
 #endif
 }
 
-/* As skip_long_string(), quicker when the string is short. */
+/* Like skip_long_string(), faster for short strings. */
 static inline const char *skip_string(const char *at, const char *end)
 {
     unsigned found = skip_to_quote(at);

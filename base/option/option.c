@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/number.h"
 
-/* Names are short; a longer word is a typo of none. */
+/* A longer word is not a typo of a name. */
 enum { LENGTH_MAX = 63 };
 
 static size_t least(size_t a, size_t b)
@@ -181,7 +181,7 @@ int option_help(const struct option_table *table)
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -1;
 }
 
-/* What getopt_long() returns: letters are below, rows from ROWS on. */
+/* The codes that getopt_long() returns; letters are below, rows from ROWS on. */
 enum { HELP = 256, VERSION, ROWS };
 
 int option_list_add(struct option_list *list, char *item, struct error *error)
@@ -287,7 +287,7 @@ static int parse_row_value(const struct option_table *table, const struct option
     return 0;
 }
 
-/* What getopt_long() needs: long names, ended by an empty one, and letters. */
+/* The arguments of getopt_long(): long names, ended by an empty one, and letters. */
 struct known {
     struct option *names;
     struct buf letters;
@@ -347,7 +347,7 @@ static int report_option_problem(const struct known *known, int complaint, const
 {
     if (complaint == ':')
         return error_set(error, ERROR_USAGE, "%s needs a value", argument);
-    if (optopt >= HELP) /* the option is known, so it is its '=' that is wrong */
+    if (optopt >= HELP) /* the option is known, so the error is its '=' */
         return error_set(error, ERROR_USAGE, "%.*s takes no value", (int)strcspn(argument, "="),
                          argument);
     return complain_unknown(known, argument, error);
@@ -360,7 +360,7 @@ static int parse_all_options(const struct option_table *table, struct known *kno
     int option;
 
     opterr = 0;
-    optind = 0; /* begin anew */
+    optind = 0; /* restart getopt_long() */
     while ((option = getopt_long(argc, argv, buf_string(&known->letters), known->names, NULL)) !=
            -1) {
         if (option == ':' || option == '?')

@@ -8,11 +8,9 @@
 
 #include "base/error.h"
 
-/*
- * A command line as a table: each command lists its options in rows, and one parser reads the
- * arguments, checks them and prints --help (or -h) and --version. A value goes straight into the
- * command's own struct, which is called `options` here and holds the defaults before.
- */
+/* Describes a command line as a table: each command lists its options in rows. One parser reads the
+ * arguments, checks them and prints --help (or -h) and --version. Values go straight into the
+ * command's own struct, called `options` here, which holds the defaults before. */
 
 enum option_kind {
     OPTION_HEADING, /* a line of --help above a group of options */
@@ -21,10 +19,10 @@ enum option_kind {
     OPTION_LIST,    /* struct option_list: one more item each time */
     OPTION_PAIRS,   /* struct option_list of NAME=VALUE; NAME is not empty */
     OPTION_NUMBER,  /* uint64_t or int64_t, from min to max */
-    OPTION_BYTES,   /* int64_t, at least 1; K, M or G behind the number multiplies it */
+    OPTION_BYTES,   /* int64_t, at least 1; K, M or G after the number multiplies it */
     OPTION_SECONDS, /* uint64_t in milliseconds, up to max seconds; a fraction is allowed */
     OPTION_CHOICE,  /* an enum: the index of the value in `words` */
-    OPTION_OTHER,   /* whatever take() makes of the value, in `place` */
+    OPTION_OTHER,   /* take() stores the value in `place` */
 };
 
 /* Items are borrowed from argv, and may be written to; the array is the owner's. */
@@ -90,7 +88,7 @@ struct option_table {
     const char *ending;  /* --help below them: exit statuses */
     const struct option_row *rows;
     size_t row_count;
-    bool ends_at_operand;      /* what follows the first operand is not gaspipe's */
+    bool ends_at_operand;      /* arguments after the first operand belong to another program */
     unsigned command_bit;      /* of `commands` in rows; 0: all rows apply */
     const char *command_title; /* what an error calls this command where a row does not apply */
 };
@@ -125,10 +123,8 @@ int option_end(const struct option_table *table, enum option_result result,
 /* Prints --help. -1 if stdout cannot be written. */
 int option_help(const struct option_table *table);
 
-/*
- * "did you mean ...?": the name closest to a word that is none of the names. Begin with
- * {.word = WORD}, try each name, and ask for the hint.
- */
+/* "did you mean ...?": finds the name closest to an unknown word. Begin with {.word = WORD}, try
+ * each name, and ask for the hint. */
 struct similar {
     const char *word;
     char best[64];   /* "": no name is close */

@@ -59,7 +59,7 @@ static bool begins_with(const char *name, const char *word)
     return strncmp(name, word, strlen(word)) == 0 && name[strlen(word)] == ' ';
 }
 
-/* Whether the command before this one has the same first word. */
+/* Returns true if the previous command has the same first word. */
 static bool repeats_first_word(const struct option_command *commands,
                                const struct option_command *command)
 {

@@ -15,7 +15,7 @@ struct reading {
     struct option_list *arguments;
     const struct option_table *table;
     const char *path;
-    size_t folder; /* length of the directory in `path`, with the last slash */
+    size_t directory_length; /* length of the directory in `path`, with the last slash */
 };
 
 bool option_takes_path(const struct option_row *row)
@@ -61,7 +61,7 @@ static int add_value(const struct reading *reading, const struct option_row *row
     if (text == NULL)
         json_value_write(&argument, value);
     else if (option_takes_path(row) && text[0] != '/' && strcmp(text, "-") != 0)
-        buf_printf(&argument, "%.*s%s", (int)reading->folder, reading->path, text);
+        buf_printf(&argument, "%.*s%s", (int)reading->directory_length, reading->path, text);
     else
         buf_append_string(&argument, text);
     return option_file_add(reading, &argument, error);
@@ -122,7 +122,7 @@ static int option_file_take_member(const struct reading *reading, const char *na
             return add_member(reading, row, value, error);
         similar_try(&similar, row->name);
     }
-    return error_set(error, ERROR_INPUT, "%s: there is no option \"%.64s\"%s", reading->path, name,
+    return error_set(error, ERROR_INPUT, "%s: unknown option \"%.64s\"%s", reading->path, name,
                      similar_hint(&similar, ""));
 }
 
@@ -150,7 +150,7 @@ int option_file_read(struct option_list *arguments, const struct option_table *t
         .arguments = arguments,
         .table = table,
         .path = path,
-        .folder = slash != NULL ? (size_t)(slash + 1 - path) : 0,
+        .directory_length = slash != NULL ? (size_t)(slash + 1 - path) : 0,
     };
     struct buf text = {0};
     json_error_t problem;

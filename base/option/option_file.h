@@ -6,12 +6,12 @@
 
 /*
  * A file of options: a JSON object whose members are long options without "--". A flag is true or
- * false; a value is a string or a number; of an option that may be repeated it is an array, or, of
- * NAME=VALUE, an object:
+ * false; a value is a string or a number. A repeatable option is an array, or an object for
+ * NAME=VALUE:
  *
- *     {"vat": {"bank": "bank.js"}, "max-syscalls": 1000, "json": true}
+ * {"vat": {"bank": "bank.js"}, "max-syscalls": 1000, "json": true}
  *
- * Files and folders are relative to the file's folder.
+ * Paths are relative to the file's directory.
  */
 
 /*

@@ -14,7 +14,7 @@
 
 #include "base/io.h"
 
-/* ---- what may be written ------------------------------------------------ */
+/* ---- checks of paths ------------------------------------------------ */
 
 static bool is_same_regular_file(const struct stat *one, const struct stat *other)
 {
@@ -49,13 +49,13 @@ int output_file_check_descriptor(int fd, const char *what, const char *input, st
 }
 
 /* Gets the status of a path's directory. */
-static bool look_at_folder(const char *path, struct stat *status)
+static bool stat_directory_of(const char *path, struct stat *status)
 {
     const char *slash = strrchr(path, '/');
-    char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
-    bool found = folder != NULL && stat(folder, status) == 0;
+    char *directory = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+    bool found = directory != NULL && stat(directory, status) == 0;
 
-    free(folder);
+    free(directory);
     return found;
 }
 
@@ -67,13 +67,13 @@ static const char *last_name(const char *path)
 }
 
 /* True if both would be created as the same file. */
-static bool become_one(const char *path, const char *other_path)
+static bool become_one_file(const char *path, const char *other_path)
 {
-    struct stat folder, other_folder;
+    struct stat directory, other_directory;
 
-    return strcmp(last_name(path), last_name(other_path)) == 0 && look_at_folder(path, &folder) &&
-           look_at_folder(other_path, &other_folder) && folder.st_dev == other_folder.st_dev &&
-           folder.st_ino == other_folder.st_ino;
+    return strcmp(last_name(path), last_name(other_path)) == 0 &&
+           stat_directory_of(path, &directory) && stat_directory_of(other_path, &other_directory) &&
+           directory.st_dev == other_directory.st_dev && directory.st_ino == other_directory.st_ino;
 }
 
 int output_file_check_apart(const char *path, const char *what, const char *other_path,
@@ -83,7 +83,7 @@ int output_file_check_apart(const char *path, const char *what, const char *othe
     bool there = stat(path, &status) == 0, other_there = stat(other_path, &other_status) == 0;
 
     if (there && other_there ? !is_same_regular_file(&status, &other_status)
-                             : there || other_there || !become_one(path, other_path))
+                             : there || other_there || !become_one_file(path, other_path))
         return 0;
     return error_set(error, ERROR_USAGE,
                      "%s: %s and %s would be written over each other; "

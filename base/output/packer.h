@@ -11,12 +11,12 @@
 struct packer;
 
 enum packer_end {
-    PACKER_GOES_ON, /* more follows; output may be delayed */
+    PACKER_GOES_ON, /* more input follows; output may be delayed */
     PACKER_FLUSH,   /* all input can be read from the output so far */
     PACKER_FINISH,  /* the same, and ends the frame; later input begins another */
 };
 
-/* NULL when memory ran out. */
+/* Returns NULL if out of memory. */
 struct packer *packer_new(struct error *error);
 
 /* Appends the output. -1 with ERROR_SYSTEM when out of memory: the stream is then broken. */

@@ -15,24 +15,24 @@
 
 const char *temporary_file_place(void)
 {
-    const char *place = getenv("TMPDIR");
+    const char *spool_directory = getenv("TMPDIR");
 
-    return place != NULL && place[0] != '\0' ? place : "/tmp";
+    return spool_directory != NULL && spool_directory[0] != '\0' ? spool_directory : "/tmp";
 }
 
-/* Where the file system knows no files without names, such as NFS. */
-static int open_and_unlink(const char *place)
+/* For file systems without unnamed files, such as NFS. */
+static int open_and_unlink(const char *spool_directory)
 {
     char path[PATH_MAX];
     int fd;
 
-    if (snprintf(path, sizeof path, "%s/gaspipe-XXXXXX", place) >= (int)sizeof path) {
+    if (snprintf(path, sizeof path, "%s/gaspipe-XXXXXX", spool_directory) >= (int)sizeof path) {
         errno = ENAMETOOLONG;
         return -1;
     }
     fd = mkostemp(path, O_CLOEXEC);
     if (fd >= 0)
-        (void)unlink(path); /* else a file stays behind, and all else goes on */
+        (void)unlink(path); /* on failure a file is left over, without further harm */
     return fd;
 }
 
@@ -41,15 +41,15 @@ int temporary_file_open(struct error *error)
     return temporary_file_open_in(temporary_file_place(), error);
 }
 
-int temporary_file_open_in(const char *place, struct error *error)
+int temporary_file_open_in(const char *spool_directory, struct error *error)
 {
-    int fd = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int fd = open(spool_directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR))
-        fd = open_and_unlink(place);
+        fd = open_and_unlink(spool_directory);
     if (fd >= 0)
         return fd;
-    return error_system(error, errno, "cannot make a file in %s", place);
+    return error_system(error, errno, "cannot make a file in %s", spool_directory);
 }
 
 static const char *directory;
@@ -59,21 +59,21 @@ void spool_keep_in(const char *path)
     directory = path;
 }
 
-static int file_of(const struct spool *spool)
+static int spool_descriptor(const struct spool *spool)
 {
     return spool->file - 1;
 }
 
 /* ---- the file ---- */
 
-static const char *place(void)
+static const char *spool_directory(void)
 {
     return directory != NULL ? directory : temporary_file_place();
 }
 
-static int fail(struct error *error)
+static int spool_fail(struct error *error)
 {
-    return error_system(error, errno, "%s: a temporary file", place());
+    return error_system(error, errno, "%s: a temporary file", spool_directory());
 }
 
 static int write_out(struct spool *spool, const void *bytes, size_t length)
@@ -81,12 +81,12 @@ static int write_out(struct spool *spool, const void *bytes, size_t length)
     struct error *error = &spool->failure;
 
     if (spool->file == 0)
-        spool->file = temporary_file_open_in(place(), error) + 1;
+        spool->file = temporary_file_open_in(spool_directory(), error) + 1;
     if (spool->file == 0)
         return -1;
-    if (lseek(file_of(spool), (off_t)spool->written, SEEK_SET) < 0 ||
-        io_write_all(file_of(spool), bytes, length) != 0)
-        return fail(error);
+    if (lseek(spool_descriptor(spool), (off_t)spool->written, SEEK_SET) < 0 ||
+        io_write_all(spool_descriptor(spool), bytes, length) != 0)
+        return spool_fail(error);
     spool->written += length;
     return 0;
 }
@@ -113,7 +113,7 @@ void spool_append_slowly(struct spool *spool, const void *bytes, size_t length)
     if (length > SPOOL_MEMORY)
         (void)write_out(spool, bytes, length);
     else if (buf_append(&spool->tail, bytes, length) != 0)
-        error_memory(&spool->failure, "what a delivery did");
+        error_memory(&spool->failure, "the output of a delivery");
 }
 
 void spool_append_string(struct spool *spool, const char *string)
@@ -124,7 +124,7 @@ void spool_append_string(struct spool *spool, const char *string)
 static void drop_file(struct spool *spool)
 {
     if (spool->file != 0)
-        close(file_of(spool));
+        close(spool_descriptor(spool));
     spool->file = 0;
     spool->written = spool->taken = 0;
 }
@@ -171,7 +171,7 @@ int spool_check(const struct spool *spool, struct error *error)
 static bool read_file(const struct spool *spool, size_t at, char *bytes, size_t length)
 {
     while (length > 0) {
-        const ssize_t got = io_read_at(file_of(spool), bytes, length, (off_t)at);
+        const ssize_t got = io_read_at(spool_descriptor(spool), bytes, length, (off_t)at);
 
         if (got == 0)
             errno = EIO;
@@ -184,58 +184,62 @@ static bool read_file(const struct spool *spool, size_t at, char *bytes, size_t 
     return true;
 }
 
-int spool_read(const struct spool *spool, size_t place, void *bytes, size_t length,
+int spool_read(const struct spool *spool, size_t spool_directory, void *bytes, size_t length,
                struct error *error)
 {
     const size_t in_file = spool->written - spool->taken;
-    const size_t first = place >= in_file ? 0 : in_file - place < length ? in_file - place : length;
+    const size_t first = spool_directory >= in_file           ? 0
+                         : in_file - spool_directory < length ? in_file - spool_directory
+                                                              : length;
 
     if (spool_check(spool, error) != 0)
         return -1;
-    if (first > 0 && !read_file(spool, spool->taken + place, bytes, first))
-        return fail(error);
+    if (first > 0 && !read_file(spool, spool->taken + spool_directory, bytes, first))
+        return spool_fail(error);
     if (length > first)
-        memcpy((char *)bytes + first, spool->tail.data + (place + first - in_file), length - first);
+        memcpy((char *)bytes + first, spool->tail.data + (spool_directory + first - in_file),
+               length - first);
     return 0;
 }
 
 /* Moves the file's bytes from `place` on, the last ones first. */
-static bool shift(const struct spool *spool, size_t place, size_t by)
+static bool shift(const struct spool *spool, size_t spool_directory, size_t by)
 {
     char piece[64 * 1024];
     size_t end = spool->written;
 
-    while (end > place) {
-        const size_t length = end - place < sizeof piece ? end - place : sizeof piece;
+    while (end > spool_directory) {
+        const size_t length =
+            end - spool_directory < sizeof piece ? end - spool_directory : sizeof piece;
 
         end -= length;
         if (!read_file(spool, end, piece, length) ||
-            lseek(file_of(spool), (off_t)(end + by), SEEK_SET) < 0 ||
-            io_write_all(file_of(spool), piece, length) != 0)
+            lseek(spool_descriptor(spool), (off_t)(end + by), SEEK_SET) < 0 ||
+            io_write_all(spool_descriptor(spool), piece, length) != 0)
             return false;
     }
     return true;
 }
 
-void spool_insert(struct spool *spool, size_t place, const void *bytes, size_t length)
+void spool_insert(struct spool *spool, size_t spool_directory, const void *bytes, size_t length)
 {
     size_t end;
 
-    place += spool->taken;
-    if (spool->file == 0 && spool_length(spool) > 0) /* so that there is one way */
+    spool_directory += spool->taken;
+    if (spool->file == 0 && spool_length(spool) > 0) /* so that only one case is left */
         (void)write_tail(spool);
-    if (place >= spool->written + spool->tail.length) {
+    if (spool_directory >= spool->written + spool->tail.length) {
         spool_append(spool, bytes, length);
         return;
     }
     if (has_failed(spool) || (spool->tail.length > 0 && write_tail(spool) != 0))
         return;
     end = spool->written + length;
-    if (!shift(spool, place, length)) {
-        fail(&spool->failure);
+    if (!shift(spool, spool_directory, length)) {
+        spool_fail(&spool->failure);
         return;
     }
-    spool->written = place;
+    spool->written = spool_directory;
     if (write_out(spool, bytes, length) == 0)
         spool->written = end;
 }
@@ -251,13 +255,13 @@ int spool_each(struct spool *spool, int (*take)(void *context, struct iovec piec
         return -1;
     while (result == 0 && at < spool->written) {
         const size_t left = spool->written - at;
-        const ssize_t length =
-            io_read_at(file_of(spool), piece, left < sizeof piece ? left : sizeof piece, (off_t)at);
+        const ssize_t length = io_read_at(spool_descriptor(spool), piece,
+                                          left < sizeof piece ? left : sizeof piece, (off_t)at);
 
         if (length == 0)
             errno = EIO;
         if (length <= 0)
-            return fail(error);
+            return spool_fail(error);
         result = take(context, (struct iovec){piece, (size_t)length});
         at += (size_t)length;
     }
@@ -277,9 +281,9 @@ int spool_map(struct spool *spool, struct iovec *bytes, struct error *error)
         return 0;
     if (write_tail(spool) != 0)
         return spool_check(spool, error);
-    pages = mmap(NULL, spool->written, PROT_READ, MAP_SHARED, file_of(spool), 0);
+    pages = mmap(NULL, spool->written, PROT_READ, MAP_SHARED, spool_descriptor(spool), 0);
     if (pages == MAP_FAILED)
-        return fail(error);
+        return spool_fail(error);
     *bytes = (struct iovec){(char *)pages + spool->taken, spool->written - spool->taken};
     return 0;
 }
@@ -287,7 +291,7 @@ int spool_map(struct spool *spool, struct iovec *bytes, struct error *error)
 void spool_unmap(const struct spool *spool, struct iovec bytes)
 {
     if (spool->written > 0)
-        /* Cannot fail: it was mapped so. */
+        /* cannot fail: the range was mapped like this */
         (void)munmap((char *)bytes.iov_base - spool->taken, bytes.iov_len + spool->taken);
 }
 

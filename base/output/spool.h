@@ -8,38 +8,36 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* TMPDIR, or /tmp. */
+/* Returns TMPDIR, or /tmp. */
 const char *temporary_file_place(void);
 
-/* A file there without a name, for reading and writing, which is gone when it is closed. -1 with
+/* Opens an unnamed file in TMPDIR for reading and writing; closing it removes it. Returns -1 with
  * ERROR_SYSTEM. */
 int temporary_file_open(struct error *error);
 
-/* The same in another directory. */
+/* Opens an unnamed file in another directory. */
 int temporary_file_open_in(const char *place, struct error *error);
 
-/*
- * Bytes that may become many: what exceeds SPOOL_MEMORY goes to a temporary file without a name.
- * All zeros is an empty spool. An append that fails is remembered, and the later ones do nothing;
- * the functions that read report it.
- */
+/* A sequence of bytes that may become long: bytes beyond SPOOL_MEMORY go to an unnamed temporary
+ * file. All zeros is an empty spool. After a failed append, later ones do nothing, and the
+ * functions that read report the failure. */
 enum { SPOOL_MEMORY = 1 << 20 };
 
 struct spool {
     struct buf tail; /* the last bytes */
     size_t written;  /* bytes before the tail, in the file */
     size_t taken;    /* bytes consumed from the front */
-    int file;        /* its descriptor and one; 0: there is none yet */
+    int file;        /* its descriptor plus one; 0: not opened */
     struct error failure;
 };
 
-/* Where spools make their files from now on: an existing directory. Else in $TMPDIR or /tmp. */
+/* Sets the directory of later spools' files, which must exist. Default: $TMPDIR or /tmp. */
 void spool_keep_in(const char *path);
 
-/* For spool_append(), where the memory at hand does not suffice. */
+/* For spool_append(), if the memory does not suffice. */
 void spool_append_slowly(struct spool *spool, const void *bytes, size_t length);
 
-/* A crank appends some two hundred pieces of a few bytes. */
+/* Inline: a crank appends about two hundred pieces of a few bytes. */
 static inline void spool_append(struct spool *spool, const void *bytes, size_t length)
 {
     if (length > spool->tail.capacity - spool->tail.length || spool->failure.kind != ERROR_NONE)
@@ -55,20 +53,20 @@ static inline size_t spool_length(const struct spool *spool)
     return spool->written - spool->taken + spool->tail.length;
 }
 
-/* Keeps the first `length` bytes only. With 0 it also clears a failure. */
+/* Keeps only the first `length` bytes. With 0 it also clears a failure. */
 void spool_truncate(struct spool *spool, size_t length);
 
-/* Puts bytes before the one at `place`; fails as an append does. */
+/* Inserts bytes before the one at `place`; fails like an append. */
 void spool_insert(struct spool *spool, size_t place, const void *bytes, size_t length);
 
-/* Reads `length` bytes at `place`, which there are. -1 with ERROR_SYSTEM. */
+/* Reads `length` bytes at `place`, which must exist. Returns -1 with ERROR_SYSTEM. */
 int spool_read(const struct spool *spool, size_t place, void *bytes, size_t length,
                struct error *error);
 
 /* Takes the first `length` bytes away; `length` is at most spool_length(). */
 void spool_consume(struct spool *spool, size_t length);
 
-/* 0, or -1 with ERROR_SYSTEM: an append failed since the spool was empty. */
+/* Returns 0, or -1 with ERROR_SYSTEM if an append failed since the spool was empty. */
 int spool_check(const struct spool *spool, struct error *error);
 
 /* Calls take() for all bytes, one piece after the other, until it returns other than 0, which is
@@ -76,10 +74,8 @@ int spool_check(const struct spool *spool, struct error *error);
 int spool_each(struct spool *spool, int (*take)(void *context, struct iovec piece), void *context,
                struct error *error);
 
-/*
- * All bytes in one place, until the spool changes or spool_unmap(): in memory, or in the file,
- * whose pages Linux can take back. -1 with ERROR_SYSTEM.
- */
+/* Returns all bytes in one block, valid until the spool changes or spool_unmap(). They are in
+ * memory, or mapped from the file, whose pages Linux can reclaim. Returns -1 with ERROR_SYSTEM. */
 int spool_map(struct spool *spool, struct iovec *bytes, struct error *error);
 void spool_unmap(const struct spool *spool, struct iovec bytes);
 

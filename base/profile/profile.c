@@ -22,12 +22,12 @@ static char *reserve_text(struct profile_texts *texts, size_t size)
     struct profile_text_block *block = texts->blocks;
 
     if (block == NULL || block->size - block->used < size) {
-        const size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        const size_t space = size > BLOCK_BYTES ? size : BLOCK_BYTES;
 
-        block = malloc(sizeof *block + room);
+        block = malloc(sizeof *block + space);
         if (block == NULL)
             return NULL;
-        *block = (struct profile_text_block){.next = texts->blocks, .size = room};
+        *block = (struct profile_text_block){.next = texts->blocks, .size = space};
         texts->blocks = block;
     }
     block->used += size;

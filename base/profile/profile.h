@@ -9,11 +9,8 @@
 #include "base/error.h"
 #include "base/pair_table.h"
 
-/*
- * What something cost by function, by chain of callers and by line. Every profile becomes such a
- * tree: of JavaScript, of machine instructions, of block cost, of a trace. profile_write.h writes
- * it.
- */
+/* The cost of something by function, call chain and line, as a tree. Every kind of profile becomes
+ * one: of JavaScript, machine instructions, block cost, a trace. profile_write.h writes it. */
 
 /* In the order of a node's numbers in docs/profile-format.md. */
 enum profile_unit {
@@ -31,12 +28,12 @@ struct profile_cost {
     int64_t of[PROFILE_COSTS]; /* in the profile's units; sums saturate */
 };
 
-/* Texts are borrowed: from the profile's own, or from what its maker says. */
+/* Texts are borrowed, from the profile's own or from its creator. */
 struct profile_function {
     const char *name;
     const char *module;   /* the file of its machine code, without directory; NULL: JavaScript */
     const char *file;     /* the source file in which it begins; NULL: unknown */
-    int64_t line;         /* in that */
+    int64_t line;         /* in `file` */
     const char *build_id; /* the module's, in hexadecimal; NULL: unknown */
     const char *inlined;  /* functions compiled into it, '\n' between; NULL: unknown */
     int64_t calls;        /* this and the costs are set by profile_sum() */
@@ -71,18 +68,18 @@ struct profile_texts {
     struct profile_text_block *blocks;
 };
 
-/* A copy of the text; NULL without memory. */
+/* Returns a copy of the text; NULL if out of memory. */
 const char *profile_texts_copy(struct profile_texts *texts, const char *text);
 
-/* The same, with '_' for all that cannot stand in a folded stack: blanks, `;`, what is not ASCII.
- */
+/* Like profile_texts_copy(), with '_' for what a folded stack cannot hold: blanks, `;`, bytes that
+ * are not ASCII. */
 const char *profile_texts_copy_name(struct profile_texts *texts, const char *name);
 void profile_texts_free(struct profile_texts *texts);
 
 struct profile {
     enum profile_unit units[PROFILE_COSTS];
     size_t unit_count;
-    bool has_root; /* nodes[1] is an engine that calls all others: no frame of a stack */
+    bool has_root; /* nodes[1] is an engine that calls all others, not a frame of a stack */
     struct profile_function *functions;
     struct profile_node *nodes; /* nodes[0] stands for no caller */
     struct profile_line *lines; /* callgrind wants them in the order of their functions */
@@ -95,18 +92,18 @@ struct profile {
     uint64_t spans_left_out;
 };
 
-/* A profile of one unit, with nodes[0]. False without memory, as all below; close it in any case.
- */
+/* Makes a profile of one unit, with nodes[0]. Returns false if out of memory, like all below; close
+ * it in any case. */
 bool profile_init(struct profile *profile, enum profile_unit unit);
 
-/* Another item at the end, all zeros; the others may move. NULL without memory. */
+/* Appends an item of zeros; the others may move. NULL if out of memory. */
 struct profile_function *profile_add_function(struct profile *profile);
 struct profile_line *profile_add_line(struct profile *profile);
 
-/* The index of a new node; 0 without memory. */
+/* Returns the index of a new node; 0 if out of memory. */
 size_t profile_add_node(struct profile *profile, size_t caller, size_t function);
 
-/* The same, of the node that there is, or a new one. */
+/* Returns the index of the existing node, or of a new one. */
 size_t profile_child(struct profile *profile, size_t caller, size_t function);
 
 /* True if the node's function is also one of its callers, whose total then includes the node's. */
@@ -116,7 +113,7 @@ bool profile_is_recursive(const struct profile *profile, size_t node);
  * memory. */
 struct profile_cost *profile_totals(const struct profile *profile);
 
-/* Sets calls and costs of the functions. 0, or -1 with ERROR_SYSTEM without memory. */
+/* Sets calls and costs of the functions. Returns 0, or -1 with ERROR_SYSTEM if out of memory. */
 int profile_sum(struct profile *profile, struct error *error);
 
 void profile_cost_add(struct profile_cost *sum, const struct profile_cost *more);

@@ -13,7 +13,8 @@ const char *const profile_unit_names[PROFILE_UNITS] = {
     [PROFILE_BLOCK_COST] = "blockCost",
 };
 
-/* Members for the cost of a function or a line. Those of the first two units are always there. */
+/* The members for the cost of a function or a line. Those of the first two units are always
+ * written. */
 static const struct unit_members {
     const char *self, *total;
 } members[PROFILE_UNITS] = {
@@ -48,7 +49,7 @@ static void profile_json_put_number(struct buf *out, const char *name, const int
         buf_printf(out, ",\"%s\":null", name);
 }
 
-/* The cost in that unit; NULL: the profile has none. */
+/* Returns the cost in that unit; NULL if the profile has another unit. */
 static const int64_t *cost_in(const struct profile *profile, const struct profile_cost *cost,
                               enum profile_unit unit)
 {
@@ -58,7 +59,7 @@ static const int64_t *cost_in(const struct profile *profile, const struct profil
     return NULL;
 }
 
-/* `total` NULL: of a line. */
+/* `total`: NULL for a line. */
 static void put_costs(struct buf *out, const struct profile *profile,
                       const struct profile_cost *self, const struct profile_cost *total)
 {
@@ -131,7 +132,7 @@ static void put_delivery_line(struct buf *out, const struct profile *profile,
     buf_append_string(out, "}\n");
 }
 
-/* [NAME,MODULE,null], or [NAME,FILE,LINE] of JavaScript, the last two null of what is native. */
+/* [NAME,MODULE,null], or [NAME,FILE,LINE] for JavaScript; the last two are null for native code. */
 static void put_tree_function(struct buf *out, const struct profile_function *function)
 {
     const bool script = function->module == NULL && function->file != NULL;
@@ -146,7 +147,7 @@ static void put_tree_function(struct buf *out, const struct profile_function *fu
         buf_append_string(out, ",null]");
 }
 
-/* [CALLER,FUNCTION,CALLS,COMPUTRONS,INSTRUCTIONS,...] as far as the last unit it has. */
+/* [CALLER,FUNCTION,CALLS,COMPUTRONS,INSTRUCTIONS,...] up to the last unit that it has. */
 static void put_tree_node(struct buf *out, const struct profile *profile,
                           const struct profile_node *node)
 {
@@ -180,7 +181,7 @@ static void put_spans(struct buf *out, const struct profile *profile)
     buf_printf(out, "],\"spansLeftOut\":%" PRIu64, profile->spans_left_out);
 }
 
-/* nodes[0] stands for no caller, and is none. */
+/* nodes[0] stands for no caller and is not written. */
 static void profile_json_put_tree(struct buf *out, const struct profile *profile)
 {
     buf_append_string(out, ",\"functions\":[");
@@ -228,7 +229,7 @@ int profile_put_lines(struct buf *out, const struct profile *profile,
 
 /* ---- a report of its own ---- */
 
-/* `functions` are in the order of their modules. The sum of all. */
+/* `functions` are in the order of their modules. Returns the total. */
 static int64_t put_objects(struct buf *out, const struct profile *profile,
                            const uint32_t *functions)
 {

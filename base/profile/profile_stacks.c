@@ -83,7 +83,7 @@ static int compare_edges(const void *a, const void *b)
     return (x->callee > y->callee) - (x->callee < y->callee);
 }
 
-/* How many are left, one for each pair. */
+/* Merges equal pairs. Returns how many are left. */
 static size_t merge_edges(struct edge *edges, size_t count)
 {
     size_t merged = 0;
@@ -100,7 +100,7 @@ static size_t merge_edges(struct edge *edges, size_t count)
     return merged;
 }
 
-/* To be freed; NULL without memory. */
+/* The caller frees them; NULL if out of memory. */
 static struct edge *find_edges(const struct profile *profile, size_t *count)
 {
     struct edge *const edges = calloc(profile->node_count, sizeof *edges);

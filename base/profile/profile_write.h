@@ -8,10 +8,8 @@
 #include "base/error.h"
 #include "base/profile/profile.h"
 
-/*
- * Profiles as text, after profile_sum(). Each function appends all of it and returns 0, or -1 with
- * ERROR_SYSTEM without memory.
- */
+/* Writes profiles as text, after profile_sum(). Each function appends all of it and returns 0, or
+ * -1 with ERROR_SYSTEM if out of memory. */
 
 #define PROFILE_NO_CRANK INT64_MIN
 
@@ -25,7 +23,7 @@ struct profile_delivery {
 enum profile_frame {
     PROFILE_FRAME_SOURCE, /* NAME (FILE:LINE) */
     PROFILE_FRAME_MODULE, /* MODULE`NAME, as DTrace has it */
-    PROFILE_FRAME_METER,  /* MODULE!NAME: the stack has no other place for its unit, block cost */
+    PROFILE_FRAME_METER,  /* MODULE!NAME: the only place in a stack for the unit, block cost */
     PROFILE_FRAME_NAME,   /* NAME */
 };
 
@@ -40,13 +38,15 @@ int profile_put_folded(struct buf *out, const struct profile *profile,
                        struct error *error);
 
 /*
- * JSON lines, the most expensive functions and stacks first:
+ * JSON lines, the most expensive functions and stacks first.
+ *
  * {"kind":"object","object":O,"self":N}
- * {"kind":"function","object":O,"function":F,"self":N,"total":N}, with debug information
- *     also "file":S and "line":N, where the function begins
+ * {"kind":"function","object":O,"function":F,"self":N,"total":N},
+ *   with debug information also "file":S and "line":N, where it begins
  * {"kind":"stack","frames":["O`F",...],"self":N}, outermost first
- * {"kind":"line","file":S,"line":N,"function":F,"self":N}, where lines are known
- * {"kind":"summary","instructions":N,"stacks":N}, or "blockCost" as the unit says
+ * {"kind":"line","file":S,"line":N,"function":F,"self":N}, if known
+ * {"kind":"summary","instructions":N,"stacks":N}, or "blockCost" for that unit
+ *
  * The `self` of each kind add up to the summary's number.
  */
 int profile_put_json(struct buf *out, const struct profile *profile, struct error *error);
@@ -59,7 +59,8 @@ int profile_put_callgrind(struct buf *out, const struct profile *profile, const 
 /* "computrons", "instructions", "nanoseconds", "blockCost". */
 extern const char *const profile_unit_names[PROFILE_UNITS];
 
-/* How they are ordered. Indices and lines of the profile, to be freed; NULL without memory. */
+/* Orders for output. They return indices or lines of the profile, for the caller to free; NULL if
+ * out of memory. */
 
 /* Functions by module, name and index. */
 uint32_t *profile_order_functions(const struct profile *profile);
@@ -71,8 +72,8 @@ const struct profile_line **profile_order_lines(const struct profile *profile,
 /* Nodes with a cost of their own, the most expensive first. */
 uint32_t *profile_order_nodes(const struct profile *profile, size_t *count);
 
-/* A node's callers and the node, outermost first, into `chain`, which has room for all nodes. How
- * many they are. */
+/* Writes a node's callers and the node, outermost first, to `chain`, which has space for all nodes.
+ * Returns how many. */
 size_t profile_chain(const struct profile *profile, size_t node, uint32_t *chain);
 
 #endif

@@ -11,7 +11,7 @@ struct sort {
 };
 
 /* The left one of two equal items goes first. `size` is a constant in calls that copy often. */
-static inline __attribute__((always_inline)) void merge(const struct sort *sort, char *items,
+__attribute__((always_inline)) static inline void merge(const struct sort *sort, char *items,
                                                         size_t left, size_t right, size_t size)
 {
     char *first = items, *second = items + left * size, *to = sort->scratch;

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of 2^64 - 1. */
+/* The digits of 2^64 - 1. */
 enum { DIGITS_MAX = 20 };
 
-/* Where the text goes, up to `end`; `missing` counts what finds no room. */
+/* The target of the text up to `end`; `missing` counts bytes that do not fit. */
 struct formatted {
     char *at, *end;
     size_t missing;
@@ -17,11 +17,11 @@ struct formatted {
 
 static void format_put_bytes(struct formatted *text, const char *bytes, size_t length)
 {
-    const size_t room = (size_t)(text->end - text->at);
+    const size_t space = (size_t)(text->end - text->at);
 
-    if (length > room) {
-        text->missing += length - room;
-        length = room;
+    if (length > space) {
+        text->missing += length - space;
+        length = space;
     }
     if (length == 0)
         return; /* `at` may be NULL */
@@ -29,7 +29,8 @@ static void format_put_bytes(struct formatted *text, const char *bytes, size_t l
     text->at += length;
 }
 
-/* Up to the next '%', or the end: a few bytes, for which a call costs more than a loop. */
+/* Puts the text up to the next '%' or the end: a few bytes, for which a loop is cheaper than a
+ * call. */
 static const char *put_literal(struct formatted *text, const char *format)
 {
     char *at = text->at;
@@ -63,7 +64,7 @@ static void put_signed(struct formatted *text, int64_t number)
     format_put_number(text, number < 0 ? -(uint64_t)number : (uint64_t)number, number < 0);
 }
 
-/* As %s and, with a limit, %.*s, which does not look behind it. */
+/* Puts a string for %s, or %.*s with a limit, which reads nothing past the limit. */
 static void format_put_string(struct formatted *text, const char *string, int limit)
 {
     if (limit == 0)
@@ -71,7 +72,7 @@ static void format_put_string(struct formatted *text, const char *string, int li
     format_put_bytes(text, string, limit < 0 ? strlen(string) : strnlen(string, (size_t)limit));
 }
 
-/* The conversion behind its '%'; its end. NULL: it is another one. */
+/* Puts the conversion after its '%'. Returns its end; NULL if it is not supported. */
 static const char *put_conversion(struct formatted *text, const char *format, va_list *arguments)
 {
     int limit = -1;
@@ -105,7 +106,7 @@ static const char *put_conversion(struct formatted *text, const char *format, va
     }
 }
 
-/* The same for l, ll and z, which are all of 64 bits. */
+/* For l, ll and z, which are all 64 bits. */
 static const char *put_long(struct formatted *text, const char *format, va_list *arguments)
 {
     _Static_assert(sizeof(long) == sizeof(int64_t) && sizeof(long long) == sizeof(int64_t) &&
@@ -121,7 +122,7 @@ static const char *put_long(struct formatted *text, const char *format, va_list 
     return format + 1;
 }
 
-/* Whether all of it could be written here. */
+/* Returns true if all conversions are supported here. */
 static bool format_put_all(struct formatted *text, const char *format, va_list *arguments)
 {
     for (;;) {

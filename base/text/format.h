@@ -6,12 +6,12 @@
 #include <stddef.h>
 
 /*
- * snprintf(3) for the short texts of which each crank makes hundreds, in a tenth of its time:
- * %s, %.*s, %c, %d, %u, %zu, %ld, %lu, %lld, %llu and %% are written here, a format with anything
- * else (widths, flags, hexadecimal) is handed to vsnprintf(3).
+ * Replaces snprintf(3) for short texts, of which each crank makes hundreds, in a tenth of the time.
+ * It writes %s, %.*s, %c, %d, %u, %zu, %ld, %lu, %lld, %llu and %% itself. It passes formats with
+ * anything else (widths, flags, hexadecimal) to vsnprintf(3).
  *
- * Both return the length of the whole text, of which at most size - 1 bytes and a '\0' were
- * written; size 0: nothing was. Negative only where vsnprintf(3) is.
+ * Both return the length of the whole text; at most size - 1 bytes and a '\0' are written, and
+ * nothing if size is 0. Negative only if vsnprintf(3) fails.
  */
 int format_text(char *at, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -118,7 +118,7 @@ END
     [ -e deep/store/gaspipe.sqlite ]
     echo '{"counter":"none","max-sycalls":5}' > bad.json
     run --separate-stderr "$NATIVE/gaspipe" run --config bad.json -
-    assert_bad_input 3 'bad.json: there is no option "max-sycalls"; did you mean max-syscalls?'
+    assert_bad_input 3 'bad.json: unknown option "max-sycalls"; did you mean max-syscalls?'
     echo '{"json":1}' > bad.json
     run --separate-stderr "$NATIVE/gaspipe" run --config bad.json -
     assert_bad_input 3 'bad.json: "json" must be true or false'
