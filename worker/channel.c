@@ -26,7 +26,7 @@ void channel_close(struct channel *channel)
     channel->input = NULL;
 }
 
-/* CHANNEL_FRAME here means that there are bytes, *got of them. */
+/* CHANNEL_FRAME means that *got bytes were read. */
 static enum channel_result fill_channel(struct channel *channel, struct iovec place, size_t *got,
                                         struct error *error)
 {
@@ -149,8 +149,7 @@ void stamps_free(struct stamps *stamps)
 void cpu_usage_rebase(struct cpu_usage *usage, int64_t now)
 {
     usage->asked = now;
-    /* The engine has one thread, and asking for one takes half the time. Cannot
-     * fail: the address is ours. */
+    /* The engine has one thread, and RUSAGE_THREAD costs half of RUSAGE_SELF. It cannot fail. */
     (void)getrusage(RUSAGE_THREAD, &usage->before);
 }
 

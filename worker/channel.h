@@ -54,7 +54,7 @@ struct stamps {
     struct stamp *items;
     size_t count;
     size_t capacity;
-    size_t left_out; /* behind these */
+    size_t left_out; /* after these */
     struct stamp last;
 };
 
@@ -64,13 +64,13 @@ struct stamps {
  */
 int stamps_take(struct stamps *stamps);
 
-/* The one taken last; one was taken since the list was empty. */
+/* Returns the latest stamp, if one was taken since the list was emptied. */
 static inline struct stamp stamps_last(const struct stamps *stamps)
 {
     return stamps->last;
 }
 
-/* Takes the last one back; stamps_last() is not known, then. */
+/* Removes the latest stamp; stamps_last() is undefined until the next one. */
 static inline void stamps_drop_last(struct stamps *stamps)
 {
     if (stamps->left_out > 0)
@@ -79,13 +79,12 @@ static inline void stamps_drop_last(struct stamps *stamps)
         stamps->count--;
 }
 
-/* Empties the list and keeps its memory, so that taking one costs no more than
- * reading a clock. */
+/* Empties the list and keeps its memory, so that taking a stamp costs one clock reading. */
 void stamps_clear(struct stamps *stamps);
 
 void stamps_free(struct stamps *stamps);
 
-/* The calling thread's use of its processor, from one meter record that has it to the next. */
+/* CPU use of the calling thread between two meter records that have it. */
 struct cpu_usage {
     struct rusage before; /* when the system was asked last */
     int64_t asked;        /* when that was: nanoseconds of CLOCK_MONOTONIC */
@@ -94,13 +93,13 @@ struct cpu_usage {
 /* Nanoseconds. Asking the system takes a twentieth of the shortest delivery. */
 #define CPU_USAGE_INTERVAL INT64_C(100000)
 
-/* What is told next begins here: what was done before belongs to no delivery. */
+/* Starts the next measurement here, since earlier work belongs to no delivery. */
 void cpu_usage_rebase(struct cpu_usage *usage, int64_t now);
 
 /*
- * Puts into the meter what was used since this was done last, or since cpu_usage_rebase(), so
- * that the system is asked once: the delivery's own coming, and one sleep until it came, are in
- * it. Nothing, where that was less than CPU_USAGE_INTERVAL ago; it is in the next one then.
+ * Adds the use since the last call, or since cpu_usage_rebase(), to the meter. One
+ * getrusage() per delivery covers the delivery and the wait before it. Does nothing within
+ * CPU_USAGE_INTERVAL of the last call; that use is in the next record then.
  */
 void cpu_usage_take(struct cpu_usage *usage, int64_t now, struct meter *meter);
 

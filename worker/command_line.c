@@ -35,14 +35,14 @@ static const char usage[] =
     "  -v, --version      print the version and exit\n"
     "  -h, --help         print this and exit\n"
     "  --max-frame BYTES  refuse longer frames (default: 67108864)\n"
-    "  --max-instructions N  machine instructions for each delivery, under the counter\n"
+    "  --max-instructions N  machine instructions for each delivery, under QEMU\n"
     "  --max-cost N       units of block cost for each delivery, in a metered worker\n"
     "  --max-heap BYTES   of the engine's heap (default: the engine's own limit)\n"
     "  --die-with-parent  be killed when the supervisor ends\n"
     "  --fork-on-request  once started, make workers like this one for a supervisor that asks\n"
     "                     for them on descriptor 3, a socket; also be killed when it ends\n"
     "  --profile          with each result, its cost by function and line\n"
-    "  --report-stops     before ending at a limit, tell what the delivery used\n"
+    "  --report-stops     before ending at a limit, report what the delivery used\n"
     "  --confine          once started, only compute, read and write\n"
     "  --compat xsnap     say and do exactly what xsnap-worker does, as when started\n"
     "                     by that name\n"
@@ -51,7 +51,7 @@ static const char usage[] =
     "command threw, 16 keys, 17 computation, 30 instructions, 31 a truncated frame,\n"
     "32 a bad frame, 33 the system refused it memory,\n"
     "34 a message too long for a frame, 35 block cost, 36 stopped\n"
-    "by the supervisor, 255 the engine gave up.\n";
+    "by the supervisor, 255 the engine failed otherwise.\n";
 
 enum { NAME_WORD = 1 }; /* getopt_long()'s word for what is no option */
 enum {
@@ -84,7 +84,7 @@ static const struct option long_options[] = {
     {0},
 };
 
-/* Whether optarg is a number from 0 to max; what was wrong has been said. */
+/* Returns true if optarg is a number from 0 to max; else reports the error. */
 static bool command_line_take_number(const char *option, uint64_t max, uint64_t *number)
 {
     struct error error;
@@ -141,7 +141,7 @@ static int die_with_parent(void)
     return -1;
 }
 
-/* Whether the option was right; what was wrong has been said. */
+/* Returns true if the option is valid; else reports the error. */
 static bool take_option(struct loop_options *options, int option)
 {
     uint64_t number;
@@ -197,9 +197,9 @@ static bool take_option(struct loop_options *options, int option)
 }
 
 /*
- * xsnap-worker knows no -l5, no -pv, no - and no --: it takes each short option by itself and
- * refuses any other word that begins with a hyphen. A NAME like these must not set a limit, nor
- * hide the options behind it. `before` is where getopt_long() stood.
+ * xsnap-worker takes each short option by itself and refuses any other word with a hyphen:
+ * -l5, -pv, - and --. A NAME like these must not set a limit or hide the options after it.
+ * `before` is where getopt_long() stood.
  */
 static bool is_no_option(int option, int before, char **argv)
 {
@@ -210,11 +210,11 @@ static bool is_no_option(int option, int before, char **argv)
     return option < OPTION_MAX_FRAME && optind - before != (optarg != NULL ? 2 : 1);
 }
 
-/* The next option or NAME_WORD, -1 at the end; '?' after saying what was wrong. */
+/* Returns the next option or NAME_WORD, -1 at the end, '?' after an error that it reports. */
 static int next_option(const struct loop_options *options, int argc, char **argv)
 {
     int before = optind;
-    /* With the hyphen a name is given in its turn, and nothing changes places. */
+    /* With the hyphen getopt_long() reports names in order, and permutes nothing. */
     int option;
 
     opterr = !options->xsnap;
@@ -239,7 +239,8 @@ static int check_descriptor(int descriptor)
     return -1;
 }
 
-/* Whether the options were right. What ends the program at once has then its status in *ended. */
+/* Returns true if the options are valid. If an option ends the program at once, *ended is its
+ * exit status. */
 static bool take_options(struct loop_options *options, int argc, char **argv, int *ended)
 {
     int option;
@@ -301,7 +302,7 @@ int worker_command_line(int argc, char **argv, const struct engine_ops *ops)
     }
     if (ended >= 0)
         return ended;
-    /* A supervisor that went away is met as EPIPE, where it can be said. */
+    /* If the supervisor exited, the write fails with EPIPE, which can be reported. */
     signal(SIGPIPE, SIG_IGN);
     if (check_descriptor(FROM_SUPERVISOR) != 0 || check_descriptor(TO_SUPERVISOR) != 0)
         return WORKER_EXIT_IO;

@@ -4,7 +4,8 @@
 
 #include "worker/engine.h"
 
-/* A worker's main(), around that engine: takes its options, runs its loop. The exit status. */
+/* A worker's main() around that engine: reads the options and runs the loop. Returns the exit
+ * status. */
 int worker_command_line(int argc, char **argv, const struct engine_ops *ops);
 
 #endif

@@ -12,24 +12,20 @@
 #include "base/error.h"
 #include "proto/command.h"
 
-/*
- * What the worker's loop asks of an engine, and what an engine may ask of the
- * loop. An engine is one file that fills a `struct engine_ops`; main.c names
- * it; nothing else of the worker knows which engine runs.
- */
+/* The interface between the worker's loop and an engine. An engine is one file that fills a
+ * `struct engine_ops`; main.c names it. The rest of the worker does not know which engine runs. */
 
-/* What the engine may call while it runs. */
+/* Functions of the loop that the engine may call while it runs. */
 struct engine_host {
     void *context;
     /*
-     * Sends a request to the supervisor and waits for its answer, which is
-     * borrowed until the next call. When the pipe fails its iov_base is NULL: there is
-     * nobody left to compute for, so the engine must stop at once (ENGINE_STOPPED, with
-     * whatever words and status).
+     * Sends a request to the supervisor and waits for the answer, which is borrowed until the
+     * next call. If the pipe fails, iov_base is NULL: the supervisor is gone, so the engine must
+     * stop at once (ENGINE_STOPPED, with any text and status).
      */
     struct iovec (*request)(void *context, struct iovec message);
-    /* Of an engine that `confines_itself`: closes the sandbox, if the worker is to have one. 0, or
-     * -1 after saying why not. */
+    /* For an engine that `confines_itself`: closes the sandbox, if the worker has one. Returns
+     * 0, or -1 after reporting why not. */
     int (*confine)(void *context);
 };
 
@@ -48,8 +44,8 @@ struct engine_options {
 
 enum engine_outcome {
     ENGINE_OK,      /* text is the result */
-    ENGINE_THREW,   /* text is the exception's message; the engine goes on */
-    ENGINE_STOPPED, /* the engine can do no more; text says why, exit_status what it means */
+    ENGINE_THREW,   /* text is the exception's message; the engine continues */
+    ENGINE_STOPPED, /* the engine cannot continue; text says why, exit_status is the worker's */
 };
 
 /* The text is borrowed from the engine until the next call into it. */
@@ -59,7 +55,7 @@ struct engine_result {
     int exit_status; /* enum worker_exit, of ENGINE_STOPPED */
 };
 
-/* Of the last command (compute) and of the engine as a whole (the others). */
+/* Use by the last command (compute), and by the engine as a whole (the others). */
 struct engine_usage {
     uint64_t compute;
     uint64_t allocate;         /* bytes of memory taken */
@@ -86,7 +82,7 @@ struct engine_ops {
     struct engine *(*open)(const struct engine_options *options, struct error *error);
     void (*close)(struct engine *engine);
 
-    /* Each runs until the engine is idle. Bytes are borrowed until the first request. */
+    /* Each runs until the engine is idle. Arguments are borrowed until the first request. */
     struct engine_result (*evaluate)(struct engine *engine, struct iovec source);
     struct engine_result (*deliver)(struct engine *engine, struct iovec message);
     struct engine_result (*run_script)(struct engine *engine, const char *path);
@@ -100,19 +96,17 @@ struct engine_ops {
     struct engine *(*open_snapshot)(const struct engine_options *options, const char *place,
                                     struct error *error);
 
-    /*
-     * The words of an exception that nobody took, such as of a promise or a module; NULL without
-     * one. Borrowed until the next call.
-     */
+    /* Returns the message of an exception that no code caught, such as of a promise or a module;
+     * NULL if absent. Borrowed until the next call. */
     const char *(*exception_left)(struct engine *engine);
 
     struct engine_usage (*usage)(const struct engine *engine);
 };
 
 /*
- * Opens the place of a snapshot: a path, or "@N" for descriptor N, after which ":WORDS" may stand
- * for the reader's eyes. Each has its own mode of fopen(3); the descriptor stays open when the file
- * is closed. NULL with errno.
+ * Opens the place of a snapshot: a path, or "@N" for descriptor N, after which ":WORDS" may
+ * stand for readers of ps(1). Each form has its fopen(3) mode. fclose() leaves the
+ * descriptor open. NULL with errno.
  */
 FILE *engine_open_place(const char *place, const char *mode_of_path,
                         const char *mode_of_descriptor);

@@ -32,7 +32,7 @@ struct worker {
 
 static const char no_memory_for_stamps[] = "out of memory for stamps";
 
-/* Whether the loop goes on after a command. */
+/* LOOP_NEXT continues with the next command. */
 enum loop_step { LOOP_NEXT, LOOP_END };
 
 static int exit_status_of(enum channel_result result)
@@ -66,7 +66,7 @@ static enum loop_step end_with(struct worker *worker, int exit_status, const cha
     return LOOP_END;
 }
 
-/* The same of what the pipe did, for which xsnap-worker has one status and words of its own. */
+/* Like end_with(), for failures of the pipe; xsnap-worker has one status and text for these. */
 static enum loop_step end_with_pipe(struct worker *worker, int exit_status, const char *words,
                                     const char *xsnap_words)
 {
@@ -74,7 +74,8 @@ static enum loop_step end_with_pipe(struct worker *worker, int exit_status, cons
                          : end_with(worker, exit_status, words);
 }
 
-/* Writing so many bytes takes so long that it may not be taken for the next delivery's. */
+/* A result of this size takes so long to write that the time must not count for the next
+ * delivery. */
 enum { LARGE_RESULT = 16 * 1024 };
 
 static enum loop_step send_parts(struct worker *worker, const struct iovec *parts, int count)
@@ -86,14 +87,14 @@ static enum loop_step send_parts(struct worker *worker, const struct iovec *part
     return LOOP_NEXT;
 }
 
-/* At most: of a meter record without stamps, and of a stamp in its two lists. */
+/* Upper bounds: a meter record without stamps, and one stamp in its two lists. */
 enum { RECORD_BYTES = 4096, STAMP_BYTES = 64 };
 
 static const char too_long[] = "a message is too long for a frame";
 
-/* ---- a request of the engine, in mid-delivery ---- */
+/* ---- the engine's requests during a delivery ---- */
 
-/* What a request comes to when the pipe has failed, or cannot take it. */
+/* Notes the exit status if the pipe fails or cannot carry a request. Returns no answer. */
 static struct iovec lose_pipe(struct worker *worker, int exit_status, const char *words,
                               const char *xsnap_words)
 {
@@ -107,10 +108,8 @@ static bool is_stop(const struct worker *worker, struct iovec frame)
     return worker->report_stops && frame.iov_len == 1 && *(char *)frame.iov_base == COMMAND_STOP;
 }
 
-/*
- * The supervisor refuses the request, and knows why. The delivery ended when the request was sent:
- * of the request, only that stamp stays.
- */
+/* Ends the delivery at a request that the supervisor refuses. Keeps the request's first stamp,
+ * because the delivery ended when it was sent. */
 static struct iovec stop_at_request(struct worker *worker)
 {
     stamps_drop_last(&worker->stamps);
@@ -145,9 +144,9 @@ static struct iovec receive_answer(struct worker *worker)
 }
 
 /*
- * Whether that many bytes fit into a frame that the supervisor takes, with a meter record of so
- * many stamps in front. The bound of that record depends on nothing but their number: whether a
- * message fits comes out the same everywhere.
+ * Returns true if `bytes` fit into one frame after a meter record with `stamps` stamps. The
+ * record's bound depends only on the number of stamps, so that every machine gives the same
+ * answer.
  */
 static bool fits_frame(const struct worker *worker, size_t bytes, size_t stamps)
 {
@@ -186,7 +185,7 @@ static struct iovec request(void *context, struct iovec message)
 
 /* ---- commands ---- */
 
-/* The record of the last command; -1 when memory ran out. */
+/* Writes the last command's record; -1 if out of memory. */
 static int make_meter_record(struct worker *worker, struct meter *meter)
 {
     const struct engine_usage usage = worker->ops->usage(worker->engine);
@@ -216,8 +215,8 @@ static int make_meter_record(struct worker *worker, struct meter *meter)
     return buf_failed(&worker->record) ? -1 : 0;
 }
 
-/* Tells what the delivery used up to its last stamp. What cannot be told is left out: the exit
- * status has the rest. */
+/* Reports the delivery's use up to its last stamp. Omits the report if it cannot be sent, since
+ * the exit status follows. */
 static void send_used(struct worker *worker, struct meter *meter)
 {
     char prefix = COMMAND_STOPPED;
@@ -230,7 +229,7 @@ static void send_used(struct worker *worker, struct meter *meter)
     (void)channel_send(&worker->channel, parts, 2, &ignored);
 }
 
-/* The same up to now, where it was stopped. */
+/* Reports the delivery's use up to now, at the stop. */
 static void send_stopped(struct worker *worker, struct meter *meter)
 {
     if (worker->report_stops && stamps_take(&worker->stamps) == 0)
@@ -268,14 +267,14 @@ static enum loop_step send_failed(struct worker *worker, struct iovec text)
     return send_parts(worker, parts, 2);
 }
 
-/* xsnap-worker says on stderr, and not to its client, what a script or module threw. */
+/* xsnap-worker reports exceptions of scripts and modules on stderr, not to its client. */
 static enum loop_step send_file_failed(struct worker *worker, struct iovec text)
 {
     fprintf(stderr, "%.*s\n", (int)text.iov_len, (const char *)text.iov_base);
     return send_failed(worker, (struct iovec){0});
 }
 
-/* What a path in a frame, terminated here, comes to. */
+/* Runs the engine with a path from a frame, terminated here. */
 static struct engine_result run_path(struct worker *worker, char command, const char *path)
 {
     switch (command) {
@@ -313,7 +312,7 @@ static struct engine_result run_command(struct worker *worker, char command, str
     }
 }
 
-/* Of a limit that was passed xsnap-worker's status says all. */
+/* xsnap-worker reports an exceeded limit by its exit status only. */
 static enum loop_step end_stopped(struct worker *worker, const struct engine_result *result)
 {
     if (!worker->xsnap || result->exit_status == WORKER_EXIT_IO)
@@ -322,16 +321,16 @@ static enum loop_step end_stopped(struct worker *worker, const struct engine_res
     return LOOP_END;
 }
 
-/* A command that runs the engine, and is metered. */
+/* Runs a metered command. */
 static enum loop_step run_metered(struct worker *worker, char command, struct iovec argument)
 {
     struct meter meter = {0};
     struct engine_result result;
 
-    /* The others leave what an exception before them has set, as xsnap-worker does. */
+    /* Other commands keep the status that an earlier exception set, as xsnap-worker does. */
     if (command == COMMAND_DELIVER || command == COMMAND_EVALUATE)
         worker->exit_status = WORKER_EXIT_OK;
-    /* Only deliveries are limited: a runtime costs what it costs. */
+    /* Only deliveries are limited; loading a runtime is not. */
     region_start(&worker->region, command == COMMAND_DELIVER);
     result = run_command(worker, command, argument);
     region_stop(&worker->region, &meter);
@@ -433,25 +432,25 @@ static void handle_all(struct worker *worker)
     }
 }
 
-/* Under the counter the filter is QEMU's, which the guest cannot give itself. A build with
- * sanitizers runs without. */
+/* Under QEMU the plugin filters system calls, because the guest cannot install a filter for
+ * itself. Sanitizer builds run without a filter. */
 static int confine(void *context)
 {
     const struct worker *worker = context;
-    uint64_t told;
+    uint64_t answer;
     int errnum;
 
     if (!worker->confine)
         return 0;
-    told = gasmark_confine();
-    errnum = told == GASMARK_NONE ? sandbox_enter_contract_filter(false) : (int)told;
+    answer = gasmark_confine();
+    errnum = answer == GASMARK_NONE ? sandbox_enter_contract_filter(false) : (int)answer;
     if (errnum == 0 || errnum == EOPNOTSUPP)
         return 0;
     log_line("--confine: %s", strerror(errnum));
     return -1;
 }
 
-/* NULL with the error filled. */
+/* Returns NULL with the error filled. */
 static struct engine *open_snapshot(struct worker *worker, const struct engine_options *engine,
                                     const char *place, struct error *error)
 {
@@ -470,7 +469,7 @@ static int open_engine(struct worker *worker, const struct loop_options *options
     engine.host = (struct engine_host){.context = worker, .request = request, .confine = confine};
     if (worker->ops->limits_cost)
         engine.cost_limit = options->cost_limit;
-    /* Instructions are others in an engine that was opened. */
+    /* Opening an engine costs a varying number of instructions, so count from here. */
     if (options->snapshot == NULL)
         worker->engine = worker->ops->open(&engine, &error);
     else
@@ -482,8 +481,8 @@ static int open_engine(struct worker *worker, const struct loop_options *options
     return -1;
 }
 
-/* Neither a client nor anybody else has heard of it. */
-static void tell_exception_left(struct worker *worker)
+/* Reports an unhandled exception on stderr at the end, since no client has received it. */
+static void report_unhandled_exception(struct worker *worker)
 {
     const char *words = worker->ops->exception_left(worker->engine);
 
@@ -493,7 +492,7 @@ static void tell_exception_left(struct worker *worker)
     worker->exit_status = WORKER_EXIT_EXCEPTION;
 }
 
-/* ---- before there are any ---- */
+/* ---- startup ---- */
 
 static void run_opened(struct worker *worker, const struct loop_options *options)
 {
@@ -505,7 +504,7 @@ static void run_opened(struct worker *worker, const struct loop_options *options
         end_with(worker, WORKER_EXIT_USAGE, "--max-cost: this worker has no meter compiled in");
         return;
     }
-    /* All that a worker does before its first command, and no contract does, is behind it. */
+    /* Fork here: all of a worker's own startup is done, and no contract has run. */
     if (options->forks && zygote_serve(options->in, options->name) == ZYGOTE_OVER)
         return;
     if (!worker->ops->confines_itself && confine(worker) != 0) {
@@ -515,7 +514,7 @@ static void run_opened(struct worker *worker, const struct loop_options *options
     cpu_usage_rebase(&worker->cpu_usage, stamp_now().mono);
     handle_all(worker);
     if (worker->exit_status == WORKER_EXIT_OK)
-        tell_exception_left(worker);
+        report_unhandled_exception(worker);
 }
 
 int loop_run(const struct loop_options *options)

@@ -17,17 +17,14 @@ struct loop_options {
     uint64_t cost_limit;          /* of block cost, likewise; wants the compiled-in meter */
     bool forks;                   /* once started, serve as a zygote on `in` (worker/zygote.h) */
     char *name;                   /* what ps(1) shows, in place; NULL: nothing of its own */
-    const char *snapshot;         /* where to start from; NULL: afresh */
+    const char *snapshot;         /* place of a snapshot; NULL: start a new heap */
     bool confine;                 /* run commands under the filter of sandbox/contract_filter.h */
     bool xsnap;                   /* say and do what xsnap-worker does (worker/xsnap_compat.h) */
     bool report_stops; /* send COMMAND_STOPPED before ending at a limit; take COMMAND_STOP */
 };
 
-/*
- * Starts the engine and handles commands until there are no more. Returns the
- * worker's exit status (enum worker_exit) after saying on stderr what went
- * wrong, if anything did.
- */
+/* Starts the engine and handles commands until the pipe ends. Returns the worker's exit status
+ * (enum worker_exit), after reporting any error on stderr. */
 int loop_run(const struct loop_options *options);
 
 #endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gaspipe-worker-native-metered: the same worker, linked with the run-time part of the
- * compiled-in meter. It is not metered itself: what is counted is the contract.
- */
+/* gaspipe-worker-native-metered: the native worker, linked with the run-time part of the
+ * compiled-in meter. The contract is metered, not the worker. */
 #include "meter/gasmeter.h"
 #include "worker/command_line.h"
 #include "worker/native/engine_native.h"
 
-/* What the pass makes calls of, and the variables that it adds to (meter/pass/support.c). */
+/* Functions that the meter's pass calls, and variables that it adds to (meter/pass/support.c). */
 extern _Thread_local int64_t gasmeter_banks[];
 extern _Thread_local uint64_t gasmeter_carry;
 void gasmeter_refill(void);
@@ -16,20 +14,20 @@ void gasmeter_block(uint64_t units);
 uint64_t gasmeter_string_bytes(const char *string);
 uint64_t gasmeter_common_bytes(const char *one, const char *other, uint64_t most);
 
-/* Those of a contract with a profile (meter/runtime/profile.h). */
+/* The same for contracts with a profile (meter/runtime/profile.h). */
 void *gasmeter_profile_enter(void *function);
 void gasmeter_profile_add(void *node, void *line, uint64_t units);
 void gasmeter_profile_call(void *node);
 void gasmeter_profile_return(void *node);
 void gasmeter_profile_forget(void);
 
-/* A contract's notes are not read: its constructors run in each call. */
+/* Ignores a contract's notes, because its constructors run in each call. */
 static void forget_notes(const char *first, const char *stop_contract_meter)
 {
     (void)first, (void)stop_contract_meter;
 }
 
-/* The records of its profile are part of the contract, and new in each call. */
+/* The contract's memory holds its profile records, and is new in each call. */
 static void start_contract_meter(void)
 {
     gasmeter_profile_forget();

@@ -69,9 +69,9 @@ static void run_on_mapped_stack(void)
 }
 
 /*
- * MAP_GROWSDOWN has Linux keep a gap below, which ends a recursion that no limit ended. It also
- * leaves the stack out of RLIMIT_DATA, as it does the stack that a process is started with. Whole
- * huge pages would take memory that is never used.
+ * MAP_GROWSDOWN makes Linux keep a gap below the stack, so an unlimited recursion ends with
+ * SIGSEGV. It also keeps the stack out of RLIMIT_DATA, like the initial stack. Huge pages
+ * are refused because they would take memory that is never used.
  */
 static int map_stack(struct error *error)
 {

@@ -30,11 +30,8 @@ struct line {
     struct cost cost;
 };
 
-/*
- * What was looked up lately, each in the one place that its numbers choose: a contract calls the
- * same few functions and runs the same few lines over and over. Those of earlier commands have
- * another `command`.
- */
+/* Caches of recent lookups, one place for each hash: a contract repeats few calls and lines.
+ * Entries of earlier commands have another `command`. */
 enum { RECENT_CALLS = 256, RECENT_LINES = 256 };
 
 struct recent_call {
@@ -54,7 +51,7 @@ struct profile {
     char **files; /* by the engine's number, owned; NULL: not met */
     size_t file_capacity;
 
-    /* Of the command. */
+    /* The current command's. */
     struct node *nodes;
     size_t node_count, node_capacity;
     struct pair_table node_numbers; /* by caller and function */
@@ -106,7 +103,8 @@ void profile_free(struct profile *profile)
     free(profile);
 }
 
-/* The number behind a pair, which is kept one higher: 0 is new. NULL without memory. */
+/* Returns the place of a pair's number, which is stored one higher: 0 is new. NULL if out of
+ * memory. */
 static uint64_t *number_of_profile(struct profile *profile, struct pair_table *numbers, uint64_t a,
                                    uint64_t b)
 {
@@ -149,7 +147,7 @@ void profile_begin(struct profile *profile)
     profile->node_numbers = profile->line_numbers = (struct pair_table){0};
     profile->node_count = profile->line_count = 0;
     profile->failed = false;
-    /* After 2^32 commands the recent ones of the first would be taken for this one's. */
+    /* At 2^32 commands the number wraps, and entries of the first command would look current. */
     if (++profile->command == 0) {
         memset(profile->recent_calls, 0, sizeof profile->recent_calls);
         memset(profile->recent_lines, 0, sizeof profile->recent_lines);
@@ -308,7 +306,7 @@ static void put_text_profile(struct buf *json, const char *text)
         json_text_string(json, text, strlen(text));
 }
 
-/* Functions are numbered anew, as the command's nodes meet them; `numbers` gets those, one
+/* Numbers functions again, in the order of the command's nodes; `numbers` gets these, one
  * higher. */
 static void put_profile_functions(const struct profile *profile, struct buf *json,
                                   uint32_t *numbers)

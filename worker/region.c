@@ -7,10 +7,8 @@
 _Static_assert((int)WORKER_EXIT_INSTRUCTIONS == GASMARK_EXIT_LIMIT,
                "the counter ends the worker with a status that the supervisor knows");
 
-/*
- * The compiled-in meter is read inside of QEMU's marks, so that a region costs the same with and
- * without them.
- */
+/* Read the compiled-in meter inside QEMU's marks, so that a region costs the same with and
+ * without it. */
 #ifdef __GASPIPE_METER__
 
 #include <stddef.h>
@@ -21,7 +19,7 @@ _Static_assert((int)WORKER_EXIT_INSTRUCTIONS == GASMARK_EXIT_LIMIT,
 
 enum { COST_KNOWN = true };
 
-/* The meter sets it in the middle of the engine. */
+/* The meter sets this while the engine runs. */
 static volatile bool cost_passed;
 
 bool region_is_over_cost(void)
@@ -41,7 +39,7 @@ static void on_cost_spent(void *unused)
     gasmeter_budget(COST_LIMIT_GRACE);
 }
 
-/* Of a region that is resumed, the limit may have been passed before. */
+/* A resumed region may have passed its limit before. */
 static void set_cost_budget(uint64_t units)
 {
     gasmeter_on_spent(on_cost_spent, NULL);

@@ -7,14 +7,12 @@
 
 #include "proto/meter.h"
 
-/*
- * The part of a delivery that is counted: after its last byte was read until before its result is
- * written, without writing requests and reading their answers.
- */
+/* The counted part of a delivery: from reading its last byte until before writing its result,
+ * without writing requests and reading their answers. */
 struct region {
     bool counter;   /* an instruction counter is there */
     uint64_t limit; /* instructions; 0: none */
-    /* Of the compiled-in meter, in a worker that has it. */
+    /* For the compiled-in meter, in a worker that has it. */
     uint64_t cost_limit; /* units; 0: none */
     bool cost_limited;   /* the open region is held to it */
     uint64_t cost;       /* of the region, up to its last pause */

@@ -59,7 +59,7 @@ void xsnap_compat_meter(struct meter *meter)
     meter->cpu_known = false;
     if (meter->stamp_count > STAMPS_MOST)
         meter->stamp_count = STAMPS_MOST;
-    /* What meter_encode() takes for a record without monotimes. */
+    /* meter_encode() writes no monotimes for this value. */
     if (meter->stamp_count > 0)
         meter->stamps[meter->stamp_count - 1].mono = 0;
 }

@@ -13,12 +13,37 @@
 
 #include "proto/fork_request.h"
 
+/*
+ * Forking a worker for the supervisor. Two forks make the worker the supervisor's child and not the
+ * zygote's, because the supervisor must be able to wait for it:
+ *
+ *     supervisor                zygote            between          worker
+ *         | -- order on control -> | (peeks)
+ *         |                        | -- fork() ----> | -- fork() ----> |
+ *         |                        |                 X SIGKILL         | waits for `go`
+ *         |                        | waitpid(between)                  |
+ *         |                        | -- a byte on `go` --------------> | takes the order
+ *         | <-------------------------- answer: its process ID ------- | setpgid(), PDEATHSIG
+ *         |                        | <------------- byte on `taken` -- |
+ *         |                        | peeks for the next order          | runs commands
+ *
+ * The races that this order prevents:
+ *
+ * - PR_SET_PDEATHSIG watches the parent at the time of the call. Before the process in between has
+ *   ended, that would be the wrong one. So the worker waits for `go`, which the zygote writes
+ *   after waitpid(). The supervisor is a child subreaper, so it inherits the worker then.
+ * - The supervisor may have died already. The worker compares getppid() with the order's parent
+ *   after prctl(), and exits if they differ.
+ * - Two workers must not take orders at once. The zygote peeks, forks, and peeks again only after
+ *   `taken`. If the worker dies early, `taken` closes and the zygote ends too.
+ */
+
 struct order {
     struct fork_request request;
     int fds[FORK_REQUEST_FDS];
 };
 
-/* Where a worker has them. */
+/* Descriptor numbers in a worker. */
 static const int places[FORK_REQUEST_FDS] = {
     [FORK_REQUEST_DOWN] = 3,
     [FORK_REQUEST_UP] = 4,
@@ -42,7 +67,7 @@ static bool receive_order(int control, struct order *order)
 {
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof order->fds)];
+        char space[CMSG_SPACE(sizeof order->fds)];
     } rights;
     struct iovec place = {&order->request, sizeof order->request};
     struct msghdr message = {
@@ -62,7 +87,7 @@ static bool receive_order(int control, struct order *order)
     return true;
 }
 
-/* ---- in the worker ---- */
+/* ---- in the child ---- */
 
 static bool take_places(const struct order *order)
 {
@@ -81,7 +106,7 @@ static void take_name(char *name, const char *wanted)
         strncpy(name, wanted, strlen(name)); /* filled up with zeros */
 }
 
-/* What a zygote and a worker that it makes tell each other; [0] reads. */
+/* Pipes between the zygote and a new worker; [0] reads. */
 struct birth {
     int go[2];    /* to the worker: the supervisor has become its parent */
     int taken[2]; /* to the zygote: the worker has answered an order */
@@ -95,9 +120,10 @@ static bool answer_with(int control, pid_t pid)
 }
 
 /*
- * It has a process group of its own before anybody knows it, who may kill it by that from then on;
- * and the supervisor for a parent, since a process is killed with the parent that it has when it
- * asks for that.
+ * Answers the order with the new worker's process ID. The worker joins a process group of
+ * its own first, because the supervisor kills by group as soon as it knows the ID. The
+ * supervisor must be its parent already, since PR_SET_PDEATHSIG applies to the parent of
+ * that moment.
  */
 static bool answer_order(int control, const struct order *order)
 {
@@ -109,7 +135,7 @@ static bool answer_order(int control, const struct order *order)
     return answer_with(control, getpid());
 }
 
-/* Waits for an order, for as long as it takes; false: none comes any more. */
+/* Waits for an order. False: none will come. */
 static bool become_worker(int control, const struct birth *birth, char *name)
 {
     struct order order;
@@ -119,7 +145,7 @@ static bool become_worker(int control, const struct birth *birth, char *name)
         !answer_order(control, &order))
         return false;
     if (write(birth->taken[1], &byte, 1) != 1) {
-        /* The zygote has ended, of which the supervisor learns when it asks again. */
+        /* The zygote has exited; the supervisor learns this at its next order. */
     }
     close(birth->go[0]);
     close(birth->taken[1]);
@@ -127,16 +153,15 @@ static bool become_worker(int control, const struct birth *birth, char *name)
     return take_places(&order);
 }
 
-/* ---- making one ---- */
+/* ---- forking ---- */
 
-/* Between zygote and worker: ends at once, so that the worker gets the supervisor for a parent.
- * Returns in the worker only. */
+/* Forks a second time and ends the process in between, so that the worker becomes the
+ * supervisor's child. Returns in the worker only. */
 static void make_worker(void)
 {
     if (fork() == 0)
         return;
-    /* QEMU's way out would first drop all that it has translated, in memory that is copied for it
-     * page by page. */
+    /* exit() under QEMU would first free all translated code, and copy the pages that hold it. */
     (void)kill(getpid(), SIGKILL);
     _exit(0);
 }
@@ -144,7 +169,7 @@ static void make_worker(void)
 enum born {
     BORN_WORKER, /* in the worker, which has its order */
     BORN_CHILD,  /* the worker has taken its order */
-    BORN_NOT,    /* there is none, or it has ended without an order */
+    BORN_NOT,    /* the fork failed, or the worker exited without an order */
 };
 
 static enum born await_taken(pid_t between, struct birth *birth)
@@ -154,7 +179,7 @@ static enum born await_taken(pid_t between, struct birth *birth)
     bool taken;
 
     close(birth->go[0]);
-    close(birth->taken[1]); /* so that the worker's end ends the waiting for it */
+    close(birth->taken[1]); /* close it here, so that the worker's exit ends the read below */
     while (waitpid(between, &status, 0) < 0 && errno == EINTR)
         ;
     taken = write(birth->go[1], "", 1) == 1 && read(birth->taken[0], &byte, 1) == 1;
@@ -163,7 +188,7 @@ static enum born await_taken(pid_t between, struct birth *birth)
     return taken ? BORN_CHILD : BORN_NOT;
 }
 
-/* As bear(), which needs the pipes. */
+/* Like bear(), with the pipes open. */
 static enum born bear_between(int control, char *name, struct birth *birth)
 {
     const pid_t between = fork();
@@ -178,7 +203,7 @@ static enum born bear_between(int control, char *name, struct birth *birth)
     return BORN_WORKER;
 }
 
-/* Makes a worker that takes the next order, and waits until it has. */
+/* Forks a worker that takes the next order, and waits until it has. */
 static enum born bear(int control, char *name)
 {
     struct birth birth;
@@ -188,7 +213,7 @@ static enum born bear(int control, char *name)
     return bear_between(control, name, &birth);
 }
 
-/* Whether there is an order, which stays there; false also when there will be none. */
+/* Returns true if an order is waiting, and leaves it there; false also at the socket's end. */
 static bool peek(int control, struct fork_request *request)
 {
     struct iovec place = {request, sizeof *request};

@@ -3,20 +3,22 @@
 #define GASPIPE_WORKER_ZYGOTE_H
 
 /*
- * A worker that has started, and has read no command yet, makes others of itself: each begins
- * where it stands, as if it had started, too, without the time and the memory that this takes.
+ * A zygote is a worker that has started and read no command yet. It forks workers on
+ * request. Each begins in the zygote's state, and saves the time and memory of a start.
+ *
+ * zygote.c has the steps and the races.
  */
 
 enum zygote_end {
-    ZYGOTE_WORKER, /* in a process that it has made, with its pipes in their places */
-    ZYGOTE_OVER,   /* nobody asks any more */
+    ZYGOTE_WORKER, /* in a forked process, with its pipes in their places */
+    ZYGOTE_OVER,   /* no further order can come */
 };
 
 /*
- * Answers what comes from the socket `control` (proto/fork_request.h), and ends where it cannot: no
- * worker could be made, or one has ended before it had taken an order. `name` is overwritten by a
- * new worker's, as far as it is long; NULL is allowed. Allocates nothing: a new worker's memory is
- * that of one that has started by itself.
+ * Serves orders from the socket `control` (proto/fork_request.h). Ends if a fork fails, or
+ * if a child exits before it takes an order. The child's name overwrites `name`, as far as
+ * it fits; NULL is allowed. Allocates nothing, so that a forked worker's memory equals that
+ * of one that started by itself.
  */
 enum zygote_end zygote_serve(int control, char *name);
 

@@ -26,7 +26,7 @@ struct near_contract {
 
 static const struct native_meter *used_meter;
 
-/* The meter that contracts are bound to, before the first is opened; NULL: none. */
+/* Sets the meter for all contracts, before the first is opened; NULL: none. */
 static void native_contract_use_meter(const struct native_meter *meter)
 {
     used_meter = meter;
@@ -113,7 +113,7 @@ static void contract_turn(void *context)
         turn->image->call(turn->method, turn->input.data, turn->input.length);
 }
 
-/* Called by the meter in the middle of the contract. */
+/* The meter calls this while the contract runs. */
 static void contract_on_spent(void *context)
 {
     struct near_contract *contract = context;
@@ -181,10 +181,8 @@ static struct near_outcome contract_init(struct near_contract *contract,
                                         : native_host_outcome();
 }
 
-/*
- * Contracts in native code (gascontract.h). Each call begins with memory as it was loaded, on a
- * stack of its own. There is one contract at a time.
- */
+/* Contracts in native code (gascontract.h). Each call begins with the memory as loaded, on a
+ * stack of its own. A process has one contract at a time. */
 static const struct near_contract_kind native_contract_kind = {
     .version = "native contracts",
     .refusal = "this worker runs native contracts and evaluates nothing",

@@ -6,9 +6,9 @@
 #include "worker/native/meter.h"
 
 /*
- * Native contracts (gascontract.h), behind the worker's loop: the engine of NEAR's accounts
- * (worker/near/engine_near.h) around a bundle {"moduleFormat":"gaspipeNative","source":BASE64}.
- * `meter` is what contracts that gaspipe-cc compiled count with; NULL: they are refused.
+ * The engine of NEAR's accounts (worker/near/engine_near.h) for native contracts
+ * (gascontract.h). Its bundles are {"moduleFormat":"gaspipeNative","source":BASE64}. `meter`
+ * counts contracts that gaspipe-cc compiled; NULL: they are refused.
  */
 struct engine_ops engine_native(const struct native_meter *meter);
 

@@ -12,7 +12,7 @@
 
 uint8_t *native_place_take(uintptr_t place, size_t size, struct error *error)
 {
-    /* Without MAP_FIXED: what is there already stays, and QEMU 7.2 knows no other way. */
+    /* No MAP_FIXED, so an existing mapping stays; QEMU 7.2 has no other flag for this. */
     void *start = mmap((void *)place, size, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -31,7 +31,7 @@ void native_place_clear(uint8_t *start, size_t size)
 {
     if (size == 0 || madvise(start, size, MADV_DONTNEED) == 0)
         return;
-    /* The next call would see what this one left. */
+    /* Otherwise the next call would see this call's data. */
     log_line("a contract's memory cannot be cleared: %m");
     abort();
 }
@@ -44,15 +44,13 @@ void native_place_give_back(uint8_t *start, size_t size)
 
 /* ---- the heap ---- */
 
-/*
- * Blocks have sizes that are powers of two; what is freed is taken again by the next of its size.
- * In front of each stands which size that is, in as many bytes as its alignment wants.
- */
+/* Block sizes are powers of two; a free block is reused by the next request of its size. A
+ * header in front of each block says which power, in as many bytes as the alignment needs. */
 enum { HEAD = 16, LEAST_POWER = 5, POWERS = 48 };
 
 struct head {
     uint64_t power;
-    struct head *next; /* of those that are free */
+    struct head *next; /* the next free block */
 };
 
 _Static_assert(sizeof(struct head) == HEAD, "a block is aligned to 16");
@@ -131,7 +129,7 @@ void native_heap_free(void *block)
     if (block == NULL)
         return;
     head = (struct head *)block - 1;
-    /* A block of native_heap_take_aligned() stays taken. */
+    /* Blocks of native_heap_take_aligned() are never reused. */
     if (head->power >= POWERS)
         return;
     head->next = vacant[head->power];
@@ -151,18 +149,18 @@ void *native_heap_take_zeros(size_t count, size_t size)
 void *native_heap_resize(void *block, size_t size)
 {
     const struct head *head;
-    size_t room;
+    size_t capacity;
     void *larger;
 
     if (block == NULL)
         return native_heap_take(size);
     head = (struct head *)block - 1;
-    room = head->power < POWERS ? ((size_t)1 << head->power) - HEAD : head->power - POWERS;
-    if (size <= room)
+    capacity = head->power < POWERS ? ((size_t)1 << head->power) - HEAD : head->power - POWERS;
+    if (size <= capacity)
         return block;
     larger = native_heap_take(size);
     if (larger != NULL) {
-        memcpy(larger, block, room);
+        memcpy(larger, block, capacity);
         native_heap_free(block);
     }
     return larger;
@@ -182,6 +180,6 @@ void *native_heap_take_aligned(size_t alignment, size_t size)
         return NULL;
     block += alignment - ((uintptr_t)block & (alignment - 1));
     head = (struct head *)block - 1;
-    head->power = POWERS + size; /* no power: how much there is room for */
+    head->power = POWERS + size; /* not a power: the usable size */
     return block;
 }

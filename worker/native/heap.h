@@ -7,10 +7,8 @@
 
 #include "base/error.h"
 
-/*
- * Memory of a native contract. It lies where it lies in every other process, so that an address
- * that a contract compares, hashes or shows is the same each time.
- */
+/* Memory of a native contract. Its addresses are the same in every process, so that an address
+ * that a contract compares, hashes or shows is the same each time. */
 #define NATIVE_IMAGE_PLACE ((uintptr_t)0x200000000000)
 #define NATIVE_STACK_PLACE ((uintptr_t)0x210000000000)
 #define NATIVE_HEAP_PLACE  ((uintptr_t)0x220000000000)
@@ -22,28 +20,26 @@ static inline size_t native_page_up(size_t size)
     return (size + NATIVE_PAGE - 1) & ~(size_t)(NATIVE_PAGE - 1);
 }
 
-/* Zeros that can be written to. NULL with ERROR_SYSTEM when there is no room just there. */
+/* Maps zeroed, writable memory. NULL with ERROR_SYSTEM if the place is not free. */
 uint8_t *native_place_take(uintptr_t place, size_t size, struct error *error);
 
-/* Whole pages of one become zeros again. */
+/* Zeroes the whole pages again. */
 void native_place_clear(uint8_t *start, size_t size);
 
-/* NULL is none. */
+/* NULL does nothing. */
 void native_place_give_back(uint8_t *start, size_t size);
 
-/*
- * The memory that a native contract takes with malloc(): the same blocks at the same places in
- * each call, whatever calls came before and whatever the worker itself takes.
- */
+/* A native contract's malloc(). Each call of the contract gets the same blocks at the same
+ * addresses, whatever earlier calls or the worker allocated. */
 
-/* There is one heap. 0, or -1 with ERROR_SYSTEM. */
+/* Opens the one heap. Returns 0, or -1 with ERROR_SYSTEM. */
 int native_heap_open(size_t size, struct error *error);
 void native_heap_close(void);
 
-/* Empty, and all zeros. */
+/* Empties the heap, and zeroes it. */
 void native_heap_reset(void);
 
-/* Bytes that were taken since, with what stood between blocks. */
+/* Returns the bytes taken since then, with headers. */
 uint64_t native_heap_used(void);
 
 /* As malloc(3), free(3), calloc(3), realloc(3), aligned_alloc(3). */

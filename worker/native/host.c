@@ -13,16 +13,17 @@
 /* ---- turns between contract and host ---- */
 
 #if defined(__SANITIZE_ADDRESS__)
-#define TURN_IS_TOLD 1
+#define TURN_IS_NOTED 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define TURN_IS_TOLD 1
+#define TURN_IS_NOTED 1
 #endif
 #endif
 
 /*
- * Unlike swapcontext(3) it makes no system call, which would be counted in its caller's region.
- * What a function has to preserve stands on the old stack, to which native_turn_outer points.
+ * Does not use swapcontext(3), whose system call would be counted for the contract. The
+ * registers that a function must preserve are on the old stack, to which native_turn_outer
+ * points.
  */
 extern void native_turn_switch(void *top, void (*function)(void *argument), void *argument);
 extern _Noreturn void native_turn_back(void);
@@ -62,50 +63,50 @@ __asm__(".pushsection .text\n"
 
 static bool is_on, is_left;
 
-/* AddressSanitizer wants to know which stack there is. */
-#ifdef TURN_IS_TOLD
+/* AddressSanitizer must know the current stack. */
+#ifdef TURN_IS_NOTED
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 
 static const void *outer_stack;
 static size_t outer_size;
 
-static void tell_begin(void **fake, const void *stack, size_t size)
+static void note_switch_begin(void **fake, const void *stack, size_t size)
 {
-    /* A turn that was left has not tidied up. */
+    /* An aborted turn left its stack poisoned. */
     ASAN_UNPOISON_MEMORY_REGION(stack, size);
     __sanitizer_start_switch_fiber(fake, stack, size);
 }
 
-static void tell_inside(void)
+static void note_switch_inside(void)
 {
     __sanitizer_finish_switch_fiber(NULL, &outer_stack, &outer_size);
 }
 
-static void tell_end(void)
+static void note_switch_end(void)
 {
     __sanitizer_start_switch_fiber(NULL, outer_stack, outer_size);
 }
 
-static void tell_outside(void *fake)
+static void note_switch_outside(void *fake)
 {
     __sanitizer_finish_switch_fiber(fake, NULL, NULL);
 }
 #else
-static void tell_begin(void **fake, const void *stack, size_t size)
+static void note_switch_begin(void **fake, const void *stack, size_t size)
 {
     (void)fake, (void)stack, (void)size;
 }
 
-static void tell_inside(void)
+static void note_switch_inside(void)
 {
 }
 
-static void tell_end(void)
+static void note_switch_end(void)
 {
 }
 
-static void tell_outside(void *fake)
+static void note_switch_outside(void *fake)
 {
     (void)fake;
 }
@@ -120,23 +121,23 @@ static void begin_turn(void *context)
 {
     const struct turn *turn = context;
 
-    tell_inside();
+    note_switch_inside();
     turn->function(turn->argument);
-    tell_end();
+    note_switch_end();
 }
 
 bool native_turn(void *stack, size_t size, void (*function)(void *argument), void *argument)
 {
     struct turn turn = {function, argument};
-    /* A contract may round otherwise; the worker does not. */
+    /* The contract may change the rounding mode; the worker needs its own. */
     const unsigned rounding = _mm_getcsr();
     void *fake = NULL;
 
     is_on = true;
     is_left = false;
-    tell_begin(&fake, stack, size);
+    note_switch_begin(&fake, stack, size);
     native_turn_switch((char *)stack + size, begin_turn, &turn);
-    tell_outside(fake);
+    note_switch_outside(fake);
     _mm_setcsr(rounding);
     is_on = false;
     return !is_left;
@@ -150,29 +151,29 @@ bool native_turn_is_on(void)
 void native_turn_leave(void)
 {
     is_left = true;
-    tell_end();
+    note_switch_end();
     native_turn_back();
 }
 
 /* ---- what a contract calls ---- */
 
-/* NEAR's num_extra_bytes_record: what a record takes beside its key and its value. */
+/* NEAR's num_extra_bytes_record: the size of a record besides its key and value. */
 enum { RECORD_BYTES = 40 };
 
 static struct {
     const struct near_context *context;
     const struct near_storage *storage;
     bool is_init;
-    bool is_lost; /* the storage is */
+    bool is_lost; /* the pipe to the storage failed */
     bool has_result;
     uint64_t storage_usage;
     unsigned __int128 balance; /* with the deposit, without what went to promises */
     uint64_t log_count, log_bytes;
-    struct buf value; /* what the storage gave last */
+    struct buf value; /* what the storage returned last */
     struct buf result;
     struct near_receipts receipts;
     uint32_t returned_receipt;
-    char error[NEAR_ERROR_SIZE]; /* empty: all is well */
+    char error[NEAR_ERROR_SIZE]; /* empty: no error */
 } call;
 
 void native_host_begin(const struct near_context *context, const struct near_storage *storage,
@@ -236,7 +237,7 @@ static _Noreturn void lose(void)
     native_turn_leave();
 }
 
-/* Where it may be lost without a word: the pipe is, or the worker has no memory. */
+/* Ends the call if the storage was lost, because the pipe failed or memory is exhausted. */
 static void hold(bool is_well)
 {
     if (!is_well)
@@ -275,7 +276,7 @@ static struct wasm_bytes as_key(const void *key, size_t length)
     return (struct wasm_bytes){key, (uint32_t)length};
 }
 
-/* What is stored there, in call.value. */
+/* Reads the stored value into call.value. */
 static bool host_look_up(const void *key, size_t length)
 {
     bool found = false;

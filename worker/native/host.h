@@ -9,54 +9,66 @@
 #include "worker/native/meter.h"
 #include "worker/near/call/call.h"
 
-/* A function on a stack of its own, which can be left from within. One at a time. */
-
-/* True when the function has returned, false when native_turn_leave() ended it. */
-bool native_turn(void *stack, size_t size, void (*function)(void *argument), void *argument);
-
-/* Whether a turn is under way. */
-bool native_turn_is_on(void);
-
-/* Ends the turn under way; what stands on its stack is gone. */
-_Noreturn void native_turn_leave(void);
-
 /*
- * The functions of gascontract.h, for the one call that is under way. Between
- * native_host_begin() and the next one, a contract may run in a turn (worker/native/host.h), which
- * an error leaves.
+ * Runs a function on its own stack, and lets it return early from any depth. One at a time.
+ *
+ *     worker's stack                      the turn's stack
+ *     native_turn() ---- switch -----> function(argument)
+ *         true  <------- switch ------- it returns
+ *         false <------- switch ------- native_turn_leave(), from any depth
+ *
+ * The stack is not unwound after native_turn_leave(): whatever the function allocated
+ * outside its own stack stays allocated. Contracts therefore allocate from a heap that the
+ * next call resets.
  */
 
-/* Context and storage are borrowed. `is_init`: of gascontract_init(). */
+/* Returns true if the function returned, false after native_turn_leave(). */
+bool native_turn(void *stack, size_t size, void (*function)(void *argument), void *argument);
+
+/* Returns true during a turn. */
+bool native_turn_is_on(void);
+
+/* Ends the current turn, and discards its stack. */
+_Noreturn void native_turn_leave(void);
+
+/* Implements gascontract.h for one call at a time. Between native_host_begin() and the next one,
+ * a contract may run in a turn, which an error leaves. */
+
+/* Context and storage are borrowed. `is_init`: the call is gascontract_init()'s. */
 void native_host_begin(const struct near_context *context, const struct near_storage *storage,
                        bool is_init);
 
-/* Ends the turn with an error, in these words. */
+/* Ends the turn with this error. */
 _Noreturn void native_host_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* How the call went. Buffers are the host's until the next one begins. */
+/* Returns the call's outcome. Buffers belong to the host until the next native_host_begin(). */
 struct near_outcome native_host_outcome(void);
 
-/* What the last call took is given back. */
+/* Frees the memory of the last call. */
 void native_host_end(void);
 
-/* The thread-local variables of the contract that is loaded: there is one, with one thread. */
+/* Sets the thread-local variables of the loaded contract, which has one thread. */
 void native_locals_set(uint8_t *start);
 
-/* What __tls_get_addr() is to a contract. */
+/* __tls_get_addr() for contracts. */
 struct native_local_index {
     uint64_t module, offset;
 };
 void *native_locals_address(const struct native_local_index *index);
 
 /*
- * What a native contract finds under a name: the functions of gascontract.h; those of the C
- * library that compute, and keep nothing from call to call; malloc() and its like, on a heap of
- * the contract's own; what a C++ compiler calls without exceptions. Nothing that reaches files,
- * other processes, the clock or chance. 0: there is no such symbol.
+ * Finds a function for a native contract by name; 0: no such symbol. There are:
+ *
+ *     - the functions of gascontract.h;
+ *     - C library functions that compute and keep no state between calls;
+ *     - malloc() and related functions, on the contract's own heap;
+ *     - the functions that a C++ compiler calls, without exceptions.
+ *
+ * None of them reaches files, other processes, clocks or random numbers.
  */
 uintptr_t native_symbol_find(const char *name);
 
-/* The same in a list that ends with a NULL name; NULL is an empty one. */
+/* Searches a list that ends with a NULL name; NULL is an empty list. */
 uintptr_t native_symbol_in(const struct native_symbol *list, const char *name);
 
 #endif

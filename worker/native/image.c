@@ -71,7 +71,7 @@ static int missing(const struct binding *binding, const char *name)
                      name);
 }
 
-/* The address of what a symbol stands for; 0 for a weak one that nobody defines. */
+/* Finds a symbol's address; 0 for a weak symbol without a definition. */
 static int symbol_address(const struct binding *binding, size_t index, uint64_t *address)
 {
     GElf_Sym symbol;
@@ -94,7 +94,7 @@ static int symbol_address(const struct binding *binding, size_t index, uint64_t 
     return 0;
 }
 
-/* Of a thread-local variable: one of the image's own, from its beginning. */
+/* Finds the offset of one of the image's thread-local variables. */
 static int local_offset(const struct binding *binding, size_t index, uint64_t *offset)
 {
     GElf_Sym symbol = {0};
@@ -108,7 +108,7 @@ static int local_offset(const struct binding *binding, size_t index, uint64_t *o
     return missing(binding, name);
 }
 
-/* The same from the thread pointer: one of the meter's, which is the worker's. */
+/* Finds the offset, from the thread pointer, of one of the meter's thread-local variables. */
 static int meter_offset(const struct binding *binding, size_t index, uint64_t *offset)
 {
     GElf_Sym symbol;
@@ -131,7 +131,7 @@ static int meter_offset(const struct binding *binding, size_t index, uint64_t *o
 
 /* ---- relocations ---- */
 
-/* The eight bytes that a relocation changes, which are a variable's. */
+/* Returns the eight bytes that a relocation changes; they must belong to a variable. */
 static uint8_t *word_at(const struct binding *binding, uint64_t address)
 {
     uint8_t *word;
@@ -216,7 +216,7 @@ static int relocate_section(const struct binding *binding, Elf_Scn *section,
     return 0;
 }
 
-/* Section headers stay in a stripped object. */
+/* Needs section headers, which strip(1) keeps. */
 static int relocate_all(const struct binding *binding)
 {
     Elf_Scn *section = NULL;
@@ -269,11 +269,8 @@ static int find_definitions(const struct binding *binding)
                      "is no contract: it defines no gascontract_call()");
 }
 
-/*
- * Relocates an image whose bytes are in its place, binds what it calls, and finds what it
- * defines: call, init, is_metered. -1 with ERROR_INPUT: something is missing, or of a kind that
- * contracts have not.
- */
+/* Relocates an image, binds its calls, and finds its definitions: call, init, is_metered. -1
+ * with ERROR_INPUT if a symbol is missing or of a kind that contracts may not have. */
 static int native_bind(struct native_image *image, Elf *elf, const struct native_meter *meter,
                        struct error *error)
 {
@@ -313,7 +310,7 @@ static int protection_of(const GElf_Phdr *header)
            (header->p_flags & PF_X ? PROT_EXEC : 0);
 }
 
-/* Its pages are taken behind the place where all segments before it end. */
+/* Its pages must follow the end of all earlier segments. */
 static int check_segment(const struct native_image *image, const GElf_Phdr *header, size_t length,
                          struct error *error)
 {
@@ -389,7 +386,7 @@ static int read_headers(struct native_image *image, Elf *elf, size_t length, str
     return image->segment_count > 0 ? 0 : error_set(error, ERROR_INPUT, "has nothing to load");
 }
 
-/* Is it all in one segment that can be read? */
+/* Returns true if the range lies in one readable segment. */
 static bool is_readable_range(const struct native_image *image, const uint8_t *at, size_t size)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
@@ -403,21 +400,21 @@ static bool is_readable_range(const struct native_image *image, const uint8_t *a
     return false;
 }
 
-/* The segments, and behind them the thread-local variables. */
+/* Takes memory for the segments, and after them for the thread-local variables. */
 static int take_memory(struct native_image *image, struct error *error)
 {
-    const size_t room = native_page_up(image->local_size);
+    const size_t local_pages = native_page_up(image->local_size);
 
     if (image->local_size > 0 &&
         !is_readable_range(image, image->local_file, image->local_file_size))
         return error_set(error, ERROR_INPUT, "has thread-local variables outside of it");
-    image->start = native_place_take(NATIVE_IMAGE_PLACE, image->size + room, error);
+    image->start = native_place_take(NATIVE_IMAGE_PLACE, image->size + local_pages, error);
     if (image->start == NULL)
         return -1;
     image->base = image->start;
     image->locals = image->start + image->size;
     native_locals_set(image->locals);
-    image->size += room;
+    image->size += local_pages;
     return 0;
 }
 
@@ -433,7 +430,7 @@ static void fill_segments(const struct native_image *image, const uint8_t *bytes
 
 /* ---- constructors ---- */
 
-/* Those of the section .init_array; crti.o's _init() only asks for a profiler. */
+/* Finds the section .init_array; _init() is skipped, since crti.o's only asks for a profiler. */
 static int find_constructors(struct native_image *image, Elf *elf, struct error *error)
 {
     Elf_Scn *section = NULL;
@@ -530,7 +527,7 @@ int native_image_load(struct native_image *image, const uint8_t *bytes, size_t l
     int result;
 
     (void)elf_version(EV_CURRENT);
-    /* It is only read. */
+    /* elf_memory() only reads the bytes. */
     elf = elf_memory((char *)bytes, length);
     result = load_elf(image, elf, bytes, length, meter, error);
     elf_end(elf);

@@ -63,7 +63,7 @@ static void *take_or_end(size_t size)
     return block;
 }
 
-/* On the contract's heap: a comparison that ends the call leaves nothing allocated. */
+/* Uses the contract's heap, so that a comparison that ends the call leaves nothing allocated. */
 static void *take_scratch(size_t count, size_t size)
 {
     size_t bytes;
@@ -131,7 +131,7 @@ static _Noreturn void end_by_range(const char *format, ...)
     end_call(format);
 }
 
-/* A call's end is the end of all its objects. */
+/* Destructors never run: the call's end discards all objects. */
 static int forget_destructor(void (*function)(void *), void *argument, void *object)
 {
     (void)function, (void)argument, (void)object;
@@ -143,7 +143,7 @@ static void finalize(void *object)
     (void)object;
 }
 
-/* There is one thread. */
+/* Contracts have one thread. */
 static int acquire_guard(char *guard)
 {
     return *guard == 0;

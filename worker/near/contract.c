@@ -11,13 +11,13 @@
 struct near_contract {
     struct near_parameters parameters;
     struct wasm_limits limits;
-    size_t length; /* of the module, which is paid for by the byte */
+    size_t length; /* of the module, which costs gas per byte */
     struct wasm_module *module;
     struct wasm_code *codes;
     struct wasm_machine machine;
     struct wasm_instance *instance;
-    char refused[NEAR_ERROR_SIZE];    /* it could not be prepared; empty: it could */
-    char unlinkable[NEAR_ERROR_SIZE]; /* an import is not to be had; empty: all are */
+    char refused[NEAR_ERROR_SIZE];    /* why it could not be prepared; empty: it was */
+    char unlinkable[NEAR_ERROR_SIZE]; /* an import that the host lacks; empty: none */
     struct near_call call;
 };
 
@@ -142,7 +142,7 @@ uint64_t near_contract_memory(const struct near_contract *contract)
 
 /* ---- calling ---- */
 
-/* Whether gas would have sufficed for more operations. */
+/* Returns true if the call stopped at its operation limit with gas left. */
 static bool is_over_limit(const struct near_call *call)
 {
     const uint64_t limit = call->context->operation_limit;
@@ -151,7 +151,7 @@ static bool is_over_limit(const struct near_call *call)
            limit < (call->gas_limit - call->host_gas) / call->parameters->wasm_regular_op_cost;
 }
 
-/* In nearcore's words. */
+/* Uses nearcore's messages. */
 static void fail_for_trap(struct near_call *call, enum wasm_trap trap)
 {
     switch (trap) {
@@ -195,7 +195,7 @@ static void fail_for_trap(struct near_call *call, enum wasm_trap trap)
     }
 }
 
-/* The method's function; UINT32_MAX with the call's error. */
+/* Finds the method's function; UINT32_MAX with the call's error. */
 static uint32_t find_method(struct near_contract *contract, const char *method)
 {
     const struct wasm_export *export = wasm_module_export(contract->module, method, strlen(method));
@@ -233,7 +233,7 @@ static struct near_outcome outcome(struct near_call *call, bool is_free)
     };
 }
 
-/* As nearcore does with receipts that a contract made. */
+/* Checks receipts as nearcore does. */
 static void check_receipts(struct near_call *call)
 {
     const struct near_parameters *limits = call->parameters;
@@ -254,7 +254,7 @@ static void check_receipts(struct near_call *call)
     }
 }
 
-/* Gas that is left is given to the function calls that have a weight; then it is used. */
+/* Distributes remaining gas to the function calls that have a weight, which uses it. */
 static void distribute(struct near_call *call)
 {
     const uint64_t left = call->prepaid_gas - near_used(call);

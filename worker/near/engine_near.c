@@ -21,12 +21,10 @@
 
 /* ---- memory for JSON ---- */
 
-/*
- * Memory for jansson that is the same at the beginning of each delivery: what malloc() does
- * depends on all that was freed before, and would show in the count of instructions.
- */
+/* Memory for jansson, reset before each delivery. malloc()'s work depends on everything freed
+ * before, which would show in the instruction count. */
 
-/* What does not fit any more is malloc()'s: then the delivery is so large that nobody minds. */
+/* Values that do not fit come from malloc(); only a very large delivery needs that. */
 enum { ARENA_SIZE = 4 << 20, ALIGNMENT = 16 };
 
 static _Alignas(ALIGNMENT) unsigned char arena[ARENA_SIZE];
@@ -49,15 +47,15 @@ static void arena_free(void *place)
         free(place);
 }
 
-/* To be called once, before jansson is used. */
+/* Call once, before using jansson. */
 static void json_arena_install(void)
 {
     json_set_alloc_funcs(json_arena_take, arena_free);
-    /* A seed by chance would show, too. */
+    /* A random seed would show in the count, too. */
     json_object_seed(1);
 }
 
-/* All values are gone: the next is made where the first was. */
+/* Frees all values: the next one is allocated where the first was. */
 static void json_arena_reset(void)
 {
     arena_used = 0;
@@ -84,10 +82,8 @@ static void profile_put(struct buf *text, const char *name, uint64_t gas, uint64
     json_text_unsigned(text, gas);
 }
 
-/*
- * Replaces `text` by the profile as a JSON object: gas by nearcore's names of costs, without those
- * that are 0; what is left of `burnt` is wasm_instruction.
- */
+/* Replaces `text` by the profile as a JSON object: gas by nearcore's cost names, without zeros.
+ * wasm_instruction is the rest of `burnt`. */
 static void near_profile_write(struct buf *text, const struct near_profile *profile, uint64_t burnt)
 {
     uint64_t rest = burnt;
@@ -104,18 +100,18 @@ static void near_profile_write(struct buf *text, const struct near_profile *prof
 
 /* ---- what snapshots depend on ---- */
 
-/* Who a vat is, as it is told when it starts; a snapshot has it as it is. */
+/* The vat's identity, from its startVat; snapshots contain it as it is in memory. */
 struct near_identity {
     char account[65];  /* its account */
-    char accounts[32]; /* the device that knows other vats' accounts; "": there is none */
-    char protocol[16]; /* the version whose parameters hold */
+    char accounts[32]; /* the device that finds other vats' accounts; "" if it has none */
+    char protocol[16]; /* the protocol version of the parameters */
 };
 
-/* Before it is told. */
+/* The identity before startVat. */
 static const struct near_identity near_identity_unknown = {.account = "contract.near",
                                                            .protocol = "newest"};
 
-/* A vat may have a name that is no account's. */
+/* A vat's name may be no valid account. */
 static void set_account(struct near_identity *identity, const char *name)
 {
     if (name != NULL && near_is_account(name, strlen(name)))
@@ -134,7 +130,7 @@ static int take_protocol(struct near_identity *identity, const char *version, st
     return 0;
 }
 
-/* A device stands in smallcaps as "$N", or "$N.words", with N in the slots. */
+/* Smallcaps writes a device as "$N" or "$N.words", with N an index of the slots. */
 static void take_device(struct near_identity *identity, const char *text, const json_t *slots)
 {
     const char *slot =
@@ -144,10 +140,8 @@ static void take_device(struct near_identity *identity, const char *text, const 
         snprintf(identity->accounts, sizeof identity->accounts, "%s", slot);
 }
 
-/*
- * Reads vatParameters, capdata of {"account", "protocol", "accounts": device}, each of which may be
- * missing. ERROR_INPUT, or ERROR_USAGE for a version that there are no parameters of.
- */
+/* Reads vatParameters, capdata of {"account", "protocol", "accounts": device}, all optional. -1
+ * with ERROR_INPUT, or ERROR_USAGE for an unknown version. */
 static int near_identity_read(struct near_identity *identity, const json_t *parameters,
                               struct error *error)
 {
@@ -171,7 +165,7 @@ static bool is_ended(const char *text, size_t size)
     return memchr(text, '\0', size) != NULL;
 }
 
-/* Takes one out of a snapshot; -1 when it is none. */
+/* Reads the identity in a snapshot; -1 if it is invalid. */
 static int near_identity_take(struct near_identity *identity, const void *bytes)
 {
     memcpy(identity, bytes, sizeof *identity);
@@ -182,7 +176,7 @@ static int near_identity_take(struct near_identity *identity, const void *bytes)
                : -1;
 }
 
-/* NULL: there is none. */
+/* Returns the device, or NULL if absent. */
 static const char *near_identity_accounts(const struct near_identity *identity)
 {
     return identity->accounts[0] != '\0' ? identity->accounts : NULL;
@@ -194,11 +188,11 @@ struct engine {
     struct engine_options options;
     const struct near_contract_kind *kind;
     struct near_identity identity;
-    struct buf module; /* of the contract; empty: none was set yet */
+    struct buf module; /* of the contract; empty: not set yet */
     struct near_contract *contract;
     struct near_vat vat;
     struct buf reply; /* the result of the last command */
-    /* Of the last command. */
+    /* Use by the last command. */
     uint64_t operations;
     uint64_t gas_burnt;
     uint64_t gas_refunded;
@@ -214,7 +208,7 @@ static const char account_key[] = "near.account";
 #define FIRST_BALANCE ((unsigned __int128)UINT64_C(1000000000000000000) * 1000000000)
 
 struct holdings {
-    uint64_t usage; /* bytes that its records take */
+    uint64_t usage; /* the bytes that its records take */
     unsigned __int128 balance;
 };
 
@@ -287,7 +281,7 @@ static struct engine_result reply_text(struct engine *engine, const char *text)
 
 /* ---- commands ---- */
 
-/* Takes the module that engine->module holds. */
+/* Loads the module in engine->module. */
 static int load_contract(struct engine *engine, struct error *error)
 {
     const struct near_contract_options options = {
@@ -302,7 +296,7 @@ static int load_contract(struct engine *engine, struct error *error)
     return engine->contract != NULL ? 0 : -1;
 }
 
-/* What a contract's code asks of the sandbox it has: the rest closes before any of it runs. */
+/* Closes the sandbox before any contract code runs, except for what that code needs. */
 static int close_sandbox(struct engine *engine)
 {
     return engine->kind->loads_code ? engine->options.host.confine(engine->options.host.context)
@@ -341,7 +335,7 @@ static struct engine_result set_bundle(struct engine *engine, const json_t *bund
 
 /* ---- deliveries ---- */
 
-/* How a step of a message ended; ENGINE_OK: the next may be done. */
+/* Judges a step of a message; ENGINE_OK: continue with the next one. */
 static struct engine_result engine_near_judge(struct engine *engine,
                                               const struct near_outcome *outcome)
 {
@@ -356,7 +350,7 @@ static struct engine_result engine_near_judge(struct engine *engine,
     return ok_with(engine);
 }
 
-/* A message under way. */
+/* A message in progress. */
 struct work {
     struct near_message *message;
     struct holdings holdings;
@@ -365,7 +359,7 @@ struct work {
     bool has_outcome;            /* the last step was one */
 };
 
-/* What a call leaves of its gas. One that fails makes no promises, to which gas would go. */
+/* Returns the gas that a call leaves. A failed call makes no promises, so none of it goes there. */
 static uint64_t refund(const struct near_context *context, const struct near_outcome *outcome)
 {
     const uint64_t used = outcome->error != NULL ? outcome->burnt_gas : outcome->used_gas;
@@ -430,7 +424,7 @@ static struct engine_result do_step(struct engine *engine, struct work *work, si
     return result;
 }
 
-/* Unless the result is that of another receipt. */
+/* Resolves the message's result, unless another receipt will. */
 static void resolve_result(struct work *work)
 {
     static const struct buf nothing;
@@ -450,7 +444,7 @@ static struct engine_result do_message(struct engine *engine, struct near_messag
                                        .accounts = near_identity_accounts(&engine->identity),
                                        .account = engine->identity.account,
                                        .balance = &work.holdings.balance};
-    if (message->tells_balance)
+    if (message->reports_balance)
         work.holdings.balance = message->context.balance;
     for (size_t i = 0; i < message->step_count && !engine->vat.is_lost; i++) {
         const struct engine_result result = do_step(engine, &work, i);
@@ -471,7 +465,7 @@ static struct engine_result run_message(struct engine *engine, const json_t *del
     struct error error;
 
     if (engine->contract == NULL)
-        return reply_error(engine, "there is no contract yet");
+        return reply_error(engine, "no contract is set yet");
     if (near_message_read(&message, delivery, &error) != 0)
         result = reply_error(engine, error.text);
     else
@@ -480,7 +474,7 @@ static struct engine_result run_message(struct engine *engine, const json_t *del
     return result;
 }
 
-/* Promises of ours that are settled: ["notify", [[promise, how], ..]]. */
+/* Handles notifications about the vat's own promises: ["notify", [[promise, how], ..]]. */
 static struct engine_result take_notify(struct engine *engine, const json_t *delivery)
 {
     const struct holdings before = read_holdings(engine);
@@ -500,7 +494,7 @@ static struct engine_result take_notify(struct engine *engine, const json_t *del
     return reply_text(engine, "[\"ok\",null]");
 }
 
-/* What a contract does when its vat starts; it has no message, and promises nothing. */
+/* Runs the contract's initialization, which has no message and makes no promises. */
 static struct engine_result start_contract(struct engine *engine)
 {
     const struct near_storage storage = near_vat_storage(&engine->vat);
@@ -523,7 +517,7 @@ static struct engine_result start_contract(struct engine *engine)
     return reply_text(engine, "[\"ok\",null]");
 }
 
-/* Who the vat is: ["startVat", capdata]. What its gas costs depends on that. */
+/* Handles ["startVat", capdata], which has the vat's identity; gas costs depend on it. */
 static struct engine_result take_start(struct engine *engine, const json_t *delivery)
 {
     struct error error;

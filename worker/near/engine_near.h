@@ -6,15 +6,14 @@
 #include "worker/near/contract.h"
 
 /*
- * Contracts with NEAR's accounts, behind the worker's loop. It speaks the vat messages of the plain
- * runtime: setBundle with a bundle {"moduleFormat":..,"source":BASE64}, then messages whose method
- * is the contract's. docs/wasm.md says what their arguments mean.
- *
- * A contract keeps nothing in memory between calls, so a snapshot is its code.
+ * The engine for contracts with NEAR accounts. It handles the vat messages of the plain
+ * runtime: setBundle with {"moduleFormat":..,"source":BASE64}, then messages whose method is
+ * the contract's (docs/wasm.md describes the arguments). A contract keeps nothing in memory
+ * between calls, so a snapshot is its code.
  */
 
-/* Of such an engine, whatever its contracts are; `version`, `open` and `open_snapshot` are those of
- * the kind, by the two functions below. */
+/* The operations shared by all kinds of contract. Each kind sets `version`, `open` and
+ * `open_snapshot` with the two functions below. */
 extern const struct engine_ops engine_near;
 
 struct engine *engine_near_open(const struct near_contract_kind *kind,

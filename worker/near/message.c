@@ -8,14 +8,14 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 
-/* ---- smallcaps: what other texts mean there begins with one of these ---- */
+/* ---- smallcaps: a text with one of these first characters is escaped or special ---- */
 
 static bool needs_escape(const char *text)
 {
     return text[0] >= '!' && text[0] < '.';
 }
 
-/* The value without its escapes, the caller's; NULL for what is no plain data. */
+/* Removes a value's escapes; the caller's, or NULL if it is not plain data. */
 static json_t *plain(const json_t *value);
 
 static json_t *plain_array(const json_t *value)
@@ -86,7 +86,7 @@ json_t *near_value_read(const json_t *capdata)
     return value;
 }
 
-/* ---- the other way ---- */
+/* ---- values to smallcaps ---- */
 
 static void escape_strings(struct buf *buf, json_t *value)
 {
@@ -166,7 +166,7 @@ static json_t *base64_of(const void *bytes, size_t length)
     return value;
 }
 
-/* NULL for what is no text. U+FFFE has a meaning of its own in json_value.h. */
+/* Returns NULL if the bytes are not text. U+FFFE is special in json_value.h. */
 static json_t *value_text_of(const void *bytes, size_t length)
 {
     if (length > 0 && memmem(bytes, length, "\xef\xbf\xbe", 3) != NULL)
@@ -209,15 +209,15 @@ int near_base64_decode(struct buf *bytes, const char *text, size_t length)
                               (const unsigned char *)text, (int)length);
     if (decoded < 0)
         return -1;
-    /* It counts the padding in. */
+    /* EVP_DecodeBlock() counts the padding in. */
     bytes->length += (size_t)decoded - (text[length - 1] == '=') - (text[length - 2] == '=');
     return 0;
 }
 
-/* What a call is told where its message says nothing else. */
+/* Defaults for messages that do not set the call's world. */
 static const char someone[] = "alice.near";
 enum { BLOCK_HEIGHT = 1, SEED_SIZE = 32, KEY_SIZE = 33 };
-#define BLOCK_TIMESTAMP UINT64_C(1600000000000000000) /* ns, so that nobody's clock is seen */
+#define BLOCK_TIMESTAMP UINT64_C(1600000000000000000) /* ns; fixed, so no clock is read */
 #define PREPAID_GAS     UINT64_C(300000000000000)
 
 static const uint8_t zeros[KEY_SIZE];
@@ -266,7 +266,7 @@ static bool message_take_number(const json_t *value, uint64_t *number)
     return true;
 }
 
-/* ---- what a call is told ---- */
+/* ---- the call's world ---- */
 
 static bool parse_account(const json_t *value, const char **text)
 {
@@ -332,7 +332,7 @@ static bool message_take_member(struct near_message *message, const char *name, 
     if (strcmp(name, "deposit") == 0)
         return near_amount_read(value, &context->deposit);
     if (strcmp(name, "balance") == 0)
-        return message->tells_balance = true, near_amount_read(value, &context->balance);
+        return message->reports_balance = true, near_amount_read(value, &context->balance);
     if (strcmp(name, "gas") == 0)
         return message_take_number(value, &context->prepaid_gas);
     if (strcmp(name, "blockHeight") == 0)
@@ -365,26 +365,26 @@ struct near_context near_message_context(void)
     };
 }
 
-static int read_context(struct near_message *message, json_t *told, struct error *error)
+static int read_context(struct near_message *message, json_t *world, struct error *error)
 {
     struct near_context *context = &message->context;
     const char *name;
     json_t *value;
 
     *context = near_message_context();
-    if (told != NULL && !json_is_object(told))
-        return error_set(error, ERROR_INPUT, "what a call is told must be an object");
-    json_object_foreach(told, name, value)
+    if (world != NULL && !json_is_object(world))
+        return error_set(error, ERROR_INPUT, "the second argument must be an object");
+    json_object_foreach(world, name, value)
     {
         if (!message_take_member(message, name, value))
-            return error_set(error, ERROR_INPUT, "a call cannot be told this %.64s", name);
+            return error_set(error, ERROR_INPUT, "unknown call member: %.64s", name);
     }
     if (context->predecessor_account == NULL)
         context->predecessor_account = context->signer_account;
     return 0;
 }
 
-/* ---- what is done ---- */
+/* ---- steps ---- */
 
 static int add_message_step(struct near_message *message, struct near_step **step,
                             struct error *error)
@@ -432,7 +432,7 @@ static int add_action(struct near_message *message, const json_t *action, struct
                     error);
 }
 
-/* The message's own method, or the batch of actions that it is told. */
+/* Reads the message's own method, or its batch of actions. */
 static int read_steps(struct near_message *message, const json_t *arguments, struct error *error)
 {
     const json_t *actions = json_object_get(json_array_get(arguments, 1), "actions");
@@ -470,7 +470,7 @@ int near_message_read(struct near_message *message, const json_t *delivery, stru
         return error_set(error, ERROR_INPUT, "a message has a method and its arguments");
     if (json_array_size(arguments) > 2)
         return error_set(error, ERROR_INPUT,
-                         "a call takes its input, and what it is told: two arguments at most");
+                         "a call takes at most two arguments, its input and an object");
     if (read_context(message, json_array_get(arguments, 1), error) != 0)
         return -1;
     return read_steps(message, arguments, error);

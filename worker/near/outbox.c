@@ -9,7 +9,7 @@
 
 static const char next_key[] = "near.next";
 
-/* What becomes of results that a JavaScript vat can have and contracts' bytes cannot say. */
+/* The result in place of a JavaScript vat's value that contracts' bytes cannot express. */
 static const char not_json[] = "a promise failed, since its result is not JSON: it holds a BigInt, "
                                "undefined, NaN, infinity or a reference";
 
@@ -66,7 +66,7 @@ static json_t *input_of(const struct near_action *action)
     return near_value_exact(action->arguments.data, action->arguments.length);
 }
 
-/* What only a chain can do is not in the message. */
+/* Actions that need a chain are not in the message. */
 static bool is_sent(const struct near_action *action)
 {
     return action->kind == NEAR_ACTION_FUNCTION_CALL || action->kind == NEAR_ACTION_TRANSFER;
@@ -91,8 +91,8 @@ static json_t *actions_of(const struct near_receipt *receipt)
     return actions;
 }
 
-/* What all receipts of a call are told of the world. */
-static json_t *told_of(const struct near_outbox *outbox, const struct near_context *context)
+/* The part of the call's world that all its receipts share. */
+static json_t *receipt_world(const struct near_outbox *outbox, const struct near_context *context)
 {
     return json_pack("{s:s,s:s,s:o,s:o,s:o}", "predecessor", outbox->account, "signer",
                      context->signer_account, "blockHeight",
@@ -101,20 +101,20 @@ static json_t *told_of(const struct near_outbox *outbox, const struct near_conte
                      outbox_number_of(context->epoch_height));
 }
 
-/* One function call is the message's own; anything else is a batch. */
+/* A single function call becomes the message's method; anything else is a batch. */
 static json_t *methargs_of(const struct near_outbox *outbox, const struct near_receipt *receipt,
                            const struct near_context *context)
 {
-    json_t *told = told_of(outbox, context);
+    json_t *world = receipt_world(outbox, context);
     const struct near_action *only = receipt->actions;
 
     if (receipt->action_count == 1 && only->kind == NEAR_ACTION_FUNCTION_CALL) {
-        json_object_set_new(told, "deposit", amount_of(only->amount));
-        json_object_set_new(told, "gas", json_integer((json_int_t)only->gas));
-        return json_pack("[o,[o,o]]", outbox_text_of(&only->method), input_of(only), told);
+        json_object_set_new(world, "deposit", amount_of(only->amount));
+        json_object_set_new(world, "gas", json_integer((json_int_t)only->gas));
+        return json_pack("[o,[o,o]]", outbox_text_of(&only->method), input_of(only), world);
     }
-    json_object_set_new(told, "actions", actions_of(receipt));
-    return json_pack("[s,[n,o]]", "(batch)", told);
+    json_object_set_new(world, "actions", actions_of(receipt));
+    return json_pack("[s,[n,o]]", "(batch)", world);
 }
 
 static unsigned __int128 deposits_of(const struct near_receipt *receipt)
@@ -144,9 +144,9 @@ static const char *words_of(enum near_action_kind kind)
     return words[kind];
 }
 
-/* Nothing comes of such an action here: it is told on the console. */
-static void tell_action(const struct near_outbox *outbox, const struct near_receipt *receipt,
-                        const struct near_action *action)
+/* Reports an action without effect here on the console. */
+static void report_action(const struct near_outbox *outbox, const struct near_receipt *receipt,
+                          const struct near_action *action)
 {
     char amount[NEAR_AMOUNT_SIZE];
     struct buf line = {0};
@@ -176,8 +176,8 @@ struct ending {
 
 static void send_record(const struct near_outbox *outbox, json_int_t number, json_t *record);
 
-static void tell_waiting(const struct near_outbox *outbox, const json_t *place,
-                         const struct ending *ending)
+static void notify_waiting(const struct near_outbox *outbox, const json_t *place,
+                           const struct ending *ending)
 {
     const json_int_t number = json_integer_value(json_array_get(place, 0));
     json_t *record = read_receipt(outbox, number);
@@ -200,7 +200,7 @@ static void tell_waiting(const struct near_outbox *outbox, const json_t *place,
 static void settle_receipt(const struct near_outbox *outbox, json_int_t number,
                            const json_t *record, const struct ending *ending);
 
-/* The kernel does not tell a vat what the vat itself resolves. */
+/* The kernel does not notify a vat of its own resolutions. */
 static void settle_own(const struct near_outbox *outbox, const char *promise,
                        const struct ending *ending)
 {
@@ -244,7 +244,7 @@ static void settle_receipt(const struct near_outbox *outbox, json_int_t number,
         *outbox->balance += refund;
     json_array_foreach(json_object_get(record, "then"), i, place)
     {
-        tell_waiting(outbox, place, ending);
+        notify_waiting(outbox, place, ending);
     }
     promise = json_string_value(json_array_get(json_object_get(record, "resolve"), 0));
     if (promise != NULL)
@@ -253,14 +253,14 @@ static void settle_receipt(const struct near_outbox *outbox, json_int_t number,
                         ending);
 }
 
-static bool has_call(const json_t *told)
+static bool has_call(const json_t *world)
 {
     const json_t *action;
     size_t i;
 
-    if (json_object_get(told, "actions") == NULL)
+    if (json_object_get(world, "actions") == NULL)
         return true;
-    json_array_foreach(json_object_get(told, "actions"), i, action)
+    json_array_foreach(json_object_get(world, "actions"), i, action)
     {
         if (json_object_get(action, "method") != NULL)
             return true;
@@ -268,14 +268,14 @@ static bool has_call(const json_t *told)
     return false;
 }
 
-static void tell_transfers(const struct near_outbox *outbox, const json_t *told,
-                           const char *account)
+static void report_transfers(const struct near_outbox *outbox, const json_t *world,
+                             const char *account)
 {
     struct buf line = {0};
     const json_t *action;
     size_t i;
 
-    json_array_foreach(json_object_get(told, "actions"), i, action)
+    json_array_foreach(json_object_get(world, "actions"), i, action)
     {
         buf_clear(&line);
         buf_printf(&line, "action on %s: transfer %s", account,
@@ -286,7 +286,7 @@ static void tell_transfers(const struct near_outbox *outbox, const json_t *told,
     buf_free(&line);
 }
 
-/* Capdata of an Error with these words, which are taken over, without quotes and the like. */
+/* Makes capdata of an Error. Takes over the text, which needs no escapes. */
 static json_t *error_of(json_t *words)
 {
     json_t *body =
@@ -297,13 +297,13 @@ static json_t *error_of(json_t *words)
 }
 
 static void settle_without_vat(const struct near_outbox *outbox, json_int_t number,
-                               const json_t *record, const char *account, const json_t *told)
+                               const json_t *record, const char *account, const json_t *world)
 {
-    struct ending ending = {.is_failed = has_call(told)};
+    struct ending ending = {.is_failed = has_call(world)};
     json_t *reason = NULL;
 
     if (!ending.is_failed) {
-        tell_transfers(outbox, told, account);
+        report_transfers(outbox, world, account);
     } else {
         reason = error_of(json_sprintf(
             "Can't complete the action because account \\\"%s\\\" doesn't exist", account));
@@ -315,7 +315,7 @@ static void settle_without_vat(const struct near_outbox *outbox, json_int_t numb
 
 /* ---- sending ---- */
 
-/* Whether somebody must hear how it ends. */
+/* Returns true if another receipt or message needs the result. */
 static bool is_awaited(const json_t *record)
 {
     return json_object_get(record, "then") != NULL || json_object_get(record, "resolve") != NULL ||
@@ -355,22 +355,22 @@ static void send_record(const struct near_outbox *outbox, json_int_t number, jso
     json_t *send = json_incref(json_object_get(record, "send"));
     const char *account = json_string_value(json_object_get(send, "to"));
     json_t *methargs = json_object_get(send, "methargs");
-    json_t *told = json_array_get(json_array_get(methargs, 1), 1);
+    json_t *world = json_array_get(json_array_get(methargs, 1), 1);
     json_t *results = json_object_get(record, "results");
     char target[TARGET_SIZE];
 
     if (account != NULL && json_array_size(results) > 0)
-        json_object_set(told, "results", results);
+        json_object_set(world, "results", results);
     if (account != NULL && find_target(outbox, account, target))
         send_methargs(outbox, number, record, target, methargs);
     else if (account != NULL)
-        settle_without_vat(outbox, number, record, account, told);
+        settle_without_vat(outbox, number, record, account, world);
     json_decref(send);
 }
 
 /* ---- a call's receipts ---- */
 
-/* Where the records of a call's receipts are until they are sent or written. */
+/* The records of a call's receipts before they are sent or written. */
 struct batch {
     struct near_outbox *outbox;
     const struct near_receipts *receipts;
@@ -398,11 +398,11 @@ static json_t *make_receipt_record(const struct batch *batch, uint32_t index)
         json_object_set_new(record, "refund", amount_of(deposit));
     for (uint32_t i = 0; i < receipt->action_count; i++)
         if (!is_sent(&receipt->actions[i]))
-            tell_action(batch->outbox, receipt, &receipt->actions[i]);
+            report_action(batch->outbox, receipt, &receipt->actions[i]);
     return record;
 }
 
-static json_t *told_in(const struct batch *batch, uint32_t index)
+static json_t *world_of(const struct batch *batch, uint32_t index)
 {
     const json_t *send = json_object_get(batch->records[index], "send");
 
@@ -411,15 +411,15 @@ static json_t *told_in(const struct batch *batch, uint32_t index)
 
 static void add_receiver(const struct batch *batch, uint32_t index, json_t *account)
 {
-    json_t *told = told_in(batch, index);
+    json_t *world = world_of(batch, index);
 
-    if (json_object_get(told, "receivers") == NULL)
-        json_object_set_new(told, "receivers", json_array());
-    json_array_append_new(json_object_get(told, "receivers"), account);
-    json_object_set_new(told, "exact", json_true());
+    if (json_object_get(world, "receivers") == NULL)
+        json_object_set_new(world, "receivers", json_array());
+    json_array_append_new(json_object_get(world, "receivers"), account);
+    json_object_set_new(world, "exact", json_true());
 }
 
-/* `index` waits for what it waits for. */
+/* Registers receipt `index` with the receipts that it waits for. */
 static void link_waiting_receipt(const struct batch *batch, uint32_t index)
 {
     const struct near_receipt *receipt = &batch->receipts->receipts[index];
@@ -435,23 +435,23 @@ static void link_waiting_receipt(const struct batch *batch, uint32_t index)
     }
 }
 
-/* Its result is that of the message, and goes to whoever waits for that. */
+/* Makes its result the message's, and passes it to the message's waiters. */
 static void return_result(const struct batch *batch)
 {
     const struct near_message *message = batch->message;
-    json_t *told;
+    json_t *world;
 
     if (batch->returned == NEAR_NO_RECEIPT || message->result == NULL)
         return;
     json_object_set_new(batch->records[batch->returned], "resolve",
                         json_pack("[s,b]", message->result, message->is_exact));
-    told = told_in(batch, batch->returned);
-    json_object_set_new(told, "exact", json_true());
+    world = world_of(batch, batch->returned);
+    json_object_set_new(world, "exact", json_true());
     for (uint32_t i = 0; i < message->context.receiver_count; i++)
         add_receiver(batch, batch->returned, json_string(message->context.receivers[i]));
 }
 
-/* All are written before one is sent: that may settle it at once. */
+/* Writes all records before sending one, because sending may settle it at once. */
 static void dispatch_batch(const struct batch *batch)
 {
     for (uint32_t i = 0; i < batch->receipts->count; i++)
@@ -499,7 +499,7 @@ void near_outbox_take(struct near_outbox *outbox, const struct near_receipts *re
     free(batch.records);
 }
 
-/* ---- what the kernel tells ---- */
+/* ---- notifications from the kernel ---- */
 
 void near_outbox_settled(struct near_outbox *outbox, const json_t *resolution)
 {

@@ -12,7 +12,7 @@
 
 enum { HEX_BYTE = 2 };
 
-/* The answer's second element, the caller's as long as *root is; NULL without one. */
+/* Sends the request; returns the answer's second element, or NULL. Borrowed from *root. */
 static json_t *ask_kernel(struct near_vat *vat, json_t **root)
 {
     struct iovec answer = {0};
@@ -65,7 +65,8 @@ static int digit_of(char c)
     return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-/* Behind the '=' that each value begins with: to the kernel, an empty text is none at all. */
+/* Decodes after the '=' that starts each value, because the kernel treats an empty text as
+ * absent. */
 static int decode_value(struct buf *value, const char *text, size_t length)
 {
     buf_clear(value);

@@ -24,7 +24,7 @@ struct engine {
     uint32_t limit;   /* of the running command; 0: none */
     uint32_t compute; /* of the last command */
 
-    /* What the running command works on and comes to. */
+    /* Input and result of the running command. */
     struct iovec input;
     const char *path;
     struct engine_result result;
@@ -55,10 +55,8 @@ static struct engine *engine_of(xsMachine *the)
     return xsGetContext(the);
 }
 
-/*
- * XS reports the line of a syntax error to its debugger only. An author needs it: this function, in
- * place of XS's (--wrap in the Makefile), prints it on stderr.
- */
+/* XS reports the line of a syntax error only to its debugger. This function replaces XS's
+ * (--wrap in the Makefile) and prints it on stderr for the contract's author. */
 void __wrap_fxVReportError(void *console, char *path, int line, char *format, va_list arguments);
 
 void __wrap_fxVReportError(void *console, char *path, int line, char *format, va_list arguments)
@@ -116,7 +114,7 @@ static void xs_performance_now(xsMachine *the)
 {
     struct timeval now;
 
-    /* Cannot fail: the address is ours. */
+    /* Cannot fail: the address is valid. */
     (void)gettimeofday(&now, NULL);
     xsResult = xsNumber((double)now.tv_sec * 1000.0 + (double)now.tv_usec / 1000.0);
 }
@@ -142,7 +140,7 @@ static void define_function(xsMachine *the, char *name, xsCallback function, int
     xsDefine(xsGlobal, xsID(name), xsResult, xsDontEnum);
 }
 
-/* The order shows in the heap, and so in snapshots. */
+/* The order determines the heap, and so snapshots. */
 static void build_start_compartment(struct engine *engine)
 {
     xsMachine *machine = engine->machine;
@@ -166,7 +164,7 @@ static void build_start_compartment(struct engine *engine)
     xsEndHost(machine);
 }
 
-/* The order is the snapshots'; what is new may only stand at the end. */
+/* Snapshots depend on the order: add new entries at the end only. */
 static xsCallback snapshot_callbacks[XS_SNAPSHOT_CALLBACKS] = {
     xs_issue_command,
     xs_print,
@@ -190,7 +188,7 @@ static xsCallback snapshot_callbacks[XS_SNAPSHOT_CALLBACKS] = {
 
 /* ---- running a command, and what can stop it ---- */
 
-static xsBooleanValue may_go_on(xsMachine *the, xsUnsignedValue computrons)
+static xsBooleanValue may_continue(xsMachine *the, xsUnsignedValue computrons)
 {
     uint32_t limit = engine_of(the)->limit;
 
@@ -204,11 +202,9 @@ static void set_text(struct engine *engine, const char *words)
     engine->result.text = (struct iovec){engine->text, strlen(engine->text)};
 }
 
-/*
- * XS gives up in one way when its own limit is passed, which is the same on every
- * machine, and when the system gives it no memory, which is not.
- */
-static void tell_who_refused_memory(struct engine *engine)
+/* XS stops in the same way at its own limit, which is the same on every machine, and if the
+ * system refuses memory, which is not. */
+static void report_memory_refusal(struct engine *engine)
 {
     if (engine->result.exit_status != WORKER_EXIT_MEMORY || !xs_memory_was_refused())
         return;
@@ -216,12 +212,12 @@ static void tell_who_refused_memory(struct engine *engine)
     set_text(engine, "the system gave it no memory");
 }
 
-/* XS leaves behind what a stopped command had allocated: the process is about to end. */
+/* XS does not free a stopped command's memory, because the process is about to end. */
 static bool was_stopped;
 
 int __lsan_is_turned_off(void);
 
-/* LeakSanitizer asks this at the end of the process. */
+/* LeakSanitizer calls this at the end of the process. */
 int __lsan_is_turned_off(void)
 {
     return was_stopped;
@@ -256,14 +252,11 @@ static void set_stopped(struct engine *engine)
         engine->result.exit_status = WORKER_EXIT_COST;
         set_text(engine, "cost limit exceeded");
     }
-    tell_who_refused_memory(engine);
+    report_memory_refusal(engine);
 }
 
-/*
- * Runs a command with the place set that XS jumps to when it gives up (limits,
- * memory, stack): false. XS jumps to the outermost place, so there is exactly one,
- * set anew for each command.
- */
+/* Runs a command; returns false if XS stopped it (limits, memory, stack). XS jumps to the
+ * outermost jump buffer, so exactly one is set, once per command. */
 static bool guard(struct engine *engine, void (*command)(struct engine *))
 {
     bool volatile finished = false;
@@ -307,8 +300,8 @@ static struct engine_result run_guarded(struct engine *engine, void (*command)(s
     return engine->result;
 }
 
-/* Asking for the message can run the contract's own toString, so it is asked
- * under the command's limit, and may throw itself. */
+/* Getting the message may run the contract's toString, so it counts towards the command's limit
+ * and may throw. */
 static void set_threw(struct engine *engine, xsMachine *the, const xsSlot *thrown)
 {
     engine->result.outcome = ENGINE_THREW;
@@ -324,8 +317,8 @@ static void set_threw(struct engine *engine, xsMachine *the, const xsSlot *throw
     }
 }
 
-/* The result is the value itself or, for a command that ends later, what it has
- * put into its property `result` by now; bytes only. */
+/* The result is the value, or for a command that ends later, the value's property `result` by
+ * now; bytes only. */
 static void set_result(struct engine *engine, xsMachine *the, const xsSlot *value, xsSlot *result)
 {
     xsTry
@@ -348,16 +341,15 @@ static void set_result(struct engine *engine, xsMachine *the, const xsSlot *valu
     }
 }
 
-/* What comes after it, such as a getter of the result, is not metered. */
+/* Reads the meter here; later work, such as a getter of the result, is not metered. */
 static void read_meter(struct engine *engine)
 {
     engine->compute = xsGetCurrentMeter(engine->machine);
     xs_profile_meter_read(engine->machine);
 }
 
-/* Calls globalThis[function](argument), lets all promises settle, and takes
- * what came of it. What is thrown later than the call's own return is the
- * program's to report. */
+/* Calls globalThis[function](argument), settles all promises, and takes the result. Exceptions
+ * after the call's return are the program's to report. */
 static void call_global(xsMachine *machine, char *function, bool as_bytes)
 {
     struct engine *engine = engine_of(machine);
@@ -424,7 +416,7 @@ static void run_source_file(xsMachine *machine, bool as_module)
                 xsVar(0) = xsException;
                 xsException = xsUndefined;
                 set_threw(engine, the, &xsVar(0));
-                /* The promises' jobs that come next may move what is in the heap. */
+                /* Copy the text, because promise jobs may move the heap. */
                 set_text(engine, engine->result.text.iov_base);
             }
         }
@@ -444,7 +436,7 @@ static void run_module(struct engine *engine)
     run_source_file(engine->machine, true);
 }
 
-/* As for a new machine. */
+/* Sets the meter as for a new machine. */
 static void begin_metering(struct engine *engine)
 {
     const struct engine_options *options = &engine->options;
@@ -453,10 +445,10 @@ static void begin_metering(struct engine *engine)
     if ((interval == 0 && (options->compute_limit > 0 || options->cost_limited)) ||
         options->profile)
         interval = 1;
-    fxBeginMetering(engine->machine, may_go_on, interval);
+    fxBeginMetering(engine->machine, may_continue, interval);
 }
 
-/* Its result is its size, in decimal, as xsnap's is. */
+/* The result is the snapshot's size, in decimal, as with xsnap. */
 static void write_xs_snapshot(struct engine *engine)
 {
     char digits[24];
@@ -483,11 +475,11 @@ static void xs_version(char *line, size_t size)
     snprintf(line, size, "xsnap " XSNAP_VERSION " (XS %s)", number);
 }
 
-/* In engine->machine; NULL: the system has no memory for it. */
+/* Fills engine->machine; NULL: out of memory. */
 static void create_machine(struct engine *engine)
 {
     uint32_t parser_kb = engine->options.parser_kb ? engine->options.parser_kb : 8192;
-    /* xsnap-worker's sizes: they decide when the heap grows, and so `allocate`. */
+    /* xsnap-worker's sizes. They decide when the heap grows, and so `allocate`. */
     xsCreation creation = {
         .initialChunkSize = 32 * 1024 * 1024,
         .incrementalChunkSize = 4 * 1024 * 1024,
@@ -509,7 +501,7 @@ static void create_machine(struct engine *engine)
     engine->machine = NULL;
 }
 
-/* The heap at `place`, or a fresh one where that is NULL. */
+/* Opens the heap at `place`, or a new one if that is NULL. */
 static struct engine *open_at(const struct engine_options *options, const char *place,
                               struct error *error)
 {
@@ -527,7 +519,7 @@ static struct engine *open_at(const struct engine_options *options, const char *
         return NULL;
     }
     xsInitializeSharedCluster();
-    error_memory(error, "the engine's heap"); /* unless something better is said */
+    error_memory(error, "the engine's heap"); /* the error unless another is set */
     if (place == NULL)
         create_machine(engine);
     else
@@ -596,8 +588,8 @@ static struct engine_result xs_write_snapshot(struct engine *engine, const char 
     return run_guarded(engine, write_xs_snapshot);
 }
 
-/* Under the limit of a command, since the contract's own toString may run. */
-static void tell_exception(struct engine *engine)
+/* Runs within the limit of a command, because the contract's toString may run. */
+static void report_exception(struct engine *engine)
 {
     xsBeginHost(engine->machine);
     xsTry
@@ -619,7 +611,7 @@ static const char *xs_exception_left(struct engine *engine)
     xsBeginHost(engine->machine);
     left = xsTypeOf(xsException) != xsUndefinedType;
     xsEndHost(engine->machine);
-    return left ? run_guarded(engine, tell_exception).text.iov_base : NULL;
+    return left ? run_guarded(engine, report_exception).text.iov_base : NULL;
 }
 
 static struct engine_usage xs_usage(const struct engine *engine)

@@ -5,10 +5,9 @@
 #include "worker/engine.h"
 
 /*
- * XS, as npm @agoric/xsnap 0.15.0 carries and configures it. Its start heap and
- * its computrons are those of that package's xsnap-worker: what is defined in
- * the start compartment, and in which order, must stay as it is there, because
- * both show in the heap.
+ * XS as npm @agoric/xsnap 0.15.0 has and configures it. Its initial heap and computrons
+ * equal those of that package's xsnap-worker. They depend on what the start compartment
+ * defines and in which order, so that must not change.
  */
 extern const struct engine_ops engine_xs;
 

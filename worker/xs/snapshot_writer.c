@@ -6,11 +6,11 @@
 
 #include "base/io.h"
 
-/* Calling stdio for each piece would take as long as the rest. The reader runs at the same time,
- * and larger blocks wake it less often. */
+/* stdio would take as long per piece as all other work. The reader runs at the same time, and
+ * larger blocks wake it less often. */
 enum { BLOCK_SIZE = 256 << 10 };
 
-/* Not on the stack, whose depth XS measures. */
+/* Static, because XS measures the stack's depth. */
 static unsigned char block[BLOCK_SIZE];
 
 void snapshot_writer_begin(struct snapshot_writer *writer, int fd)

@@ -4,11 +4,10 @@
 
 #include <stddef.h>
 
-/* Joins the some hundred thousand pieces of a snapshot, of a few bytes each, to blocks. One
- * snapshot at a time. */
+/* Joins a snapshot's hundreds of thousands of small pieces to blocks. One snapshot at a time. */
 struct snapshot_writer {
     int fd;        /* borrowed */
-    size_t size;   /* of all that was written */
+    size_t size;   /* of everything written */
     size_t filled; /* of the block */
 };
 

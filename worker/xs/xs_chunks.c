@@ -6,10 +6,10 @@
 #include "worker/xs/xs_memory.h"
 
 /*
- * XS fills with zeros the chunks that the system has just provided as zeros: 32 MiB when a worker
- * starts, of which a vat uses five. Two thirds of a start would go into that. XS's next call after
- * allocating chunks is this memset(), so it is left out. A file of its own: a sanitized worker is
- * linked without it, since sanitizers have their own memset().
+ * XS zeroes chunks that the system has just provided as zeros: 32 MiB at a worker's start,
+ * of which a vat uses five. That would take two thirds of the start. XS's next call after
+ * allocating chunks is this memset(), which therefore skips them. Sanitized workers are
+ * linked without this file, because sanitizers have their own memset().
  */
 
 void *__wrap_fxAllocateChunks(void *machine, int32_t size);

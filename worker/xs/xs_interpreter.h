@@ -3,28 +3,33 @@
 #define GASPIPE_WORKER_XS_XS_INTERPRETER_H
 
 /*
- * Faster forms of what XS does most, for `gcc -include` in front of its files (scripts/xs.mk):
- * small functions inline for many of them; with XS_INTERPRETER defined, for xsRun.c, also its
- * setjmp() and the jumps between instructions of JavaScript.
+ * Faster forms of XS's most frequent operations, included with `gcc -include` before its
+ * files (scripts/xs.mk). Small functions are inline in many files. With XS_INTERPRETER
+ * defined, for xsRun.c, also setjmp() and the jumps between JavaScript instructions.
  */
 
 /* ---- setjmp() ---- */
 
 /*
- * gcc keeps no variable in a register, anywhere in a function, that lives across a call of
- * setjmp(). In the interpreter these are the JavaScript stack, scope, frame, environment and code:
- * each instruction read them from memory and wrote them back. Here an instruction that gcc takes
- * for a jump to one of two places calls glibc's _setjmp(), so gcc keeps its registers.
+ * Keeps variables in registers across setjmp(), unlike gcc, which then keeps none in the
+ * whole function. In the interpreter these are the JavaScript stack, scope, frame,
+ * environment and code; each instruction would read them from memory and write them back.
  *
- * The hazard: after longjmp() registers hold what they held at the call, not what they held at the
- * throw. It does no harm, because in the second place the interpreter reads all these variables
- * again from the jump. The others that it uses there (the machine, its generator, the jump at its
- * beginning) never change, and are in registers that longjmp() restores, or in places of the C
- * stack that hold nothing else: -fno-ira-share-spill-slots and -fno-ira-share-save-slots see to
- * that. The call needs -mno-red-zone. fxRunScript(), in the same file, also uses only what never
- * changes.
+ *     asm goto ---+--- first return ----> run instructions ... throw
+ *                 |                                              |
+ *                 +--- second return <--- longjmp() <------------'
  *
- * The buffer is one of setjmp(), so longjmp() is called as before.
+ * gcc sees an instruction with two targets, which calls glibc's _setjmp(). The hazard: after
+ * longjmp() registers have their values from the call of setjmp(), not those at the throw.
+ * It is harmless here because:
+ *
+ *     - the second target first reads the five variables from the jump buffer's structure;
+ *     - the other variables used there (the machine, its generator, the first jump) never
+ *       change. They are in registers that longjmp() restores, or in stack slots of their own,
+ *       because of -fno-ira-share-spill-slots and -fno-ira-share-save-slots.
+ *
+ * fxRunScript(), in the same file, also uses only variables that never change. The call
+ * needs -mno-red-zone. The buffer is setjmp()'s, so longjmp() works unchanged.
  */
 #ifdef XS_INTERPRETER
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -60,13 +65,13 @@
 /* ---- small functions ---- */
 
 /*
- * Under QEMU the return from a function costs as much as many instructions: it is an indirect jump,
- * and QEMU has to look up its target. Each function here does what XS's own does, and calls that
- * one when there is something to report.
+ * A function's return is an indirect jump, which costs many instructions under QEMU, because
+ * it looks up the target. Each function here has the fast path of XS's own, and calls that
+ * one for the rest.
  */
 #include <xsAll.h>
 
-/* Of xsAPI.c: whether the stack has room for `count` slots more (negative) or less. */
+/* From xsAPI.c: checks that the stack has space for `count` slots more (negative) or less. */
 static inline __attribute__((always_inline)) void xs_inline_overflow(txMachine *the,
                                                                      txInteger count)
 {
@@ -79,7 +84,7 @@ static inline __attribute__((always_inline)) void xs_inline_overflow(txMachine *
 #undef mxOverflow
 #define mxOverflow(COUNT) (mxMeterOne(), xs_inline_overflow(the, COUNT))
 
-/* Of xsMemory.c: a slot, with a collection of garbage when none is free. */
+/* From xsMemory.c: allocates a slot, and collects garbage if none is free. */
 static inline __attribute__((always_inline)) txSlot *xs_inline_new_slot(txMachine *the)
 {
     txSlot *slot = the->freeHeap;
@@ -102,17 +107,14 @@ static inline __attribute__((always_inline)) txSlot *xs_inline_new_slot(txMachin
 /* ---- jumps between instructions ---- */
 
 /*
- * Each instruction of JavaScript ends with a jump to the next one,
- *
- *     goto *bytes[byte];
- *
- * for which QEMU has to look up the target. Here the instructions that mostly follow are compared
- * with first, and reached by a jump that QEMU knows:
+ * Each JavaScript instruction ends with an indirect jump to the next, goto *bytes[byte],
+ * whose target QEMU must look up. Here it is first compared with the most frequent
+ * successors, which a direct jump reaches:
  *
  *     goto *({ if (byte == XS_CODE_POP) goto XS_CODE_POP; bytes; })[byte];
  *
- * xs_next.h lists these by line of xsRun.c. With another version of XS the list would be wrong,
- * which is slower and otherwise the same.
+ * xs_next.h lists successors by line of xsRun.c. A list for another version of XS would only
+ * be slower.
  */
 #ifdef XS_INTERPRETER
 #include "worker/xs/xs_next.h"
@@ -123,18 +125,18 @@ static inline __attribute__((always_inline)) txSlot *xs_inline_new_slot(txMachin
 #define XS_NEXT_1(FIRST)         ~, __extension__({ XS_NEXT_IF(FIRST) bytes; })
 #define XS_NEXT_2(FIRST, SECOND) ~, __extension__({ XS_NEXT_IF(FIRST) XS_NEXT_IF(SECOND) bytes; })
 
-/* The second of XS_NEXT_1634, when xs_next.h defines that, else `bytes`. */
+/* The second argument of XS_NEXT_1634 if xs_next.h defines that, else `bytes`. */
 #define XS_NEXT_SECOND(FIRST, SECOND, ...) SECOND
 #define XS_NEXT_OR(...)                    XS_NEXT_SECOND(__VA_ARGS__)
 #define XS_NEXT_NAME(LINE)                 XS_NEXT_LINE_##LINE
 #define XS_NEXT_AT(LINE)                   XS_NEXT_NAME(LINE)
 #define bytes                              XS_NEXT_OR(XS_NEXT_AT(__LINE__), bytes, )
 
-/* Asked at each new line of JavaScript; only a profile wants to know (xs_profile.c). */
+/* Checked at each new line of JavaScript; set only during profiles (xs_profile.c). */
 extern _Bool xs_profile_running;
 #define fxIsReadable(THE) (__builtin_expect(xs_profile_running, 0) && fxIsReadable(THE))
 
-/* A beginning function's variables are cleared so: a few slots, for which a call costs more. */
+/* Clears a starting function's variables, a few slots, without a call. */
 static inline __attribute__((always_inline)) void xs_interpreter_clear(txSlot *slot, size_t size)
 {
     const txSlot *end = slot + size / sizeof *slot;

@@ -10,28 +10,28 @@
 
 #include "worker/xs/xs_memory.h"
 
-/* In a chunk's size: the chunk is in use. As in xsMemory.c. */
+/* Flag in a chunk's size: in use, as in xsMemory.c. */
 enum { IN_USE = INT32_MIN };
 
-/* Why slots are met. The functions that run for each slot are compiled once for each purpose. */
+/* Why slots are visited. The functions below are compiled once for each purpose. */
 enum purpose { REFERENCES, VALUES, INDEX };
 
 bool xs_mark_found_long_array;
 
-/* ---- what is still to be followed ---- */
+/* ---- the list of slots still to follow ---- */
 
-/* The lowest bits of an entry of the list; the others are the address of a slot. */
+/* The lowest bits of an entry on the list; the others are a slot's address. */
 enum step {
-    PROPERTIES,  /* of an instance, from this slot on */
-    ITEMS,       /* of an array, from this one on; the entry below says how many */
-    LIST,        /* of a list or a weak map, from this slot on, without those that were met */
-    CHAIN,       /* of private properties, from this slot on: each is followed */
+    PROPERTIES,  /* of an instance, from this slot */
+    ITEMS,       /* of an array, from this one; the entry below has their number */
+    LIST,        /* of a list or a weak map, from this slot, skipping visited ones */
+    CHAIN,       /* of private properties, from this slot: each is followed */
     SECOND_HALF, /* of this accessor, home, export or proxy */
-    HOLDINGS,    /* of a finalization registry, from this slot on */
+    HOLDINGS,    /* of a finalization registry, from this slot */
 };
 
 enum { STEP_BITS = 7, PUSHED_MOST = 3 };
-_Static_assert(_Alignof(txSlot) > STEP_BITS, "the address of a slot leaves room for a step");
+_Static_assert(_Alignof(txSlot) > STEP_BITS, "the address of a slot leaves above for a step");
 
 static struct {
     uintptr_t *items;
@@ -130,8 +130,9 @@ static inline void items_of(txMachine *the, const txSlot *items, size_t count)
 }
 
 /*
- * A generator's stack was longer when it was suspended before. What is left of that may be free by
- * now, and snapshots have the whole chunk. Returns how many items are in use.
+ * A generator's stack may have been longer at an earlier suspension. The slots past the
+ * present length may be free by now, and snapshots contain the whole chunk. Returns the
+ * number of items in use.
  */
 static size_t forget_longer_stack(const txSlot *slot, size_t count)
 {
@@ -159,7 +160,7 @@ static void array(txMachine *the, txSlot *slot, enum purpose purpose)
         else
             count = forget_longer_stack(slot, count);
     }
-    /* XS does so after the items. Until then, only other slots with this chunk look at it. */
+    /* XS marks it after the items. Until then only slots with the same chunk read the mark. */
     if (purpose == VALUES)
         use_chunk(items);
     if (count > 0)
@@ -202,7 +203,7 @@ static void entries(const txSlot *slot, enum purpose purpose)
         use_chunk(slot->value.table.address);
 }
 
-/* Kinds with nothing but chunks. */
+/* Kinds that refer to chunks only. */
 static inline void data(txSlot *slot)
 {
     switch (slot->kind) {
@@ -239,9 +240,9 @@ static inline void data(txSlot *slot)
 }
 
 /*
- * Does what XS's marker does with the slot itself. What the slot leads to goes on the list, the
- * last first. The second of two is looked at only when it is taken from the list: following the
- * first may have met it.
+ * Handles the slot itself as XS's marker does. Slots that it refers to are put on the list, the
+ * last first. The second of two is checked when it leaves the list, since following the
+ * first may have visited it.
  */
 /* NOLINTNEXTLINE(readability-function-size): one case for each kind of slot */
 __attribute__((always_inline)) static inline void value(txMachine *the, txSlot *slot,
@@ -270,7 +271,7 @@ again:
     case XS_STACK_KIND:
         array(the, slot, purpose);
         break;
-    case XS_CALLBACK_KIND: /* snapshots have no closures of these */
+    case XS_CALLBACK_KIND: /* snapshots never have closures of these */
         if (purpose != INDEX)
             instance_of(the, slot->value.callback.closures);
         break;
@@ -368,10 +369,8 @@ static inline void second_half(txMachine *the, const txSlot *slot)
     }
 }
 
-/*
- * Follows slots of an instance, and of those that they refer to. Returns when it meets a slot of
- * another kind that leads on: that comes first, then the rest, which is on the list below.
- */
+/* Follows an instance's slots and the slots that they refer to, until one of another kind refers
+ * to more. That one is followed first; the list below it has the rest. */
 __attribute__((always_inline)) static inline void properties(txMachine *the, txSlot *slot,
                                                              enum purpose purpose)
 {
@@ -418,29 +417,27 @@ __attribute__((always_inline)) static inline void holdings(txMachine *the, txSlo
     value(the, slot, purpose);
 }
 
-/*
- * Follows items of an array until one leads on. The entry of those left goes on the list before
- * what that one leads to, so room is kept for it: two words.
- */
+/* Follows an array's items until one refers to more. The entry with the remaining items must lie
+ * below that one's entries on the list, so two words are kept free for it. */
 __attribute__((always_inline)) static inline void items(txMachine *the, txSlot *item,
                                                         enum purpose purpose)
 {
     size_t count = list.items[--list.length];
-    const size_t before = list.length, room = before + 2;
+    const size_t before = list.length, above = before + 2;
 
     while (count > 0 && list.length == before) {
-        list.length = room;
+        list.length = above;
         if (__builtin_expect(list.length + PUSHED_MOST > list.size, 0))
             enlarge(the);
         value(the, item++, purpose);
         count--;
-        if (list.length == room) {
+        if (list.length == above) {
             list.length = before;
         } else if (count > 0) {
             list.items[before] = count;
             list.items[before + 1] = (uintptr_t)item | ITEMS;
         } else {
-            for (size_t i = room; i < list.length; i++)
+            for (size_t i = above; i < list.length; i++)
                 list.items[i - 2] = list.items[i];
             list.length -= 2;
         }
@@ -480,8 +477,7 @@ __attribute__((always_inline)) static inline void take_step(txMachine *the, enum
     }
 }
 
-/* A host object's marker may call it again: each call empties the list down to where it found it.
- */
+/* A host object's marker may call this again: each call empties the list down to its own start. */
 __attribute__((always_inline)) static inline void follow(txMachine *the, txSlot *slot,
                                                          enum purpose purpose)
 {

@@ -12,12 +12,12 @@
 #include "base/sort/sort.h"
 
 /*
- * The Makefile links the worker with --wrap for the functions below, so that XS calls these. The
- * compiled-in meter counts nothing in this file: whether a compiler makes a call of memset()
- * differs between machines, and a call is charged where it is made.
+ * The Makefile links the worker with --wrap for the functions below, so XS calls these. The
+ * compiled-in meter does not count this file: compilers on different machines differ in
+ * whether they call memset(). The meter charges such calls at the caller.
  */
 
-static void *running; /* the machine whose command runs; NULL: none */
+static void *running; /* the machine whose command runs; NULL: no command */
 static bool refused;
 
 void xs_memory_is_for(void *machine)
@@ -37,10 +37,10 @@ bool xs_memory_was_refused(void)
     return refused;
 }
 
-/* Not inlined, so that a successful allocation costs as little as without it. */
+/* Not inlined, so that a successful allocation costs nothing extra. */
 __attribute__((noinline)) static void check_refusal(size_t size)
 {
-    /* No system has more than PTRDIFF_MAX: asking for it fails everywhere in the same way. */
+    /* Sizes above PTRDIFF_MAX fail in the same way everywhere. */
     if (size > 0 && size <= PTRDIFF_MAX && running != NULL)
         xs_memory_refuse(running);
 }
@@ -80,7 +80,7 @@ void *__wrap_realloc(void *memory, size_t size)
     return larger;
 }
 
-/* glibc's qsort() takes another algorithm if memory is short. */
+/* Replaces glibc's qsort(), whose algorithm depends on free memory. */
 void __wrap_qsort(void *items, size_t count, size_t size, sort_compare *compare);
 
 void __wrap_qsort(void *items, size_t count, size_t size, sort_compare *compare)
@@ -98,7 +98,7 @@ void __wrap_qsort(void *items, size_t count, size_t size, sort_compare *compare)
 
 /* ---- slots ---- */
 
-/* Of x86-64, and of aarch64 with pages of 4 KiB. */
+/* On x86-64, and on aarch64 with 4 KiB pages. */
 enum { HUGE_PAGE = 2 << 20 };
 
 void xs_memory_use_huge_pages(void *bytes, size_t size)
@@ -108,11 +108,10 @@ void xs_memory_use_huge_pages(void *bytes, size_t size)
     if (bytes == NULL || size < HUGE_PAGE)
         return;
     page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    /* The first page may begin with other data, which takes no harm; after the end may be nothing.
-     */
+    /* Include the first page's other data, which is harmless; the memory ends at a page. */
     start = (uintptr_t)bytes / page * page;
     end = ((uintptr_t)bytes + size) / page * page;
-    (void)madvise((void *)start, end - start, MADV_HUGEPAGE); /* else small pages do */
+    (void)madvise((void *)start, end - start, MADV_HUGEPAGE); /* on failure small pages remain */
 }
 
 void *__wrap_fxAllocateSlots(void *machine, int32_t count);
@@ -133,16 +132,16 @@ void *__wrap_fxAllocateSlots(void *machine, int32_t count)
 #else
 
 /*
- * XS hashes the addresses of objects that are keys of a Map or Set, and compares those of timers
- * with the ends of its heap. A block cost must not depend on where malloc() puts them, so the
- * metered worker maps slots at the same addresses on every machine: below all that Linux and QEMU
- * place by themselves, on x86-64 and aarch64.
+ * XS hashes the addresses of objects that are keys of a Map or Set, and compares timers'
+ * addresses with the ends of its heap. Block cost must not depend on addresses that malloc()
+ * chooses. So the metered worker maps slots at fixed addresses, below everything that Linux
+ * and QEMU place, on x86-64 and aarch64.
  */
 static uintptr_t next_slots = (uintptr_t)0x1000000000;
 
 enum {
     PAGE = 65536, /* at least a page of either machine */
-    /* XS grows its slots some thousands of times at most, with its limit on memory. */
+    /* XS's memory limit is reached after some thousands of allocations of slots. */
     ALLOCATIONS_MAX = 65536,
 };
 
@@ -160,7 +159,7 @@ void *__wrap_fxAllocateSlots(void *machine, int32_t count)
     const size_t size = ((size_t)count * sizeof(txSlot) + PAGE - 1) / PAGE * PAGE;
     void *made;
 
-    /* XS's own function keeps count of the memory, and stops the engine at its limit. */
+    /* XS's own function counts the memory, and stops the engine at its limit. */
     made = __real_fxAllocateSlots(machine, count);
     if (made == NULL)
         xs_memory_refuse(machine);
@@ -170,7 +169,7 @@ void *__wrap_fxAllocateSlots(void *machine, int32_t count)
     made = mmap((void *)next_slots, size, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (made != (void *)next_slots) {
-        /* A Linux that does not know the flag may map elsewhere. */
+        /* A Linux without the flag may map elsewhere. */
         if (made != MAP_FAILED)
             (void)munmap(made, size);
         xs_memory_refuse(machine);
@@ -193,12 +192,12 @@ void __wrap_fxFreeSlots(void *machine, void *slots)
 #endif
 
 /*
- * XS's patched string functions ask for each position in a string whether it is ASCII
- * (worker/xs/patches/string-offsets.patch). The answer is kept in the header of the string's chunk.
- * A snapshot has none, so a restored worker scans again; no block cost depends on that, as this
- * file is not metered.
+ * XS's patched string functions ask at each position if the string is ASCII
+ * (worker/xs/patches/string-offsets.patch). The header of the string's chunk caches the
+ * answer. Snapshots drop it, so a restored worker scans again; no block cost depends on
+ * that, because this file is not metered.
  */
-enum { NOT_ASCII = -1 }; /* else 0: not known, or its length and 1 */
+enum { NOT_ASCII = -1 }; /* else 0: unknown, or its length + 1 */
 
 static int scan_ascii(const char *string)
 {

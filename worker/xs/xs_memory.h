@@ -6,27 +6,27 @@
 #include <stddef.h>
 
 /*
- * XS's memory, where the system decides what a heap looks like. If the system refuses memory, XS
- * continues differently: it starts without its first chunks, grows in other steps, throws an
- * exception that a contract can catch, or lets a regular expression fail to match. A heap would
- * then depend on the machine. So the first refusal ends whatever XS is doing.
+ * XS's memory must not depend on the machine. If the system refuses memory, XS continues
+ * differently: it starts without its first chunks, grows in other steps, throws an exception
+ * that a contract can catch, or makes a regular expression fail to match. So the first
+ * refusal ends the command.
  */
 
-/* Memory is allocated for a command of this machine, which a refusal ends
- * (xsNotEnoughMemoryExit); NULL: for no command. */
+/* Memory is for a command of this machine, which a refusal ends (xsNotEnoughMemoryExit); NULL:
+ * for no command. */
 void xs_memory_is_for(void *machine);
 
-/* The system refused memory to the machine: its command ends. Does not return. */
+/* Ends the machine's command because the system refused memory. Does not return. */
 _Noreturn void xs_memory_refuse(void *machine);
 
-/* Returns true if the system ever refused memory; XS's own limit, the same everywhere, is not
- * meant. */
+/* Returns true if the system refused memory. XS's own limit, the same everywhere, does not
+ * count. */
 bool xs_memory_was_refused(void);
 
 /*
- * Asks for huge pages for a part of the heap that was not written to yet: all slots, and the chunks
- * of a snapshot, as each garbage collection goes through these. Later chunks are used once between
- * two collections: small pages are zeroed when needed, and then in the cache.
+ * Requests huge pages for an untouched part of the heap: all slots, and a snapshot's chunks,
+ * which each garbage collection reads. Later chunks are used once between two collections;
+ * small pages are then zeroed when needed, and still in the cache.
  */
 void xs_memory_use_huge_pages(void *bytes, size_t size);
 

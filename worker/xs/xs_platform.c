@@ -5,8 +5,8 @@
 
 #include <xsAll.h>
 
-/* LeakSanitizer asks these: a script's code stays allocated if XS stops in the middle of it
- * (computrons, stack, memory), and the worker ends right after. */
+/* LeakSanitizer reads this list. If XS stops within a script (computrons, stack, memory), its
+ * code stays allocated, and the worker ends. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_options(void);
 
@@ -20,7 +20,7 @@ const char *__lsan_default_options(void)
     return "print_suppressions=0";
 }
 
-/* ---- how deep the parsers are ---- */
+/* ---- parser depth ---- */
 
 static bool was_deep;
 
@@ -39,7 +39,7 @@ bool xs_depth_take_note(void)
     return taken;
 }
 
-/* ---- the clock of tracers ---- */
+/* ---- the tracer's clock ---- */
 
 extern const volatile txU4 *volatile gastrace_computrons;
 const volatile txU4 *volatile gastrace_computrons;

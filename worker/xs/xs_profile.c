@@ -10,7 +10,7 @@
 #include "counter/gasmark.h"
 #include "worker/profile.h"
 
-/* A frame of XS's stack that has not returned, as far as is known. The stack grows downwards. */
+/* A frame of XS's stack that has not returned as of the last event. The stack grows downwards. */
 struct live {
     txSlot *frame;
     uint32_t node;
@@ -18,13 +18,13 @@ struct live {
 };
 
 static struct {
-    struct profile *profile; /* NULL: none are taken */
+    struct profile *profile; /* NULL: no profile */
     struct buf json;
     struct live *live; /* [0] is the engine itself */
     size_t depth, capacity;
-    txSlot **entered; /* frames that are new at an event, the innermost first */
+    txSlot **entered; /* frames that are new at an event, innermost first */
     size_t entered_capacity;
-    txID named_file;       /* whose name the profile knows, the last one met; 0: none */
+    txID named_file;       /* the file named last in the profile; 0: none */
     uint32_t meter;        /* at the last event */
     uint32_t meter_before; /* the unmetered part */
     uint64_t instructions; /* at the last event */
@@ -35,7 +35,7 @@ bool xs_profile_running;
 
 /* ---- costs ---- */
 
-/* XS's meter can be set back, so the difference has a sign. */
+/* The difference is signed, because the program can set XS's meter back. */
 static void charge(const txMachine *the)
 {
     const struct live *top = &state.live[state.depth - 1];
@@ -53,7 +53,7 @@ static void charge(const txMachine *the)
     state.meter = the->meterIndex;
 }
 
-/* What the profile itself executes is not the contract's. */
+/* The profile's own work is not the contract's. */
 static void leave_region(void)
 {
     if (state.counted)
@@ -75,7 +75,7 @@ static const char *key_name(txMachine *the, txID id)
     return name != NULL && name[0] != '\0' ? name : NULL;
 }
 
-/* Where the function begins, if its code says so: XS puts file and line first. */
+/* Returns the function's first line, if its code has it: XS puts file and line first. */
 static bool find_source(const txSlot *code, txID *file, txS2 *line)
 {
     txByte *at = code->value.code.address + 2;
@@ -99,7 +99,7 @@ static bool is_callback(const txSlot *code)
     return code->kind == XS_CALLBACK_KIND || code->kind == XS_CALLBACK_X_KIND;
 }
 
-/* The slot with the code of the frame's function; NULL: a frame of the host. */
+/* Returns the slot with the code of the frame's function; NULL for a frame of the host. */
 static txSlot *code_of(txSlot *frame)
 {
     txSlot *function = frame + 3;
@@ -146,7 +146,7 @@ function_of(txMachine *the, const txSlot *code, struct profile_key key, const st
     return function;
 }
 
-/* The node of the frame's function, which has been called from the node. */
+/* Returns the node of the frame's function, called from that node. */
 static uint32_t node_of(txMachine *the, const txSlot *code, uint32_t caller)
 {
     struct profile_key key = {0}; /* of the engine itself */
@@ -161,7 +161,7 @@ static uint32_t node_of(txMachine *the, const txSlot *code, uint32_t caller)
     return profile_call(state.profile, caller, key, function_of(the, code, key, &source));
 }
 
-/* Where a frame of JavaScript keeps file and line; NULL: it has none yet. */
+/* Returns the slot with a JavaScript frame's file and line; NULL: not set yet. */
 static const txSlot *environment_of(const txMachine *the, txSlot *frame)
 {
     const txSlot *environment;
@@ -208,7 +208,7 @@ static struct live *top_live_frame(void)
     return &state.live[state.depth - 1];
 }
 
-/* The innermost frame is at the line that it says; what was spent until here was another's. */
+/* Charges earlier work to the previous line, and moves the innermost frame to its current line. */
 static void move_to_line(txMachine *the)
 {
     const uint32_t line = line_of(the, top_live_frame()->frame);
@@ -232,18 +232,18 @@ static bool reserve_live(void)
     return true;
 }
 
-/* `code` is that of the frame's function, as code_of() has it. */
+/* `code` is as code_of() returns it. */
 static void xs_profile_push(txMachine *the, txSlot *frame, const txSlot *code)
 {
     if (state.depth == state.capacity && !reserve_live())
         return;
-    /* Native code has no lines: what it spends is the line's that called it. */
+    /* Native code has no lines, so its work is charged to the caller's line. */
     state.live[state.depth] =
         (struct live){frame, node_of(the, code, top_live_frame()->node), top_live_frame()->line};
     state.depth++;
 }
 
-/* Takes the frames that have returned from the live ones; what is new is `entered`. */
+/* Removes returned frames from the live ones; `entered` gets the new ones. */
 static size_t compare_stacks(txSlot *frame)
 {
     size_t count = 0;
@@ -267,15 +267,15 @@ static size_t compare_stacks(txSlot *frame)
     return count;
 }
 
-/* Brings the live frames to where XS is. */
+/* Makes the live frames equal to XS's stack. */
 static void align(txMachine *the, txSlot *frame)
 {
     for (size_t count = compare_stacks(frame); count > 0; count--)
         xs_profile_push(the, state.entered[count - 1], code_of(state.entered[count - 1]));
 }
 
-/* As long as function and line stay the same, what they spend is charged at once later. A meter of
- * 32 bits has to be read before it comes around. */
+/* Defers the charge while function and line stay the same. The 32-bit meter must be read before
+ * it wraps. */
 static bool is_charged_later(const txMachine *the)
 {
     return the->meterIndex - state.meter < UINT32_C(1) << 30;
@@ -294,7 +294,7 @@ static void observe(txMachine *the)
     move_to_line(the);
 }
 
-/* The innermost frame has just begun, perhaps in the place of one that has returned. */
+/* Handles a new innermost frame, perhaps in the place of a returned one. */
 static void xs_profile_enter(txMachine *the, const txSlot *code)
 {
     txSlot *frame = the->frame;
@@ -325,7 +325,7 @@ void xs_profile_check(void *machine)
     enter_region();
 }
 
-/* XS calls it at each line, and its own does nothing in a worker. */
+/* XS calls it at each line; XS's own function does nothing in a worker. */
 txBoolean __wrap_fxIsReadable(txMachine *the);
 txBoolean __wrap_fxIsReadable(txMachine *the)
 {
@@ -338,7 +338,7 @@ txBoolean __wrap_fxIsReadable(txMachine *the)
     return 0;
 }
 
-/* Native code that calls JavaScript goes through it. */
+/* Native code calls JavaScript through it. */
 void __wrap_fxRunID(txMachine *the, txSlot *generator, txInteger count);
 void __real_fxRunID(txMachine *the, txSlot *generator, txInteger count);
 void __wrap_fxRunID(txMachine *the, txSlot *generator, txInteger count)
@@ -414,7 +414,7 @@ void xs_profile_begin(void *machine)
     state.unmetered = state.failed = false;
     state.meter = the->meterIndex;
     state.instructions = state.counted ? gasmark_peek() : 0;
-    /* XS checks when the meter has passed this, which the last command left high. */
+    /* XS checks if the meter has passed this, and the last command left it high. */
     the->meterCount = 0;
     xs_profile_running = true;
     enter_region();
@@ -428,7 +428,8 @@ void xs_profile_end(void *machine, uint32_t computrons)
         return;
     leave_region();
     charge(machine);
-    /* What a meter that was set and not set back makes of the sum is the engine's. */
+    /* A meter that was changed and not restored leaves a difference, which is charged to the
+     * engine. */
     rest = (int64_t)computrons - profile_charged(state.profile);
     profile_charge(state.profile, 0, 0, rest, 0);
     xs_profile_running = false;

@@ -15,17 +15,17 @@
 
 static const char signature[] = "xsnap 1";
 
-/* XS reads small pieces, one by one: these come out of a block. */
+/* XS reads small pieces; these are taken from a block. */
 enum { READ_AT_ONCE = 64 << 10 };
 
 struct snapshot_stream {
     int fd;
-    size_t start, end; /* of what is in the block and not yet taken */
+    size_t start, end; /* of the block's bytes not yet taken */
     unsigned char block[READ_AT_ONCE];
 };
 
-/* Reads what is there, which may be less: a pipe may stay open after the snapshot. 0 or an errno.
- */
+/* Reads what is available, which may be less: a pipe may stay open after the snapshot. Returns 0
+ * or an errno. */
 static int read_snapshot_some(struct snapshot_stream *stream, void *bytes, size_t space,
                               size_t *length)
 {
@@ -50,7 +50,7 @@ static size_t take_from_block(struct snapshot_stream *stream, void *bytes, size_
     return taken;
 }
 
-/* XS takes an errno for a failure and 0 for none. */
+/* XS takes an errno for a failure, and 0 for success. */
 static int read_snapshot_bytes(void *context, void *bytes, size_t size)
 {
     struct snapshot_stream *stream = context;
@@ -108,7 +108,7 @@ int xs_snapshot_write(xsMachine *machine, xs_snapshot_callback callbacks[XS_SNAP
     problem = snapshot_writer_end(&writer);
     if (snapshot.error != 0)
         problem = snapshot.error;
-    /* A file system may report only now that it could not write. */
+    /* A file system may report a failed write only now. */
     if (fclose(file) != 0 && problem == 0)
         problem = errno;
     if (problem != 0)

@@ -7,9 +7,9 @@
 #include "base/error.h"
 
 /*
- * XS's heap, written and read in the format of npm @agoric/xsnap 0.15.0: its signature "xsnap 1",
- * and host functions as their index in its table of callbacks. A place is as in
- * engine_open_place(); what is written goes to the end of an open descriptor.
+ * Writes and reads XS's heap in the format of npm @agoric/xsnap 0.15.0: signature "xsnap 1",
+ * and host functions as indexes of its table of callbacks. Places are as in
+ * engine_open_place(); output goes to the end of an open descriptor.
  */
 
 /* The table, in xsnap's order. */
@@ -23,11 +23,8 @@ int xs_snapshot_write(struct xsMachineRecord *machine,
                       xs_snapshot_callback callbacks[XS_SNAPSHOT_CALLBACKS], const char *place,
                       size_t *size, struct error *error);
 
-/*
- * A machine with that context, as it was written; the caller's. NULL with ERROR_SYSTEM if the
- * snapshot cannot be read or has another version. XS trusts its contents, so its source must be
- * trusted.
- */
+/* Reads a machine with that context; the caller's. NULL with ERROR_SYSTEM if the snapshot cannot
+ * be read or has another version. XS trusts its contents, so its source must be trusted. */
 struct xsMachineRecord *xs_snapshot_read(xs_snapshot_callback callbacks[XS_SNAPSHOT_CALLBACKS],
                                          const char *place, void *context, struct error *error);
 

@@ -7,20 +7,28 @@
 #include <string.h>
 
 /*
- * The second half of a collection of garbage, in place of XS's own: XS has marked what is in use.
- * Slots and chunks, their order and every byte come out as XS's fxSweep() leaves them.
+ * The second half of a garbage collection, in place of XS's fxSweep(). Slots and chunks,
+ * their order and every byte must come out as fxSweep() leaves them, because they are in the
+ * snapshots.
  *
- * XS goes through all chunks to find where each will be, looks there for each slot that refers to a
- * chunk, and goes through all chunks again to move them. In a heap that is collected often nearly
- * all stay where they are, in front of the first that is not in use any more: these are looked at
- * once. Marking stays XS's: it visits slots nearly in the order of memory, and marking with bits
- * outside of the heap and prefetching was not faster.
+ *     block before   | staying: all in use      | free | used | free | used |
+ *     block after    | the same, not moved      | used | used |  free       |
+ *                                               ^ first free chunk
+ *
+ * XS visits all chunks to compute their new places, updates each slot that refers to a
+ * chunk, and visits all chunks again to move them. In a heap that is collected often, nearly
+ * all chunks lie before the first free one and do not move. This code visits these once, and
+ * looks up new places only for the others.
+ *
+ * The hazard: during a sweep a chunk's header temporarily holds other values. find_places()
+ * sets its size to the distance to the next chunk, and its end to its new place. No other XS
+ * function may read chunks until the sweep has ended.
  */
 
-/* Of a chunk's size: the chunk is in use. As in xsMemory.c. */
+/* Flag in a chunk's size: in use, as in xsMemory.c. */
 enum { IN_USE = INT32_MIN };
 
-/* The chunks that stay: in front of the first free one of the block that has most. */
+/* The staying chunks: those before the first free one, in the block that has most of them. */
 struct staying {
     const txBlock *block;
     uintptr_t from;
@@ -32,13 +40,13 @@ static txByte *first_chunk(const txBlock *block)
     return (txByte *)block + sizeof(txBlock);
 }
 
-/* Where the block's chunks begin that may move. */
+/* Returns the block's first chunk that may move. */
 static txByte *first_moving(const struct staying *staying, const txBlock *block)
 {
     return first_chunk(block) + (block == staying->block ? staying->size : 0);
 }
 
-/* ---- chunks: where each will be ---- */
+/* ---- chunks: compute the new places ---- */
 
 static struct staying find_staying(txMachine *the)
 {
@@ -64,7 +72,8 @@ static struct staying find_staying(txMachine *the)
                             (size_t)(place - first_chunk(block))};
 }
 
-/* From `place` on: each chunk's size becomes the bytes up to the next, its end where it will be. */
+/* From `place`, sets each chunk's size to the distance to the next, and its end to its new
+ * place. */
 static void find_places(txBlock *block, txByte *place)
 {
     txByte *target = place;
@@ -84,18 +93,18 @@ static void find_places(txBlock *block, txByte *place)
     block->temporary = target;
 }
 
-/* ---- what refers to chunks ---- */
+/* ---- slots: update references to chunks ---- */
 
-/* XS's hooks of a host object pass on nothing else. */
+/* XS passes only the object to a host object's hooks, so this is static. */
 static struct staying staying;
 
-/* Where the chunk's data will be. */
+/* Returns the new place of the chunk's data. */
 static inline void *moved_data(void *data)
 {
     const txChunk *chunk = (const txChunk *)((uintptr_t)data - sizeof(txChunk));
     txByte *target;
 
-    /* By its header: an empty chunk's data is where the next one begins. */
+    /* Compare the header: an empty chunk's data is where the next one begins. */
     if (data == NULL || (uintptr_t)chunk - staying.from < staying.size)
         return data;
     target = chunk->temporary;
@@ -104,7 +113,7 @@ static inline void *moved_data(void *data)
 
 static void change(txMachine *the, txSlot *slot);
 
-/* Up to where a chunk in use is used: find_places() has set its size to its capacity. */
+/* Returns the used size of a chunk in use; find_places() has set its size to its capacity. */
 static size_t used_size(txMachine *the, const txChunk *chunk)
 {
     const txBlock *block = the->firstBlock;
@@ -151,7 +160,7 @@ static void change_host(txMachine *the, txSlot *host)
 
 #define KIND(NAME) (UINT64_C(1) << XS_##NAME##_KIND)
 
-/* The kinds whose value begins with a chunk, those with more to it, and none else. */
+/* The kinds whose value begins with a chunk, those with more references, and all others. */
 static const uint64_t begin_with_chunk = KIND(STRING) | KIND(KEY) | KIND(BIGINT) | KIND(CODE) |
                                          KIND(ARRAY_BUFFER) | KIND(GLOBAL) | KIND(MAP) | KIND(SET) |
                                          KIND(IDS);
@@ -187,8 +196,8 @@ static void change(txMachine *the, txSlot *slot)
     change_value(the, slot);
 }
 
-/* The place in a function's code where a frame or a catch goes on. In a frame of the host it is the
- * beginning of a chunk. */
+/* Updates the address at which a frame or a catch continues in a function's code. In a frame of
+ * the host it is the beginning of a chunk. */
 static void change_code(txByte **code, const txSlot *frame, bool of_host)
 {
     if (of_host) {
@@ -256,9 +265,9 @@ static void sweep_slots(txMachine *the)
     the->freeHeap = free_slots;
 }
 
-/* ---- chunks: to their places ---- */
+/* ---- chunks: move them ---- */
 
-/* Ends a chunk that has been moved, where the next one begins. */
+/* Ends a moved chunk where the next one begins. */
 static void end_chunk(txChunk *chunk, txByte *end)
 {
     if (chunk == NULL)

@@ -221,7 +221,7 @@ void near_grant(struct near_call *call)
     call->machine->left = (int64_t)most - spent;
 }
 
-/* What was asked for is burnt as far as there is any, also at the cost of promises. */
+/* Burns the requested gas, or all that is left, including gas reserved for promises. */
 static bool exhaust(struct near_call *call, uint64_t burnt, uint64_t used)
 {
     const uint64_t most =
@@ -240,7 +240,7 @@ void near_exhaust(struct near_call *call)
 {
     const uint64_t burnt = call->gas_limit;
 
-    /* An operation more than there was gas for. */
+    /* Burns one operation more than the gas allowed. */
     (void)exhaust(call, burnt == call->burnt_limit ? burnt + 1 : burnt, burnt + call->promises_gas);
 }
 
@@ -312,7 +312,7 @@ bool near_pay_action(struct near_call *call, enum near_fee_kind fee, uint64_t co
 
 /* ---- memory and registers ---- */
 
-/* The contract's memory and its registers, as host functions see them. */
+/* Host functions' access to the contract's memory and registers. */
 
 static bool violation(struct near_call *call)
 {
@@ -401,7 +401,7 @@ static struct near_register *add_register(struct near_call *call, uint64_t id)
     return &grown[call->register_count++];
 }
 
-/* Also where a register is only replaced, there must be room for one more: so it is on NEAR. */
+/* NEAR wants space for one more register even if one is replaced. */
 static bool check_limits(struct near_call *call, const struct near_register *entry, uint64_t length)
 {
     enum { OVERHEAD = 8 };
@@ -429,7 +429,7 @@ static bool set_register(struct near_call *call, uint64_t id, const void *bytes,
         entry = add_register(call, id);
     if (entry == NULL)
         return false;
-    /* What is copied may be the register itself. */
+    /* Copies first, because the bytes may be in the register that changes. */
     if (length != 0 && buf_append(&copy, bytes, length) != 0)
         call->is_lost = true;
     buf_free(&entry->bytes);
@@ -477,7 +477,7 @@ bool near_take_account(struct near_call *call, uint64_t length, uint64_t at,
 
 /* Texts in the contract's memory, and logs. */
 
-/* What may still be logged, in bytes. */
+/* Returns how many bytes may still be logged. */
 static uint64_t most_of_log(const struct near_call *call)
 {
     return call->parameters->max_total_log_length - call->log_bytes;
@@ -490,7 +490,7 @@ static bool too_long(struct near_call *call, uint64_t length)
                      (unsigned long long)call->parameters->max_total_log_length);
 }
 
-/* Each byte up to the zero is read and paid by itself. */
+/* Each byte up to the zero is read and paid for separately. */
 static bool terminated_text(struct near_call *call, uint64_t at, uint64_t most,
                             struct wasm_bytes *text)
 {
@@ -528,7 +528,7 @@ bool near_text(struct near_call *call, uint64_t length, uint64_t at, struct wasm
     return true;
 }
 
-/* Its bytes up to the two zeros, each two of which are read and paid by themselves. */
+/* Finds the length up to two zero bytes; each pair is read and paid for separately. */
 static bool terminated_length_16(struct near_call *call, uint64_t at, uint64_t *length)
 {
     struct wasm_bytes unit;
@@ -567,7 +567,7 @@ static uint32_t unit_at(const struct wasm_bytes *bytes, uint32_t at)
     return bytes->data[at] | (uint32_t)bytes->data[at + 1] << 8;
 }
 
-/* False where it is no UTF-16. */
+/* Returns false if the bytes are not UTF-16. */
 static bool decode_16(const struct wasm_bytes *bytes, struct buf *text)
 {
     for (uint32_t at = 0; at < bytes->length; at += 2) {
@@ -634,7 +634,7 @@ bool near_log_pay(struct near_call *call, size_t length)
 
 /* ---- a call ---- */
 
-/* A call's beginning and its end. */
+/* The beginning and the end of a call. */
 
 void near_call_begin(struct near_call *call, const struct near_context *context,
                      const struct near_storage *storage)
@@ -652,7 +652,7 @@ void near_call_begin(struct near_call *call, const struct near_context *context,
         .balance = context->balance + context->deposit,
         .burnt_limit =
             context->is_view ? parameters->max_gas_burnt_view : parameters->max_gas_burnt,
-        /* Who only looks has not paid. */
+        /* A view call prepays nothing. */
         .prepaid_gas = context->is_view ? UINT64_MAX : context->prepaid_gas,
         .returned_receipt = NEAR_NO_RECEIPT,
     };

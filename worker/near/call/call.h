@@ -10,7 +10,7 @@
 #include "worker/near/call/parameters.h"
 #include "worker/wasm/run/instance.h"
 
-/* Receipts: what a call asks other accounts, or its own, to do once it has ended. */
+/* Receipts: actions on accounts that a call requests, and that run after it. */
 
 enum near_action_kind {
     NEAR_ACTION_FUNCTION_CALL, /* method, arguments, amount, gas, weight */
@@ -29,25 +29,25 @@ struct near_action {
     struct buf method, arguments;
     unsigned __int128 amount; /* yoctoNEAR */
     uint64_t gas;
-    uint64_t weight; /* of its share in the gas that the call leaves */
+    uint64_t weight; /* its share in the gas that the call leaves */
 };
 
 struct near_receipt {
     struct buf receiver;
     struct near_action *actions;
     uint32_t action_count;
-    uint32_t *waits_for; /* earlier receipts, whose results it is told */
+    uint32_t *waits_for; /* earlier receipts, whose results it receives */
     uint32_t wait_count;
 };
 
-/* A promise is a receipt, or stands for several that are waited for together. */
+/* A promise is one receipt, or a join of several. */
 struct near_promise {
     bool is_joint;
     uint32_t *receipts;
     uint32_t receipt_count;
 };
 
-/* All that a call created, in order. All zeros: nothing. */
+/* All that a call created, in order. All zeros is empty. */
 struct near_receipts {
     struct near_receipt *receipts;
     uint32_t count;
@@ -55,8 +55,8 @@ struct near_receipts {
     uint32_t promise_count;
 };
 
-/* Each copies what it is given; NULL when there is no memory. The next call of the same function
- * moves what it returned. */
+/* Each copies its arguments; NULL if out of memory. The returned pointer is valid until the next
+ * call of the same function. */
 struct near_receipt *near_receipts_add(struct near_receipts *receipts, const void *receiver,
                                        size_t length, const uint32_t *waits_for,
                                        uint32_t wait_count);
@@ -65,19 +65,30 @@ struct near_promise *near_receipts_add_promise(struct near_receipts *receipts, b
 struct near_action *near_receipt_add_action(struct near_receipt *receipt,
                                             enum near_action_kind kind);
 
-/*
- * Gives what gas is left to the function calls that have a weight, in proportion; what does not
- * divide goes to the last of them. False when none has a weight.
- */
+/* Distributes remaining gas to the function calls with a weight, in proportion; the last one
+ * gets the remainder. False if none has a weight. */
 bool near_receipts_distribute(struct near_receipts *receipts, uint64_t gas);
 
-/* As at first. */
+/* Frees the memory, and empties the list. */
 void near_receipts_free(struct near_receipts *receipts);
 
-/* Whether these bytes are a valid name of an account on NEAR. */
+/* Returns true if the bytes are a valid NEAR account name. */
 bool near_is_account(const void *bytes, size_t length);
 
-/* A call of a contract's method, and what its host functions share. */
+/*
+ * A call of a contract's method, shared by its host functions.
+ *
+ * On NEAR, gas pays for everything: the module's bytes, each WebAssembly operation, each
+ * host function and byte that it handles, and the receipts that the call makes. A call has
+ * two limits at once. burnt_limit bounds what it burns; prepaid_gas bounds that plus the gas
+ * attached to promises.
+ *
+ *     prepaid_gas |-- burnt: host_gas + operations --|-- promises_gas --|-- left --|
+ *
+ * The interpreter counts operations down in machine->left. After a host function has paid,
+ * near_grant() sets machine->left again, to the operations that the remaining gas buys. So
+ * gas is exact at every host call, and an operation costs no multiplication.
+ */
 
 /* The result of a receipt that the call waited for. */
 struct near_promise_result {
@@ -85,7 +96,7 @@ struct near_promise_result {
     struct wasm_bytes bytes; /* of one that is not; borrowed */
 };
 
-/* What a call is told of the world; texts are borrowed. */
+/* The world that a call can ask about; texts are borrowed. */
 struct near_context {
     const char *current_account, *signer_account, *predecessor_account;
     const char *refund_account; /* NULL: the predecessor */
@@ -94,18 +105,16 @@ struct near_context {
     unsigned __int128 balance, locked_balance, deposit; /* balance: without the deposit */
     uint64_t storage_usage;
     uint64_t prepaid_gas;
-    uint64_t operation_limit; /* of the host's, whatever gas there is; 0: none */
+    uint64_t operation_limit; /* the host's own limit, whatever gas is left; 0: none */
     bool is_view;
-    const struct near_promise_result *results; /* of what it waited for */
+    const struct near_promise_result *results; /* of the receipts that it waited for */
     uint32_t result_count;
-    const char *const *receivers; /* accounts that wait for its own result */
+    const char *const *receivers; /* accounts that wait for this call's result */
     uint32_t receiver_count;
 };
 
-/*
- * Where the contract's storage is. Each is 0, or -1 when the storage cannot be had any more: the
- * call ends at once. `value` is replaced.
- */
+/* The contract's storage. Functions return 0, or -1 if the storage was lost, which ends the call
+ * at once. `value` is replaced. */
 struct near_storage {
     void *context;
     int (*get)(void *context, struct wasm_bytes key, struct buf *value, bool *found);
@@ -122,10 +131,10 @@ struct near_register {
 
 enum { NEAR_ERROR_SIZE = 1024 };
 
-/* No receipt. */
+/* Not a receipt's number. */
 #define NEAR_NO_RECEIPT UINT32_MAX
 
-/* Gas burnt by cost; operations are the rest of what was burnt. */
+/* Gas burnt by cost; operations have the rest. */
 struct near_profile {
     uint64_t cost[NEAR_COST_COUNT];
     uint64_t fee[NEAR_FEE_COUNT];
@@ -137,52 +146,52 @@ struct near_call {
     const struct near_storage *storage;
     struct wasm_machine *machine;
     struct wasm_instance *instance;
-    uint64_t burnt_limit;     /* of all gas that the call may burn */
-    uint64_t prepaid_gas;     /* for what it burns and what it attaches to promises */
-    uint64_t gas_limit;       /* the least of what these two leave for burning */
+    uint64_t burnt_limit;     /* limit on all gas that the call burns */
+    uint64_t prepaid_gas;     /* limit on burnt gas plus gas attached to promises */
+    uint64_t gas_limit;       /* what these two leave for burning */
     uint64_t promises_gas;    /* attached to promises, or reserved for their execution */
-    uint64_t host_gas;        /* burnt by other than operations */
-    uint64_t exhausted_burnt; /* burnt in all, of a call that ran out of gas */
+    uint64_t host_gas;        /* burnt by anything but operations */
+    uint64_t exhausted_burnt; /* all gas burnt, if the call ran out of gas */
     struct near_profile profile;
     int64_t granted;    /* operations that machine->left began with */
     bool is_out_of_gas; /* exhausted_burnt is burnt */
     bool is_over_limit; /* of operations */
-    bool is_lost;       /* the storage is */
+    bool is_lost;       /* the pipe to the storage failed */
     struct near_register *registers;
     uint32_t register_count;
     uint64_t register_bytes; /* as nearcore counts them, with 8 for each register */
     uint64_t storage_usage;
     uint64_t log_count, log_bytes;
-    unsigned __int128 balance; /* with the deposit, without what went to promises */
+    unsigned __int128 balance; /* with the deposit, without amounts given to promises */
     struct buf old_value;      /* what storage gave last */
     struct buf result;
     bool has_result;
     struct near_receipts receipts;
-    uint32_t returned_receipt;   /* whose result is the call's; NEAR_NO_RECEIPT: of none */
-    char error[NEAR_ERROR_SIZE]; /* empty: all is well */
+    uint32_t returned_receipt;   /* the receipt whose result is the call's; or NEAR_NO_RECEIPT */
+    char error[NEAR_ERROR_SIZE]; /* empty: no error */
 };
 
-/* How a call went. What buffers hold is the engine's until the next call. */
+/* The outcome of a call. Buffers belong to the engine until the next call. */
 struct near_outcome {
     uint64_t burnt_gas;
-    uint64_t used_gas; /* with what was attached to promises */
+    uint64_t used_gas; /* with gas attached to promises */
     struct near_profile profile;
     uint64_t operations;
     uint64_t storage_usage;
     unsigned __int128 balance;
     bool has_result;
     bool is_lost;
-    bool is_over_limit; /* more operations than the context allows */
-    bool is_over_cost;  /* more block cost than the call may have */
+    bool is_over_limit; /* the call passed the context's operation_limit */
+    bool is_over_cost;  /* the call passed its limit of block cost */
     bool cost_known;    /* the contract has the compiled-in meter: */
     uint64_t block_cost;
     const struct buf *result;
-    struct near_receipts *receipts; /* to be made when it went well */
+    struct near_receipts *receipts; /* to be carried out if the call succeeded */
     uint32_t returned_receipt;
-    const char *error; /* NULL: it went well */
+    const char *error; /* NULL: success */
 };
 
-/* ---- gas; false, with the call's error, when it cannot be paid ---- */
+/* ---- gas; false, with the call's error, if it cannot be paid ---- */
 bool near_pay(struct near_call *call, enum near_cost cost);
 bool near_pay_each(struct near_call *call, enum near_cost cost, uint64_t count);
 
@@ -197,20 +206,20 @@ uint64_t near_burnt(const struct near_call *call);
 uint64_t near_used(const struct near_call *call);
 uint64_t near_operations(const struct near_call *call);
 
-/* Gives out what is left of the gas as operations. */
+/* Grants the remaining gas to the interpreter as operations. */
 void near_grant(struct near_call *call);
 
-/* All gas is burnt: operations ran out. */
+/* Burns all gas, because operations ran out. */
 void near_exhaust(struct near_call *call);
 
-/* Says why the call ends, unless that has been said. Always false. */
+/* Sets the call's error, if none is set. Returns false. */
 bool near_fail(struct near_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* False, with the error, in a view call, where this host function is refused. */
+/* Returns false with the error in a view call, which may not call this host function. */
 bool near_not_in_view(struct near_call *call, const char *name);
 
-/* False: the host has no memory, and the call ends. */
+/* Ends the call because the host is out of memory. Returns false. */
 bool near_no_memory(struct near_call *call);
 
 /* ---- memory and registers, with their gas ---- */
@@ -219,7 +228,7 @@ bool near_no_memory(struct near_call *call);
 bool near_view(struct near_call *call, uint64_t at, uint64_t length, struct wasm_bytes *bytes);
 bool near_put(struct near_call *call, uint64_t at, const void *bytes, uint64_t length);
 
-/* The same, or of a register when the length is UINT64_MAX. */
+/* Like near_view(), or a register's bytes if the length is UINT64_MAX. */
 bool near_take(struct near_call *call, uint64_t length, uint64_t at, struct wasm_bytes *bytes);
 
 bool near_take_amount(struct near_call *call, uint64_t at, unsigned __int128 *amount);
@@ -231,7 +240,8 @@ bool near_take_account(struct near_call *call, uint64_t length, uint64_t at,
 bool near_register_get(struct near_call *call, uint64_t id, struct wasm_bytes *bytes);
 bool near_register_set(struct near_call *call, uint64_t id, const void *bytes, uint64_t length);
 
-/* The same for what the chain holds anyway: newer versions charge nothing for its bytes. */
+/* Like near_register_set(), for data that the chain holds anyway: newer versions charge nothing
+ * for its bytes. */
 bool near_register_share(struct near_call *call, uint64_t id, const void *bytes, uint64_t length);
 bool near_register_length(const struct near_call *call, uint64_t id, uint64_t *length);
 
@@ -243,17 +253,15 @@ bool near_text(struct near_call *call, uint64_t length, uint64_t at, struct wasm
 /* UTF-16 text, appended as UTF-8; likewise. */
 bool near_text_16(struct near_call *call, uint64_t length, uint64_t at, struct buf *text);
 
-/* Whether there may be one more log. */
+/* Returns true if the call may log once more. */
 bool near_may_log(struct near_call *call);
 
 /* Pays for a log, and makes it. */
 bool near_log_pay(struct near_call *call, size_t length);
 bool near_log_push(struct near_call *call, const char *text, size_t length);
 
-/*
- * Begins a call with `parameters`, `machine` and `instance` as they are set, and with what it may
- * burn; what is left of the call before is freed. Context and storage are borrowed.
- */
+/* Begins a call with the given `parameters`, `machine`, `instance` and burnable gas; frees the
+ * previous call. Context and storage are borrowed. */
 void near_call_begin(struct near_call *call, const struct near_context *context,
                      const struct near_storage *storage);
 void near_call_free(struct near_call *call);

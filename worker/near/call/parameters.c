@@ -35,10 +35,10 @@ const char *near_fee_name(enum near_fee_kind fee)
     return fee_names[fee];
 }
 
-/* Of a version's parameters, most of which are read in the order in which they stand. */
+/* Reads a version's parameters, mostly in the order of the file. */
 struct reading {
     unsigned version;
-    const char *line; /* behind the one that was read last */
+    const char *line; /* after the line read last */
 };
 
 static const char *next_line(const char *line)
@@ -47,7 +47,7 @@ static const char *next_line(const char *line)
     return *line != '\0' ? line : near_parameters_text;
 }
 
-/* What stands behind a name in its line, or NULL. */
+/* Returns the text after a name in its line, or NULL. */
 static const char *find_parameter_line(struct reading *reading, const char *name)
 {
     const size_t length = strlen(name);
@@ -66,7 +66,7 @@ static const char *find_parameter_line(struct reading *reading, const char *name
     return NULL;
 }
 
-/* The value of the last change up to that version. */
+/* Reads the value of the last change up to that version. */
 static int read_parameter(uint64_t *value, const char *name, struct reading *reading,
                           struct error *error)
 {
@@ -74,14 +74,14 @@ static int read_parameter(uint64_t *value, const char *name, struct reading *rea
     bool found = false;
 
     while (line != NULL && *line == ' ') {
-        char *at, *behind;
+        char *at, *end;
         const bool counts = strtoul(line, &at, 10) <= reading->version;
-        const uint64_t number = strtoull(at, &behind, 10);
+        const uint64_t number = strtoull(at, &end, 10);
 
         if (counts)
             *value = number;
         found = found || counts;
-        line = behind;
+        line = end;
     }
     return found ? 0 : error_set(error, ERROR_SYSTEM, "NEAR's parameters lack %s", name);
 }
@@ -120,7 +120,7 @@ static int read_costs(struct near_parameters *parameters, struct reading *readin
     return 0;
 }
 
-/* 0 for none that there are parameters of. */
+/* Returns 0 for a version without parameters. */
 static unsigned version_of(const char *text)
 {
     char *end;
@@ -158,7 +158,7 @@ static uint32_t limit(uint64_t value)
 
 struct wasm_limits near_module_limits(const struct near_parameters *parameters)
 {
-    /* All costs of operations are multiples of a regular one's. */
+    /* The costs of all operations are multiples of the regular one's. */
     const uint64_t regular = parameters->wasm_regular_op_cost;
 
     return (struct wasm_limits){

@@ -7,12 +7,10 @@
 #include "base/error.h"
 #include "worker/wasm/module/module.h"
 
-/*
- * What a call costs on NEAR, in gas, and what it may do. The numbers stand in parameters.txt,
- * by nearcore's names, with their source.
- */
+/* NEAR's gas costs and limits. parameters.txt has the numbers, under nearcore's names, with
+ * their source. */
 
-/* Costs of the host, by nearcore's names of ExtCosts. */
+/* Costs of host functions, by nearcore's names in ExtCosts. */
 #define NEAR_COSTS(X)                                                                              \
     X(base)                                                                                        \
     X(contract_loading_base)                                                                       \
@@ -64,7 +62,7 @@
     X(validator_stake_base)                                                                        \
     X(validator_total_stake_base)
 
-/* Fees of receipts and their actions: nearcore's name of ActionCosts, and of its parameter. */
+/* Fees of receipts and actions: nearcore's names in ActionCosts, and of the parameters. */
 #define NEAR_FEES(X)                                                                               \
     X(new_action_receipt, action_receipt_creation)                                                 \
     X(new_data_receipt_base, data_receipt_creation_base)                                           \
@@ -82,7 +80,7 @@
     X(add_function_call_key_byte, action_add_function_call_key_per_byte)                           \
     X(delete_key, action_delete_key)
 
-/* The others. */
+/* Other settings. */
 #define NEAR_SETTINGS(X)                                                                           \
     X(wasm_regular_op_cost)                                                                        \
     X(wasm_linear_op_base_cost)                                                                    \
@@ -149,20 +147,18 @@ struct near_parameters {
 #undef X
 };
 
-/* Protocol versions that there are parameters of. Those before charged operations otherwise. */
+/* The supported protocol versions. Earlier ones charged operations in another way. */
 enum { NEAR_PROTOCOL_FIRST = 62, NEAR_PROTOCOL_NEWEST = 84 };
 
-/*
- * Those of a protocol version, in decimal, or "newest". -1 with ERROR_USAGE for another, or with
- * ERROR_SYSTEM when the file that is built in lacks one.
- */
+/* Reads the parameters of a protocol version, decimal or "newest". -1 with ERROR_USAGE for
+ * another version, or with ERROR_SYSTEM if the built-in file lacks a parameter. */
 int near_parameters_read(struct near_parameters *parameters, const char *version,
                          struct error *error);
 
-/* What these say of modules. */
+/* Returns the limits on modules. */
 struct wasm_limits near_module_limits(const struct near_parameters *parameters);
 
-/* By nearcore's name. */
+/* Returns nearcore's name. */
 const char *near_cost_name(enum near_cost cost);
 const char *near_fee_name(enum near_fee_kind fee);
 

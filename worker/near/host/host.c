@@ -155,7 +155,7 @@ bool near_host_attached_deposit(struct near_call *call, uint64_t *a)
     return pay_base(call) && put_amount(call, a[0], call->context->deposit);
 }
 
-/* ---- validators: there are none without a chain ---- */
+/* ---- validators: absent, as there is no chain ---- */
 
 bool near_host_validator_stake(struct near_call *call, uint64_t *a)
 {
@@ -173,9 +173,9 @@ bool near_host_validator_total_stake(struct near_call *call, uint64_t *a)
 
 /* ---- results and logs ---- */
 
-/* How a call ends, and what it logs. */
+/* The end of a call, and its logs. */
 
-/* Those who wait for the result are sent it, which is paid ahead for all of them. */
+/* Pays for sending the result to all accounts that wait for it. */
 static bool pay_receivers(struct near_call *call, uint64_t length)
 {
     const struct near_fee *fee = &call->parameters->fee[NEAR_FEE_new_data_receipt_byte];
@@ -313,7 +313,7 @@ static bool take_key(struct near_call *call, uint64_t length, uint64_t at, struc
                      (unsigned long long)call->parameters->max_length_storage_key);
 }
 
-/* What is stored there, in call->old_value. */
+/* Reads the stored value into call->old_value. */
 static bool get_stored_value(struct near_call *call, struct wasm_bytes key, bool *found)
 {
     call->is_lost = call->storage->get(call->storage->context, key, &call->old_value, found) != 0;
@@ -420,7 +420,7 @@ bool near_host_storage_has_key(struct near_call *call, uint64_t *a)
     return true;
 }
 
-/* ---- iterators, which NEAR has no more ---- */
+/* ---- iterators, which NEAR has removed ---- */
 
 static bool deprecated(struct near_call *call, const char *name)
 {
@@ -447,7 +447,7 @@ bool near_host_storage_iter_next(struct near_call *call, uint64_t *a)
 
 /* ---- all functions ---- */
 
-/* Nobody but the host's own functions has an abort() of four numbers of 32 bits. */
+/* abort() with four 32-bit numbers is unique to AssemblyScript, so only host functions have it. */
 static const uint8_t words_64[] = {WASM_I64, WASM_I64, WASM_I64, WASM_I64, WASM_I64,
                                    WASM_I64, WASM_I64, WASM_I64, WASM_I64};
 static const uint8_t words_32[] = {WASM_I32, WASM_I32, WASM_I32, WASM_I32};

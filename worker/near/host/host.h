@@ -9,20 +9,18 @@
 #include "worker/near/call/call.h"
 
 /*
- * NEAR's host functions, by the names and types of nearcore's
- * runtime/near-vm-runner/src/imports.rs. Those that gaspipe does not have are refused when they are
- * called, with an error that names them.
+ * NEAR's host functions, with the names and types of nearcore's runtime/near-vm-
+ * runner/src/imports.rs. Calling one that gaspipe lacks ends the call with an error that
+ * names it.
  */
 
-/* What a contract imports by that name; a wasm_resolver. `context`: the struct near_call. */
+/* Resolves a contract's import; a wasm_resolver. `context`: the struct near_call. */
 int near_host_resolve(void *context, const struct wasm_module *module,
                       const struct wasm_import *import, struct wasm_extern *given,
                       struct error *error);
 
-/*
- * A host function: its arguments are in a[0], a[1], .., its result, if it has one, goes to
- * a[0]. False, with the call's error, ends the call.
- */
+/* A host function. a[0], a[1], .. are its arguments; a[0] gets its result, if any. False, with
+ * the call's error, ends the call. */
 typedef bool near_function(struct near_call *call, uint64_t *a);
 
 /* Name, how many parameters of 64 bits, how many results. */
@@ -126,9 +124,9 @@ NEAR_PROMISE_FUNCTIONS(X)
 enum { NEAR_ED25519_KEY_SIZE = 32, NEAR_ED25519_SIGNATURE_SIZE = 64 };
 
 /*
- * Whether a signature is valid as the crate ed25519-dalek judges it with verify(): s is below the
- * group's order, and R is written as [s]B - [k]A comes out. Keys and R of small order, which
- * libsodium refuses, are no exception.
+ * Returns true if a signature is valid, as the crate ed25519-dalek's verify() judges: s is
+ * below the group's order, and R has the encoding of [s]B - [k]A. Unlike libsodium it
+ * accepts keys and R of small order.
  */
 bool near_ed25519_verify(const uint8_t signature[NEAR_ED25519_SIGNATURE_SIZE],
                          const uint8_t *message, size_t length,
@@ -137,10 +135,10 @@ bool near_ed25519_verify(const uint8_t signature[NEAR_ED25519_SIGNATURE_SIZE],
 /* ECDSA over P-256 with SHA-256, as the crate p256 has it: high values of s are accepted. */
 enum { NEAR_P256_KEY_SIZE = 33, NEAR_P256_SIGNATURE_SIZE = 64 };
 
-/* Whether both halves are at least one and below the group's order. */
+/* Returns true if both halves are from 1 to the group's order - 1. */
 bool near_p256_is_signature(const uint8_t signature[NEAR_P256_SIGNATURE_SIZE]);
 
-/* `key`: compressed. False also where it is none, or when there is no memory. */
+/* `key` is compressed. False also if it is not a key, or out of memory. */
 bool near_p256_verify(const uint8_t signature[NEAR_P256_SIGNATURE_SIZE], const uint8_t *message,
                       size_t length, const uint8_t key[NEAR_P256_KEY_SIZE]);
 

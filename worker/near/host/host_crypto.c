@@ -14,7 +14,7 @@
 
 enum { LANES = 25, ROUNDS = 24, STATE_BYTES = 200 };
 
-/* As the Keccak reference (version 3.0, section 1.2) derives them. */
+/* Constants of the Keccak reference, version 3.0, section 1.2. */
 static const uint64_t round_constants[ROUNDS] = {
     0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000,
     0x000000000000808b, 0x0000000080000001, 0x8000000080008081, 0x8000000000008009,
@@ -39,7 +39,7 @@ static void theta(uint64_t *a)
         a[i] ^= column[(i + 4) % 5] ^ rotate(column[(i + 1) % 5], 1);
 }
 
-/* rho and pi: each lane is turned and goes where another was. */
+/* rho and pi: rotates each lane and moves it. */
 static void rho_pi(uint64_t *a)
 {
     uint64_t lane = a[1];
@@ -86,10 +86,8 @@ static void absorb(uint64_t *a, const uint8_t *block, size_t rate)
     permute(a);
 }
 
-/*
- * Keccak as Ethereum uses it, before NIST changed the padding to make SHA-3 of it. `size`: 32
- * or 64, bytes of the hash.
- */
+/* Keccak as in Ethereum, before NIST changed the padding for SHA-3. `size` of the hash: 32 or
+ * 64. */
 static void near_keccak(const uint8_t *bytes, size_t length, uint8_t *hash, size_t size)
 {
     const size_t rate = STATE_BYTES - 2 * size;
@@ -168,14 +166,12 @@ bool near_host_ripemd160(struct near_call *call, uint64_t *a)
 
 /* ---- Ed25519 ---- */
 
-/*
- * Nothing of libsodium that is called here needs sodium_init(), which would ask for chance and
- * look at the processor.
- */
+/* These libsodium functions need no sodium_init(), which would read random numbers and CPU
+ * features. */
 
 enum { POINT = crypto_core_ed25519_BYTES, SCALAR = crypto_core_ed25519_SCALARBYTES };
 
-/* Of the group, least byte first. */
+/* The group's order, least significant byte first. */
 static const uint8_t ed25519_order[SCALAR] = {
     0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
     0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0x10};
@@ -188,7 +184,7 @@ static bool is_below_order(const uint8_t *scalar)
     return false;
 }
 
-/* The hash of R, key and message, as a scalar. */
+/* Hashes R, key and message into a scalar. */
 static void challenge(const uint8_t *signature, const uint8_t *message, size_t length,
                       const uint8_t *key, uint8_t scalar[SCALAR])
 {
@@ -209,8 +205,7 @@ static void set_zero(uint8_t point[POINT])
     point[0] = 1;
 }
 
-/* 0 to 8 times a point that may be of any order, and written in any way; false where the
- * bytes are no point. */
+/* Multiplies a point of any order and encoding by 0 to 8; false if the bytes are not a point. */
 static bool multiply_little(unsigned times, const uint8_t *point, uint8_t product[POINT])
 {
     set_zero(product);
@@ -218,7 +213,7 @@ static bool multiply_little(unsigned times, const uint8_t *point, uint8_t produc
         return false;
     set_zero(product);
     for (unsigned bit = 8; bit > 0; bit /= 2) {
-        if (bit < times) /* twice zero is known */
+        if (bit < times) /* else the product is still zero */
             (void)crypto_core_ed25519_add(product, product, product);
         if ((times & bit) != 0)
             (void)crypto_core_ed25519_add(product, product, point);
@@ -226,10 +221,8 @@ static bool multiply_little(unsigned times, const uint8_t *point, uint8_t produc
     return true;
 }
 
-/*
- * The same for any scalar: 8 q + r times the point. Eight times any point lies in the group that
- * libsodium multiplies in; where it fails there, the product is zero.
- */
+/* Multiplies by any scalar, as 8 q + r. Eight times any point lies in the group in which
+ * libsodium multiplies; if that fails, the product is zero. */
 static bool multiply(const uint8_t *scalar, const uint8_t *point, uint8_t product[POINT])
 {
     uint8_t eighth[SCALAR], eightfold[POINT], rest[POINT];
@@ -243,7 +236,7 @@ static bool multiply(const uint8_t *scalar, const uint8_t *point, uint8_t produc
     return crypto_core_ed25519_add(product, product, rest) == 0;
 }
 
-/* The equation itself, which takes a few times what libsodium's own takes. */
+/* Checks the equation itself, which is several times slower than libsodium's check. */
 static bool holds(const uint8_t *signature, const uint8_t *message, size_t length,
                   const uint8_t *key)
 {
@@ -252,13 +245,12 @@ static bool holds(const uint8_t *signature, const uint8_t *message, size_t lengt
     challenge(signature, message, length, key, scalar);
     if (!multiply(scalar, key, right))
         return false;
-    /* It fails for [0]B, and writes it all the same. */
+    /* The function reports failure for [0]B, but writes the right value. */
     (void)crypto_scalarmult_ed25519_base_noclamp(left, signature + POINT);
     return crypto_core_ed25519_sub(left, left, right) == 0 && memcmp(left, signature, POINT) == 0;
 }
 
-/* Whether eight times the point is the group's zero, or the bytes are written otherwise than
- * libsodium takes them. */
+/* Returns true for points that libsodium refuses: of small order, or in another encoding. */
 static bool is_special(const uint8_t *point)
 {
     uint8_t zero[POINT] = {1}, product[POINT], same[POINT];
@@ -281,7 +273,7 @@ bool near_ed25519_verify(const uint8_t signature[NEAR_ED25519_SIGNATURE_SIZE],
         message = &nothing;
     if (crypto_sign_ed25519_verify_detached(signature, message, length, key) == 0)
         return true;
-    /* R is compared as bytes: it has to be written in the one way, and only its order counts. */
+    /* R is compared as bytes, so it must have the one encoding; only its order needs the check. */
     return (is_special(key) || is_special(signature)) && holds(signature, message, length, key);
 }
 
@@ -289,7 +281,7 @@ bool near_ed25519_verify(const uint8_t signature[NEAR_ED25519_SIGNATURE_SIZE],
 
 enum { HALF = NEAR_P256_SIGNATURE_SIZE / 2 };
 
-/* Of the curve's group. */
+/* The group's order. */
 static const uint8_t p256_order[HALF] = {
     0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
     0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51};
@@ -306,7 +298,7 @@ bool near_p256_is_signature(const uint8_t signature[NEAR_P256_SIGNATURE_SIZE])
     return is_scalar(signature) && is_scalar(signature + HALF);
 }
 
-/* NULL where the bytes are no key. */
+/* Returns NULL if the bytes are not a key. */
 static EVP_PKEY *read_key(const uint8_t *key)
 {
     const OSSL_PARAM parameters[] = {
@@ -324,7 +316,7 @@ static EVP_PKEY *read_key(const uint8_t *key)
     return made;
 }
 
-/* The signature as OpenSSL wants it, to be given back with OPENSSL_free(). */
+/* Encodes the signature for OpenSSL; free it with OPENSSL_free(). */
 static unsigned char *encode(const uint8_t *signature, int *length)
 {
     ECDSA_SIG *parsed = ECDSA_SIG_new();
@@ -333,7 +325,7 @@ static unsigned char *encode(const uint8_t *signature, int *length)
 
     *length = -1;
     if (parsed != NULL && r != NULL && s != NULL && ECDSA_SIG_set0(parsed, r, s) == 1) {
-        r = s = NULL; /* they are the signature's now */
+        r = s = NULL; /* the signature owns them now */
         *length = i2d_ECDSA_SIG(parsed, &encoded);
     }
     BN_free(r);
@@ -362,7 +354,7 @@ bool near_p256_verify(const uint8_t signature[NEAR_P256_SIGNATURE_SIZE], const u
 
 /* ---- signatures ---- */
 
-/* Signatures, judged as by the libraries that nearcore uses. */
+/* Verifies signatures as nearcore's libraries do. */
 
 enum { SIGNATURE_SIZE = 64, HASH_SIZE = 32 };
 
@@ -374,7 +366,7 @@ static bool answer_validity(uint64_t *a, bool is_valid)
 
 /* ---- ecrecover(hash, signature, v, refuse malleable ones, register) ---- */
 
-/* The order of the curve's group, and one more than half of it. */
+/* The group's order, and half of it plus one. */
 static const uint8_t secp256k1_order[HASH_SIZE] = {
     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe,
     0xba, 0xae, 0xdc, 0xe6, 0xaf, 0x48, 0xa0, 0x3b, 0xbf, 0xd2, 0x5e, 0x8c, 0xd0, 0x36, 0x41, 0x41};
@@ -387,7 +379,7 @@ static bool is_number_below(const uint8_t *number, const uint8_t *limit)
     return memcmp(number, limit, HASH_SIZE) < 0;
 }
 
-/* The public key without the byte in front that says how it is written. */
+/* Recovers the public key, without the leading byte that says its encoding. */
 static bool recover(const uint8_t *signature, int v, const uint8_t *hash, uint8_t key[64])
 {
     const secp256k1_context *context = secp256k1_context_static;

@@ -4,7 +4,7 @@
 #include "worker/near/call/call.h"
 #include "worker/near/host/host.h"
 
-/* Whether that is the contract's own account. */
+/* Returns true if it is the contract's own account. */
 static bool near_is_own(const struct near_call *call, const void *account, size_t length)
 {
     const char *own = call->context->current_account;
@@ -12,7 +12,7 @@ static bool near_is_own(const struct near_call *call, const void *account, size_
     return strlen(own) == length && memcmp(own, account, length) == 0;
 }
 
-/* NULL, with the error: there is none of that number. */
+/* Finds a promise; NULL with the error if the number is unknown. */
 static const struct near_promise *near_promise_find(struct near_call *call, uint64_t index)
 {
     if (index < call->receipts.promise_count)
@@ -21,10 +21,8 @@ static const struct near_promise *near_promise_find(struct near_call *call, uint
     return NULL;
 }
 
-/*
- * The receipt of a promise, for an action to be added, until the next receipt is made; *own:
- * it goes to the contract's own account. False, with the error, for one that has none.
- */
+/* Finds the receipt to which an action is added; valid until the next receipt is made. *own: it
+ * goes to the contract's own account. False, with the error, for a joint promise. */
 static bool near_promise_receipt(struct near_call *call, uint64_t index,
                                  struct near_receipt **receipt, bool *own)
 {
@@ -43,9 +41,9 @@ static bool near_promise_receipt(struct near_call *call, uint64_t index,
 
 /* ---- promises ---- */
 
-/* Promises, and the results of those that the call waited for. */
+/* Promises, and the results that the call waited for. */
 
-/* ---- made ---- */
+/* ---- creating promises ---- */
 
 static bool add_promise(struct near_call *call, uint64_t *a, bool is_joint,
                         const uint32_t *receipts, uint32_t count)
@@ -62,7 +60,7 @@ static bool add_promise(struct near_call *call, uint64_t *a, bool is_joint,
     return true;
 }
 
-/* Of a receipt to that account that waits for `promise`, NULL: for none. */
+/* Pays for a receipt to the account, which waits for `promise`; NULL: for none. */
 static bool pay_receipt(struct near_call *call, const struct wasm_bytes *account,
                         const struct near_promise *promise)
 {
@@ -116,7 +114,7 @@ bool near_host_promise_batch_then(struct near_call *call, uint64_t *a)
     return promise != NULL && add_receipt(call, a, account, promise);
 }
 
-/* The function call is the batch's only action; a[0] stays the promise. */
+/* Adds a function call as the batch's only action; a[0] stays the promise. */
 static bool add_only_call(struct near_call *call, uint64_t *a, const uint64_t *rest)
 {
     uint64_t arguments[] = {a[0], rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], 0};
@@ -138,9 +136,9 @@ bool near_host_promise_then(struct near_call *call, uint64_t *a)
     return near_host_promise_batch_then(call, a) && add_only_call(call, a, rest);
 }
 
-/* ---- joined ---- */
+/* ---- joining promises ---- */
 
-/* There are never many more than NEAR's limit of 128. */
+/* Slightly above NEAR's limit of 128 promises. */
 enum { JOINED_MOST = 1024 + 128 };
 
 static bool join_promises(struct near_call *call, struct wasm_bytes indices, uint32_t *joined,
@@ -184,7 +182,7 @@ bool near_host_promise_and(struct near_call *call, uint64_t *a)
            add_promise(call, a, true, joined, count);
 }
 
-/* ---- given as the call's own result ---- */
+/* ---- returning a promise ---- */
 
 bool near_host_promise_return(struct near_call *call, uint64_t *a)
 {
@@ -230,7 +228,7 @@ bool near_host_promise_result(struct near_call *call, uint64_t *a)
 
 /* ---- actions ---- */
 
-/* Actions, which promises are made of. */
+/* Actions of promises. */
 
 static bool host_action_begin(struct near_call *call, const char *name)
 {
@@ -280,7 +278,7 @@ static bool add_call_action(struct near_call *call, struct near_receipt *receipt
            near_no_memory(call);
 }
 
-/* Both actions' texts are read before anything is paid for them. */
+/* Reads both actions' texts before paying for them. */
 static bool take_call(struct near_call *call, const uint64_t *a, struct function_call *made)
 {
     if (!near_take_amount(call, a[5], &made->amount) || !near_take(call, a[1], a[2], &made->method))
@@ -317,7 +315,7 @@ bool near_host_promise_batch_action_function_call_weight(struct near_call *call,
 
 /* ---- money ---- */
 
-/* Money for an implicit account, which is named by its key, also makes the account. */
+/* A transfer to an implicit account, named by its key, also creates the account. */
 static bool is_implicit(const struct buf *account)
 {
     enum { OF_NEAR = 64, OF_ETHEREUM = 42 };
@@ -367,7 +365,7 @@ bool near_host_promise_batch_action_transfer(struct near_call *call, uint64_t *a
            host_action_add(call, receipt, NEAR_ACTION_TRANSFER, nothing, amount);
 }
 
-/* ---- what only a chain can do: it is recorded ---- */
+/* ---- actions that need a chain: recorded only ---- */
 
 bool near_host_promise_batch_action_create_account(struct near_call *call, uint64_t *a)
 {
@@ -401,7 +399,7 @@ bool near_host_promise_batch_action_deploy_contract(struct near_call *call, uint
            host_action_add(call, receipt, NEAR_ACTION_DEPLOY_CONTRACT, code, 0);
 }
 
-/* Borsh: the kind of the curve, and the key. */
+/* Borsh encoding: the curve's kind, and the key. */
 static bool is_key(struct near_call *call, struct wasm_bytes key)
 {
     enum { ED25519 = 0, ED25519_SIZE = 1 + 32, SECP256K1 = 1, SECP256K1_SIZE = 1 + 64 };
@@ -449,7 +447,7 @@ bool near_host_promise_batch_action_delete_key(struct near_call *call, uint64_t 
            change_key(call, a, NEAR_FEE_delete_key, NEAR_ACTION_DELETE_KEY);
 }
 
-/* Names between commas, each with the zero that will end it; none of no bytes. */
+/* Counts names between commas, each with its terminating zero; no bytes mean no names. */
 static bool count_names(struct near_call *call, struct wasm_bytes names, uint64_t *bytes)
 {
     *bytes = names.length == 0 ? 0 : (uint64_t)names.length + 1;

@@ -8,7 +8,7 @@
 
 /* ---- variables ---- */
 
-/* Locals, globals, constants, and the instructions that only move operands. */
+/* Locals, globals, constants, and instructions that only move operands. */
 
 /* ---- locals ---- */
 
@@ -18,10 +18,8 @@ static bool read_local(struct wasm_compiler *compiler, uint32_t *local)
     return *local < compiler->local_count || wasm_compile_fail(compiler, "unknown local");
 }
 
-/*
- * Puts the operand on top into a local and pops it. When the last instruction made it and
- * nobody looks at the local's old value any more, that instruction writes to the local.
- */
+/* Pops the top operand into a local. If the last instruction made it and no operand still lies
+ * in the local, that instruction writes to the local directly. */
 static void set_local(struct wasm_compiler *compiler, uint32_t local)
 {
     const bool is_last = wasm_top_is_last(compiler);
@@ -243,13 +241,13 @@ bool wasm_compile_variable(struct wasm_compiler *compiler, uint8_t opcode)
 
 /* ---- functions ---- */
 
-/* As NEAR counts a frame: return address, registers; and the locals. */
+/* NEAR counts a frame as return address and registers, plus the locals. */
 enum { FRAME_BYTES = 64 };
 
-/* A function has no more locals than these, as all engines have it. */
+/* The limit on locals that all engines have. */
 enum { MOST_LOCALS = 50000 };
 
-/* Looked at first for each instruction: what there is most of. */
+/* The most frequent instructions come first. */
 static void compile_instruction(struct wasm_compiler *compiler)
 {
     const uint8_t opcode = wasm_read_byte(&compiler->reader);
@@ -340,7 +338,7 @@ static uint64_t frame_bytes(const struct wasm_compiler *compiler)
     return bytes;
 }
 
-/* A copy of the cells or places, of their size exactly. */
+/* Copies the cells or places into memory of exactly their size. */
 static void *compile_keep(struct wasm_compiler *compiler, const void *items, uint32_t count,
                           size_t size)
 {

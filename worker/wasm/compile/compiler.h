@@ -47,7 +47,7 @@ enum wasm_opcode {
     WASM_PREFIX = 0xfc,
 };
 
-/* Behind WASM_PREFIX. */
+/* After WASM_PREFIX. */
 enum wasm_prefixed {
     WASM_LAST_SATURATING = 7,
     WASM_MEMORY_INIT = 8,
@@ -62,16 +62,15 @@ enum wasm_prefixed {
     WASM_TABLE_FILL = 17,
 };
 
-/* A block's type that is none. */
+/* The block type without values. */
 enum { WASM_EMPTY_BLOCK = 0x40 };
 
 /*
- * The state of compiling one function: it is validated, as the specification's appendix has
- * it, and translated in the same pass.
- *
- * The operand stack of validation says of each operand besides its type where its value is:
- * in its own slot, still in a local, or a constant. The latter two take no instruction until
- * somebody needs them; they are settled (copied to their own slots) where ways of control meet.
+ * State of compiling one function. The compiler validates as the specification's appendix
+ * does, and translates in the same pass. Each entry of the operand stack has a type and a
+ * place: its own slot, a local, or a constant. The last two need no instruction until an
+ * instruction needs the slot. Where paths of control meet, all operands are settled, that
+ * is, copied to their own slots.
  */
 
 enum wasm_place { WASM_PLACE_SLOT, WASM_PLACE_LOCAL, WASM_PLACE_CONSTANT };
@@ -97,12 +96,13 @@ struct wasm_control {
     struct wasm_bytes parameters; /* types */
     struct wasm_bytes results;
     uint32_t height;     /* of the operand stack below its parameters */
-    bool is_unreachable; /* after a branch that is always taken */
-    bool is_dead;        /* begins in code that is never reached */
+    bool is_unreachable; /* after an unconditional branch */
+    bool is_dead;        /* begins in unreachable code */
     uint32_t start;      /* of a loop: its first cell */
-    uint32_t jumps;      /* cells that go to its end, each the next one's number; WASM_NO_CELL */
-    uint32_t else_jump;  /* of an if: the cell that goes to its else */
-    uint32_t stub;       /* cells of a br_table that move operands and go there */
+    uint32_t jumps;      /* list of cells that jump to its end, each with the next one's number;
+                            WASM_NO_CELL ends it */
+    uint32_t else_jump;  /* of an if: the cell that jumps to its else */
+    uint32_t stub;       /* list of br_table cells that move operands and jump there */
 };
 
 struct wasm_compiler {
@@ -110,10 +110,10 @@ struct wasm_compiler {
     const struct wasm_function_type *type;
     const void *const *handlers; /* by enum wasm_operation */
     struct wasm_reader reader;
-    enum wasm_fault fault; /* WASM_FAULT_NONE: what is wrong is the reader's fault */
+    enum wasm_fault fault; /* WASM_FAULT_NONE: the fault is the reader's */
 
     uint8_t *locals; /* types */
-    uint32_t *lazy;  /* for each local, how many operands lie in it */
+    uint32_t *lazy;  /* for each local, the number of operands in it */
     uint32_t local_count;
     uint32_t local_capacity;
 
@@ -131,13 +131,13 @@ struct wasm_compiler {
     struct wasm_cell *cells;
     uint32_t cell_count;
     uint32_t cell_capacity;
-    bool is_too_large; /* the frame has more slots than a cell can name: nothing is emitted */
-    enum wasm_operation last_operation; /* of the cell that made the operand on top, if it is.. */
-    uint32_t last_cell;                 /* .. still the last; WASM_NO_CELL */
+    bool is_too_large; /* the frame has more slots than a cell can name: no code is emitted */
+    enum wasm_operation last_operation; /* of the cell that made the top operand */
+    uint32_t last_cell;                 /* that cell, while it is the last one; else WASM_NO_CELL */
 
-    uint32_t gas_cell; /* of the block at hand; WASM_NO_CELL: none has begun */
+    uint32_t gas_cell; /* of the current block; WASM_NO_CELL: none has begun */
     uint32_t gas_spent;
-    uint32_t first_trap; /* of the block at hand */
+    uint32_t first_trap; /* of the current block */
     struct wasm_trap_place *traps;
     uint32_t trap_count;
     uint32_t trap_capacity;
@@ -145,13 +145,13 @@ struct wasm_compiler {
     uint32_t block_count;
 };
 
-/* ---- what is wrong; each is false, and nothing goes on ---- */
+/* ---- errors; each function returns false and stops the compilation ---- */
 bool wasm_compile_fail(struct wasm_compiler *compiler, const char *words);
 bool wasm_compile_stop(struct wasm_compiler *compiler, enum wasm_fault fault, const char *words);
 
-/* Room for one more in an array that doubles. False when there is none. */
-bool wasm_compile_room(struct wasm_compiler *compiler, void *items, uint32_t count,
-                       uint32_t *capacity, size_t size);
+/* Makes space for one more item in an array that doubles. False if out of memory. */
+bool wasm_compile_reserve(struct wasm_compiler *compiler, void *items, uint32_t count,
+                          uint32_t *capacity, size_t size);
 
 /* ---- operands (emit.c) ---- */
 void wasm_push(struct wasm_compiler *compiler, uint8_t type);
@@ -159,61 +159,57 @@ void wasm_push_local(struct wasm_compiler *compiler, uint32_t local);
 void wasm_push_constant(struct wasm_compiler *compiler, uint8_t type, uint64_t bits);
 void wasm_push_all(struct wasm_compiler *compiler, struct wasm_bytes types);
 
-/* Pops an operand of the type (WASM_UNKNOWN: of any). */
+/* Pops an operand of the type; WASM_UNKNOWN: of any type. */
 struct wasm_operand wasm_pop(struct wasm_compiler *compiler, uint8_t type);
 void wasm_pop_all(struct wasm_compiler *compiler, struct wasm_bytes types);
 
-/*
- * As a pop and a push of these types, the operands staying where they are. `refine`: those of
- * unknown type take the type that they must have.
- */
+/* Checks the types of the top operands without moving them. `refine`: gives operands of unknown
+ * type these types. */
 void wasm_check_all(struct wasm_compiler *compiler, struct wasm_bytes types, bool refine);
 
 /* The innermost block. */
 struct wasm_control *wasm_top_control(struct wasm_compiler *compiler);
 
-/* Throws away what lies above that height. */
+/* Drops the operands above that height. */
 void wasm_cut(struct wasm_compiler *compiler, uint32_t height);
 
-/* The slot of its own of the operand that is, or would be, at that place of the stack. */
+/* Returns the own slot of an operand at that place of the stack. */
 uint16_t wasm_own_slot(const struct wasm_compiler *compiler, uint32_t place);
 
-/*
- * The slot in which a popped operand is found; a constant is put into the slot of its own
- * first. `place`: where it was.
- */
+/* Returns the slot of a popped operand; moves a constant to its own slot first. `place`: its
+ * place on the stack. */
 uint16_t wasm_slot_of(struct wasm_compiler *compiler, struct wasm_operand operand, uint32_t place);
 
-/* Operands from that place upwards go to their own slots. */
+/* Settles the operands from that place upwards. */
 void wasm_settle(struct wasm_compiler *compiler, uint32_t from);
 
-/* So do those that lie in the local, which is about to change. */
+/* Settles the operands that lie in the local, which is about to change. */
 void wasm_settle_local(struct wasm_compiler *compiler, uint32_t local);
 
 /* ---- cells (emit.c) ---- */
 bool wasm_is_emitting(const struct wasm_compiler *compiler);
 
-/* Appends a cell; its fields are to be filled in. Never NULL: what is not wanted goes nowhere. */
+/* Appends a cell, to be filled in. Never NULL: in unreachable code a dummy cell is returned. */
 struct wasm_cell *wasm_emit(struct wasm_compiler *compiler, enum wasm_operation operation);
 struct wasm_cell *wasm_emit_wide(struct wasm_compiler *compiler, uint64_t wide);
 void wasm_emit_copy(struct wasm_compiler *compiler, uint16_t to, uint16_t from);
 void wasm_emit_constant(struct wasm_compiler *compiler, uint16_t to, uint64_t bits);
 
-/* Remembers that the last cell made the operand on top of the stack. */
+/* Notes that the last cell made the top operand. */
 void wasm_emitted_top(struct wasm_compiler *compiler, enum wasm_operation operation);
 
-/* Whether it still is: neither a cell nor an operand came or went since. */
+/* Returns true if it did, and no cell or operand was added or removed since. */
 bool wasm_top_is_last(const struct wasm_compiler *compiler);
 
-/* Takes the last cell back, which made the operand that was on top. */
+/* Removes the last cell, which made the operand that was on top. */
 struct wasm_cell wasm_take_back(struct wasm_compiler *compiler);
 
-/* The operation that is charged to the block at hand; blocks of them begin and end. */
+/* Charges the operation to the current block. */
 void wasm_charge(struct wasm_compiler *compiler, uint32_t operations);
 void wasm_gas_begin(struct wasm_compiler *compiler);
 void wasm_gas_end(struct wasm_compiler *compiler);
 
-/* The cell that comes next can trap, with all charged so far run. */
+/* Notes that the next cell can trap, after everything charged so far has run. */
 void wasm_mark_trap(struct wasm_compiler *compiler);
 
 /* ---- control (control.c) ---- */
@@ -226,7 +222,7 @@ bool wasm_compile_variable(struct wasm_compiler *compiler, uint8_t opcode);
 bool wasm_compile_numeric(struct wasm_compiler *compiler, uint8_t opcode);
 bool wasm_compile_saturating(struct wasm_compiler *compiler, uint32_t opcode);
 
-/* The function's whole body is one block. */
+/* The function's body is one block. */
 void wasm_enter_function(struct wasm_compiler *compiler);
 
 #endif

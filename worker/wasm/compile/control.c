@@ -3,7 +3,7 @@
 
 /* ---- calls ---- */
 
-/* Calls. Arguments go to their own slots, which are the first slots of what is called. */
+/* Calls put arguments into their own slots, which become the callee's first slots. */
 
 static void settle_arguments(struct wasm_compiler *compiler, uint32_t count)
 {
@@ -92,12 +92,12 @@ bool wasm_compile_call(struct wasm_compiler *compiler, uint8_t opcode)
 
 /* Blocks and branches. */
 
-/* More operands than these are moved by one instruction. */
+/* A single instruction moves more operands than these. */
 enum { MOVED_ONE_BY_ONE = 4 };
 
 /* ---- jumps ---- */
 
-/* What has to be true for a jump: an operation with its two first fields. */
+/* The condition of a jump: an operation and its first two fields. */
 struct condition {
     enum wasm_operation operation; /* JUMP_IF or a JUMP_compare */
     uint16_t dd, aa;
@@ -118,7 +118,7 @@ static bool is_comparison(enum wasm_operation operation)
     return operation >= WASM_OP_I32_EQ && operation <= WASM_OP_I64_GE_U_K;
 }
 
-/* Whether the comparison can be part of the jump: its constant must fit. */
+/* Returns true if the comparison can be merged into the jump: its constant must fit. */
 static bool can_join(enum wasm_operation operation, const struct wasm_cell *cell)
 {
     if (operation == WASM_OP_I32_EQZ || operation == WASM_OP_I64_EQZ)
@@ -140,7 +140,7 @@ static struct condition fuse_comparison(enum wasm_operation operation, struct wa
     return (struct condition){operation, cell.a, cell.b};
 }
 
-/* Pops a condition; the comparison that made it, if it is the last instruction, is taken back. */
+/* Pops a condition. If the last instruction is the comparison that made it, removes that one. */
 static struct condition pop_condition(struct wasm_compiler *compiler)
 {
     const bool is_last = wasm_top_is_last(compiler);
@@ -153,7 +153,7 @@ static struct condition pop_condition(struct wasm_compiler *compiler)
                               wasm_slot_of(compiler, operand, compiler->operand_count)};
 }
 
-/* The number of the jump's cell; where it goes is filled in later. */
+/* Returns the number of the jump's cell; its target is filled in later. */
 static uint32_t emit_jump(struct wasm_compiler *compiler, struct condition condition, bool when)
 {
     enum wasm_operation operation = condition.operation;
@@ -168,13 +168,13 @@ static uint32_t emit_jump(struct wasm_compiler *compiler, struct condition condi
     return compiler->cell_count - 1;
 }
 
-/* Lets that cell's jump go to the cell that comes next. */
+/* Makes that cell jump to the next cell. */
 static void land_here(struct wasm_compiler *compiler, uint32_t cell)
 {
     compiler->cells[cell].k = (int32_t)(compiler->cell_count - cell);
 }
 
-/* Lets that cell's jump go to the label, now or when its end is known. */
+/* Makes that cell jump to the label, now or when the label's end is known. */
 static void aim(struct wasm_compiler *compiler, uint32_t cell, struct wasm_control *label)
 {
     if (label->kind == WASM_CONTROL_LOOP) {
@@ -200,7 +200,8 @@ static void land_all(struct wasm_compiler *compiler, struct wasm_control *contro
 
 /* ---- labels ---- */
 
-/* The block that a branch of that depth leaves or begins anew. NULL: there is none. */
+/* Returns the block that a branch of that depth ends, or repeats if it is a loop. NULL: no such
+ * block. */
 static struct wasm_control *label_of(struct wasm_compiler *compiler, uint32_t depth)
 {
     if (depth < compiler->control_count)
@@ -214,7 +215,7 @@ static struct wasm_bytes label_types(const struct wasm_control *label)
     return label->kind == WASM_CONTROL_LOOP ? label->parameters : label->results;
 }
 
-/* Whether a branch must put operands elsewhere first. */
+/* Returns true if a branch must move operands first. */
 static bool must_move(const struct wasm_compiler *compiler, const struct wasm_control *label)
 {
     const uint32_t count = label_types(label).length;
@@ -243,14 +244,14 @@ static void move_branch_operand(struct wasm_compiler *compiler, uint32_t to, uin
         wasm_emit_copy(compiler, slot, wasm_own_slot(compiler, from));
 }
 
-/* Many operands are settled before any jump, so that they can be moved together. */
+/* Settles many operands before any jump, so that one instruction moves them. */
 static void prepare_move(struct wasm_compiler *compiler, const struct wasm_control *label)
 {
     if (label_types(label).length > MOVED_ONE_BY_ONE)
         wasm_settle(compiler, 0);
 }
 
-/* Upwards: what is written lies below all that is still to be read. */
+/* Moves upwards, because each target lies below the operands still to be moved. */
 static void move_branch_operands(struct wasm_compiler *compiler, const struct wasm_control *label)
 {
     const uint32_t count = label_types(label).length;
@@ -270,7 +271,7 @@ static void move_branch_operands(struct wasm_compiler *compiler, const struct wa
     cell->b = (uint16_t)count;
 }
 
-/* After what never comes back. */
+/* After an unconditional branch. */
 static void set_unreachable(struct wasm_compiler *compiler)
 {
     wasm_cut(compiler, wasm_top_control(compiler)->height);
@@ -279,7 +280,7 @@ static void set_unreachable(struct wasm_compiler *compiler)
 
 /* ---- branches ---- */
 
-/* Emits the function's return of what lies in that slot, or of several from there. */
+/* Emits a return of that slot, or of several slots from there. */
 static void emit_return(struct wasm_compiler *compiler, uint16_t slot)
 {
     const uint32_t count = compiler->type->results.length;
@@ -297,7 +298,7 @@ static void emit_return(struct wasm_compiler *compiler, uint16_t slot)
     wasm_emit(compiler, WASM_OP_RETURN);
 }
 
-/* A branch out of the function that returns one value at most returns it at once. */
+/* A branch out of a function with at most one result returns directly. */
 static void emit_leave(struct wasm_compiler *compiler)
 {
     const uint32_t top = compiler->operand_count - 1;
@@ -358,7 +359,7 @@ static void branch_if(struct wasm_compiler *compiler)
 
 /* ---- br_table ---- */
 
-/* The labels are read twice: here to check them, and to make a jump of each. */
+/* Reads the labels twice: first to check them, then to emit the jumps. */
 static void check_table(struct wasm_compiler *compiler, uint32_t count)
 {
     uint32_t arity = 0;
@@ -377,7 +378,7 @@ static void check_table(struct wasm_compiler *compiler, uint32_t count)
     }
 }
 
-/* Branches to the same label share the cells that move its operands. */
+/* Branches to the same label share the cells that move operands. */
 static void emit_stub(struct wasm_compiler *compiler, struct wasm_control *label, uint32_t cell)
 {
     if (label->stub != WASM_NO_CELL) {
@@ -428,7 +429,7 @@ static void branch_table(struct wasm_compiler *compiler)
 
 /* ---- blocks ---- */
 
-/* A block's type that is a type of the module. */
+/* Reads a block type given by index. */
 static void read_indexed_type(struct wasm_compiler *compiler, struct wasm_control *control)
 {
     const int64_t index = wasm_read_s33(&compiler->reader);
@@ -475,8 +476,8 @@ static void control_enter(struct wasm_compiler *compiler, struct wasm_control co
         wasm_pop_all(compiler, control.parameters);
     }
     control.height = compiler->operand_count;
-    if (!wasm_compile_room(compiler, &compiler->controls, compiler->control_count,
-                           &compiler->control_capacity, sizeof *compiler->controls))
+    if (!wasm_compile_reserve(compiler, &compiler->controls, compiler->control_count,
+                              &compiler->control_capacity, sizeof *compiler->controls))
         return;
     compiler->controls[compiler->control_count++] = control;
     wasm_push_all(compiler, control.parameters);
@@ -510,12 +511,12 @@ static void enter_block(struct wasm_compiler *compiler, enum wasm_control_kind k
     control_enter(compiler, control);
     if (kind != WASM_CONTROL_BLOCK)
         wasm_gas_begin(compiler);
-    /* By the specification, a branch to a loop executes it again: each round pays for it. */
+    /* Each round of a loop pays for the loop instruction, which a branch executes again. */
     if (kind == WASM_CONTROL_LOOP)
         wasm_charge(compiler, 1);
 }
 
-/* Checks the results, which end up in their own slots. */
+/* Checks the results, and settles them in their own slots. */
 static void control_leave(struct wasm_compiler *compiler)
 {
     const struct wasm_control *control = wasm_top_control(compiler);
@@ -549,7 +550,7 @@ static void enter_else(struct wasm_compiler *compiler)
     wasm_gas_begin(compiler);
 }
 
-/* The function's end; what branches came to lies in the operands' own slots. */
+/* Ends the function; branches left its results in their own slots. */
 static void end_function(struct wasm_compiler *compiler, struct wasm_control *control)
 {
     const bool is_reached = wasm_is_emitting(compiler) || control->jumps != WASM_NO_CELL;
@@ -574,8 +575,8 @@ static bool same_types(struct wasm_bytes left, struct wasm_bytes right)
     return true;
 }
 
-/* The block at hand ends and nothing jumps to this place: its operations go on being charged. */
-static bool goes_on(struct wasm_compiler *compiler, const struct wasm_control *control)
+/* Ends a block. Returns true if no branch targets its end: then its gas block continues. */
+static bool block_continues(struct wasm_compiler *compiler, const struct wasm_control *control)
 {
     return wasm_is_emitting(compiler) && control->jumps == WASM_NO_CELL &&
            (control->kind == WASM_CONTROL_BLOCK || control->kind == WASM_CONTROL_LOOP);
@@ -585,7 +586,7 @@ static void compile_end_of_block(struct wasm_compiler *compiler)
 {
     struct wasm_control *control = wasm_top_control(compiler);
     const struct wasm_bytes results = control->results;
-    bool is_going_on;
+    bool is_continued;
 
     control_leave(compiler);
     if (control->kind == WASM_CONTROL_IF && !same_types(control->parameters, results))
@@ -594,8 +595,8 @@ static void compile_end_of_block(struct wasm_compiler *compiler)
         end_function(compiler, control);
         return;
     }
-    is_going_on = goes_on(compiler, control);
-    if (!is_going_on)
+    is_continued = block_continues(compiler, control);
+    if (!is_continued)
         wasm_gas_end(compiler);
     control->is_unreachable = false;
     if (wasm_is_emitting(compiler)) {
@@ -605,7 +606,7 @@ static void compile_end_of_block(struct wasm_compiler *compiler)
     }
     compiler->control_count--;
     wasm_push_all(compiler, results);
-    if (!is_going_on)
+    if (!is_continued)
         wasm_gas_begin(compiler);
 }
 

@@ -5,13 +5,11 @@
 
 /* ---- operands ---- */
 
-/*
- * Operands may stay in locals and constants this near to the top only: so a local.set looks
- * through so many at most, however long the stack is.
- */
+/* Only this many top operands may stay in locals or constants, so that a local.set searches no
+ * further on a deep stack. */
 enum { LAZY_DEPTH = 32 };
 
-/* As NEAR counts them. */
+/* The size of a type, as NEAR counts it. */
 static unsigned near_bytes_of_type(uint8_t type)
 {
     return type == WASM_I32 || type == WASM_F32 ? 4 : 8;
@@ -27,7 +25,7 @@ uint16_t wasm_own_slot(const struct wasm_compiler *compiler, uint32_t place)
     return (uint16_t)(compiler->local_count + place);
 }
 
-/* Puts an operand into its own slot, and says where it is now. */
+/* Copies an operand to its own slot, and notes its new place. */
 static void settle_operand(struct wasm_compiler *compiler, uint32_t place)
 {
     struct wasm_operand *operand = &compiler->operands[place];
@@ -61,7 +59,7 @@ void wasm_settle_local(struct wasm_compiler *compiler, uint32_t local)
     }
 }
 
-/* What is never reached takes no room. */
+/* Unreachable code needs no stack. */
 static void note_height(struct wasm_compiler *compiler)
 {
     const struct wasm_control *control = wasm_top_control(compiler);
@@ -78,8 +76,8 @@ static void note_height(struct wasm_compiler *compiler)
 
 static void operands_push(struct wasm_compiler *compiler, struct wasm_operand operand)
 {
-    if (!wasm_compile_room(compiler, &compiler->operands, compiler->operand_count,
-                           &compiler->operand_capacity, sizeof *compiler->operands))
+    if (!wasm_compile_reserve(compiler, &compiler->operands, compiler->operand_count,
+                              &compiler->operand_capacity, sizeof *compiler->operands))
         return;
     if (operand.place == WASM_PLACE_LOCAL)
         compiler->lazy[operand.local]++;
@@ -96,7 +94,7 @@ void wasm_push(struct wasm_compiler *compiler, uint8_t type)
     operands_push(compiler, (struct wasm_operand){.type = type, .place = WASM_PLACE_SLOT});
 }
 
-/* In code that is never reached nothing is emitted, so nothing may lie elsewhere. */
+/* Unreachable code emits nothing, so an operand must not lie in a local. */
 void wasm_push_local(struct wasm_compiler *compiler, uint32_t local)
 {
     struct wasm_operand operand = {.type = compiler->locals[local], .place = WASM_PLACE_SLOT};
@@ -163,7 +161,7 @@ void wasm_check_all(struct wasm_compiler *compiler, struct wasm_bytes types, boo
     const uint32_t there = compiler->operand_count - control->height;
 
     if (there < types.length && (refine || !control->is_unreachable)) {
-        /* Operands that are missing come to be, in code that is never reached. */
+        /* In unreachable code missing operands are created. */
         wasm_pop_all(compiler, types);
         wasm_push_all(compiler, types);
         return;
@@ -206,8 +204,8 @@ bool wasm_compile_stop(struct wasm_compiler *compiler, enum wasm_fault fault, co
     return wasm_compile_fail(compiler, words);
 }
 
-bool wasm_compile_room(struct wasm_compiler *compiler, void *items, uint32_t count,
-                       uint32_t *capacity, size_t size)
+bool wasm_compile_reserve(struct wasm_compiler *compiler, void *items, uint32_t count,
+                          uint32_t *capacity, size_t size)
 {
     void **place = items;
     void *grown;
@@ -235,8 +233,8 @@ static struct wasm_cell *append_wasm_cell(struct wasm_compiler *compiler)
     static _Thread_local struct wasm_cell nowhere;
 
     if (!wasm_is_emitting(compiler) ||
-        !wasm_compile_room(compiler, &compiler->cells, compiler->cell_count,
-                           &compiler->cell_capacity, sizeof *compiler->cells))
+        !wasm_compile_reserve(compiler, &compiler->cells, compiler->cell_count,
+                              &compiler->cell_capacity, sizeof *compiler->cells))
         return &nowhere;
     compiler->last_cell = WASM_NO_CELL;
     return &compiler->cells[compiler->cell_count++];
@@ -339,8 +337,8 @@ void wasm_gas_end(struct wasm_compiler *compiler)
 void wasm_mark_trap(struct wasm_compiler *compiler)
 {
     if (!wasm_is_emitting(compiler) ||
-        !wasm_compile_room(compiler, &compiler->traps, compiler->trap_count,
-                           &compiler->trap_capacity, sizeof *compiler->traps))
+        !wasm_compile_reserve(compiler, &compiler->traps, compiler->trap_count,
+                              &compiler->trap_capacity, sizeof *compiler->traps))
         return;
     compiler->traps[compiler->trap_count++] = (struct wasm_trap_place){
         .cell = compiler->cell_count,

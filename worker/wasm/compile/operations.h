@@ -3,11 +3,10 @@
 #define GASPIPE_WORKER_WASM_COMPILE_OPERATIONS_H
 
 /*
- * The operations of compiled code, and what the integer ones compute. The compiler makes an
- * enumerator of each, the interpreter (worker/wasm/run/interpreter.c) a place to jump to.
- *
- * In the expressions a and b are operands of the unsigned type U, of BITS bits; S is the
- * signed type of that size.
+ * The operations of compiled code, and the integer expressions. The compiler makes an
+ * enumerator of each, the interpreter (worker/wasm/run/interpreter.c) a jump target. In
+ * expressions a and b are operands of the unsigned type U with BITS bits; S is the signed
+ * type of that size.
  */
 #define WASM_INTEGER_BINARY(X)                                                                     \
     X(ADD, a + b)                                                                                  \
@@ -22,7 +21,7 @@
     X(ROTL, (a << (b & (BITS - 1))) | (a >> ((BITS - (b & (BITS - 1))) & (BITS - 1))))             \
     X(ROTR, (a >> (b & (BITS - 1))) | (a << ((BITS - (b & (BITS - 1))) & (BITS - 1))))
 
-/* In the order of the opcodes, on which wasm_inverse_comparison() stands. */
+/* In the order of the opcodes; wasm_inverse_comparison() depends on it. */
 #define WASM_INTEGER_COMPARE(X)                                                                    \
     X(EQ, a == b)                                                                                  \
     X(NE, a != b)                                                                                  \
@@ -35,7 +34,7 @@
     X(GE_S, (S)a >= (S)b)                                                                          \
     X(GE_U, a >= b)
 
-/* Trap when b is 0, or when the quotient does not fit. */
+/* Trap if b is 0 or the quotient does not fit. */
 #define WASM_INTEGER_DIVIDE(X)                                                                     \
     X(DIV_S, (U)((S)a / (S)b), b == (U)-1 && a == (U)1 << (BITS - 1))                              \
     X(DIV_U, a / b, false)                                                                         \
@@ -94,10 +93,8 @@
     X(I64_TRUNC_SAT_F64_S, uint64_t, wasm_saturate_i64_s(wasm_to_f64(a)))                          \
     X(I64_TRUNC_SAT_F64_U, uint64_t, wasm_saturate_i64_u(wasm_to_f64(a)))
 
-/*
- * Name, of what, below and above which the truncated value does not fit (themselves outside),
- * expression. Trap when it does not fit or is no number.
- */
+/* Name, source type, the nearest values below and above that do not fit, expression. Trap if the
+ * value does not fit or is NaN. */
 #define WASM_TRUNCATE(X)                                                                           \
     X(I32_TRUNC_F32_S, f32, -2147483904.0, 2147483648.0, (uint32_t)(int32_t)a)                     \
     X(I32_TRUNC_F32_U, f32, -1.0, 4294967296.0, (uint32_t)a)                                       \
@@ -152,7 +149,7 @@
     X(I64_STORE16, uint16_t)                                                                       \
     X(I64_STORE32, uint32_t)
 
-/* All others; code.h says of each what its fields are. */
+/* All other operations; code.h has their fields. */
 #define WASM_OTHER(X)                                                                              \
     X(GAS)                                                                                         \
     X(OUT_OF_GAS)                                                                                  \
@@ -202,7 +199,7 @@ enum wasm_operation {
         WASM_OP_JUMP_I32_##name, WASM_OP_JUMP_I64_##name, WASM_OP_JUMP_I32_##name##_K,             \
         WASM_OP_JUMP_I64_##name##_K,
 #define FLOAT(name, ...) WASM_OP_F32_##name, WASM_OP_F64_##name,
-    /* Comparisons come first, each with its forms, so that one can be made of another. */
+    /* Comparisons come first, each with its forms, so that one can be computed from another. */
     WASM_INTEGER_COMPARE(WITH_JUMP) WASM_INTEGER_BINARY(WITH_K) WASM_INTEGER_DIVIDE(INTEGER)
         WASM_UNARY(PLAIN) WASM_TRUNCATE(PLAIN) WASM_FLOAT_BINARY(FLOAT) WASM_LOAD(PLAIN)
             WASM_STORE(PLAIN) WASM_OTHER(PLAIN)

@@ -3,14 +3,14 @@
 
 /* ---- numbers ---- */
 
-/* Instructions that compute one value of one or two. */
+/* Instructions with one or two operands and one result. */
 
 struct numeric {
     uint16_t operation;
     uint8_t operand; /* type of each operand */
     uint8_t result;
     bool is_binary;
-    bool takes_constant; /* there is a form with _K behind */
+    bool takes_constant; /* the form with _K follows */
     bool commutes;
     bool traps;
 };
@@ -137,7 +137,7 @@ static void compile_unary(struct wasm_compiler *compiler, const struct numeric *
     push_result(compiler, numeric, numeric->operation);
 }
 
-/* Whether the operand is a constant that fits into a cell, as the operation's type sees it. */
+/* Returns true if the operand is a constant that fits into a cell for the operation's type. */
 static bool constant_fits_cell(const struct numeric *numeric, const struct wasm_operand *operand)
 {
     return operand->place == WASM_PLACE_CONSTANT &&
@@ -223,7 +223,7 @@ static bool need_memory(struct wasm_compiler *compiler)
 struct access {
     uint16_t operation;
     uint8_t type;
-    uint8_t alignment; /* the most that may be promised, as a power of two */
+    uint8_t alignment; /* the largest alignment allowed, as a power of two */
 };
 
 /* From WASM_FIRST_LOAD to WASM_LAST_STORE. */
@@ -345,10 +345,8 @@ bool wasm_compile_memory(struct wasm_compiler *compiler, uint8_t opcode)
 
 /* ---- many bytes or elements at a time ---- */
 
-/*
- * An operation on three operands, of which the last says how many. It is a block of its own
- * for gas, since it charges for each besides.
- */
+/* Emits an operation on three operands, of which the last is the count. It is a gas block of its
+ * own, because it also charges for each item. */
 static void emit_bulk(struct wasm_compiler *compiler, enum wasm_operation operation,
                       const uint8_t types[3])
 {
@@ -418,7 +416,7 @@ static void compile_memory_bulk(struct wasm_compiler *compiler, uint32_t opcode)
 
 /* ---- tables ---- */
 
-/* The type of a table's elements; WASM_UNKNOWN after failing. */
+/* Returns a table's element type; WASM_UNKNOWN after a failure. */
 static uint8_t table_type(struct wasm_compiler *compiler, uint32_t table)
 {
     if (table < compiler->module->table_count)
@@ -495,7 +493,7 @@ static void compile_table_grow(struct wasm_compiler *compiler)
     wasm_push(compiler, WASM_I32);
 }
 
-/* Two numbers in the cell behind: a table, and a segment or a second table. */
+/* Appends a cell with two numbers: a table, and a segment or a second table. */
 static void emit_pair(struct wasm_compiler *compiler, uint32_t low, uint32_t high)
 {
     wasm_emit_wide(compiler, low | (uint64_t)high << 32);

@@ -4,14 +4,14 @@
 
 #include "worker/wasm/module/module.h"
 
-/* What the decoder's files share while a module is decoded. */
+/* State that the decoder's files share. */
 struct wasm_decoder {
     struct wasm_module *module;
-    struct wasm_reader reader; /* over the section at hand */
-    enum wasm_fault fault;     /* once something failed that is no malformed module */
+    struct wasm_reader reader; /* over the current section */
+    enum wasm_fault fault;     /* set for failures other than a malformed module */
 };
 
-/* Each reads a section's content; what is wrong is left in the reader or in `fault`. */
+/* Each reads a section's content; errors are left in the reader or in `fault`. */
 void wasm_decode_types(struct wasm_decoder *decoder);
 void wasm_decode_imports(struct wasm_decoder *decoder);
 void wasm_decode_functions(struct wasm_decoder *decoder);
@@ -25,13 +25,11 @@ void wasm_decode_data_count(struct wasm_decoder *decoder);
 void wasm_decode_code(struct wasm_decoder *decoder);
 void wasm_decode_data(struct wasm_decoder *decoder);
 
-/* Fails for a limit or the host's memory: no reading goes on. */
+/* Stops reading, for a limit or lack of memory. */
 void wasm_decoder_stop(struct wasm_decoder *decoder, enum wasm_fault fault, const char *words);
 
-/*
- * Memory for `count` items of `size` bytes, or for them behind the `before` that *items has
- * already: zeroed. False when there is none.
- */
+/* Allocates `count` zeroed items of `size` bytes, after the `before` items in *items. False if
+ * out of memory. */
 bool wasm_decoder_grow(struct wasm_decoder *decoder, void *items, uint32_t before, uint32_t count,
                        size_t size);
 

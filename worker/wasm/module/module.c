@@ -19,7 +19,7 @@ const struct wasm_limits wasm_no_limits = {
     .linear_base = 1,
 };
 
-/* The sections, by number; the order in which they must come is not quite that of the numbers. */
+/* The sections by number; their required order differs slightly. */
 static const struct {
     void (*decode)(struct wasm_decoder *);
     unsigned place;
@@ -34,7 +34,7 @@ static const struct {
 
 enum { SECTION_CUSTOM = 0, SECTION_COUNT = sizeof sections / sizeof *sections };
 
-/* One section; `last` is the place of the one before. */
+/* Decodes one section; `last` is the previous one's place. */
 static void decode_section(struct wasm_decoder *decoder, struct wasm_reader *all, unsigned *last)
 {
     const uint8_t id = wasm_read_byte(all);
@@ -63,7 +63,7 @@ static void decode_section(struct wasm_decoder *decoder, struct wasm_reader *all
     }
 }
 
-/* What can be said only when all sections have been seen. */
+/* Checks that need all sections. */
 static void check_whole(const struct wasm_module *module, struct wasm_reader *all)
 {
     if (all->fault != NULL)

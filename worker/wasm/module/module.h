@@ -9,17 +9,15 @@
 #include "base/error.h"
 
 /*
- * Reads the binary format of WebAssembly out of bytes that nobody has checked.
- *
- * A reader remembers the first thing that was wrong: `fault` stays set, and every later
- * read gives 0 and moves nothing. So a caller can read several items and look once, but
- * must look before a loop that a count from the bytes decides.
+ * Reads WebAssembly's binary format from untrusted bytes. A reader remembers the first error
+ * in `fault`; every later read returns 0 and does not move. So a caller may read several
+ * items before it checks, but must check before a loop whose count comes from the bytes.
  */
 struct wasm_reader {
     const uint8_t *start; /* offsets in messages count from here */
     const uint8_t *at;
     const uint8_t *end;
-    const char *fault; /* NULL while all was well; words without a newline */
+    const char *fault; /* NULL: no error; text without a newline */
     size_t fault_offset;
 };
 
@@ -49,21 +47,21 @@ struct wasm_bytes wasm_read_bytes(struct wasm_reader *reader);
 /* As wasm_read_bytes(), and they are UTF-8. */
 struct wasm_bytes wasm_read_name(struct wasm_reader *reader);
 
-/* The count of a vector whose items take a byte each at least, so it bounds memory. */
+/* Reads the count of a vector. Items take at least a byte each, which bounds memory. */
 uint32_t wasm_read_count(struct wasm_reader *reader);
 
 bool wasm_is_utf8(const uint8_t *bytes, size_t length);
 
 /*
- * A WebAssembly module, decoded: WebAssembly 1.0 with sign extension, saturating conversion,
- * bulk memory, multi-value, mutable globals and reference types, as in version 2.0 of the
- * specification without vectors. Everything but the functions' bodies has been validated;
- * the compiler (worker/wasm/compile/) validates those.
+ * A decoded module: WebAssembly 1.0 with sign extension, saturating conversion, bulk memory,
+ * multi-value, mutable globals and reference types, as in version 2.0 of the specification
+ * without vectors. All but the functions' bodies is validated; the compiler
+ * (worker/wasm/compile/) validates those.
  */
 
 /* The types of values, by their byte in the binary format. */
 enum wasm_type {
-    WASM_UNKNOWN = 0, /* of an operand in code that is never reached */
+    WASM_UNKNOWN = 0, /* of an operand in unreachable code */
     WASM_I32 = 0x7f,
     WASM_I64 = 0x7e,
     WASM_F32 = 0x7d,
@@ -144,10 +142,8 @@ struct wasm_data_segment {
     struct wasm_bytes bytes;
 };
 
-/*
- * What a module may have, past which it is refused with WASM_FAULT_LIMIT. UINT32_MAX or
- * SIZE_MAX: no limit. NEAR's are in worker/near/call/parameters/.
- */
+/* Limits on a module; it is refused with WASM_FAULT_LIMIT beyond one. UINT32_MAX or SIZE_MAX: no
+ * limit. worker/near/call/parameters.txt has NEAR's. */
 struct wasm_limits {
     uint32_t functions; /* with the imported ones */
     uint32_t locals;    /* of all functions together, without parameters */
@@ -158,21 +154,21 @@ struct wasm_limits {
     uint32_t function_body_bytes; /* of a function */
     uint32_t function_blocks;     /* block, loop and if of a function */
     uint32_t module_blocks;
-    /* Costs of what works on many bytes or elements, in operations. */
+    /* Costs of operations on many bytes or elements, in operations. */
     uint32_t linear_base;
     uint32_t linear_unit;
-    bool only_env_functions;    /* NEAR: nothing but functions is imported, from "env" only */
-    bool no_bulk_or_references; /* NEAR before it allowed these two: they are refused */
+    bool only_env_functions;    /* NEAR: only functions may be imported, and only from "env" */
+    bool no_bulk_or_references; /* earlier NEAR: both features are refused */
 };
 
-/* Limits of the specification's own: none. Linear operations cost 1 each. */
+/* No limits. Linear operations cost 1 each. */
 extern const struct wasm_limits wasm_no_limits;
 
-/* Why a module was refused; the words are for people, these are for the host. */
+/* Why a module was refused. */
 enum wasm_fault {
     WASM_FAULT_NONE,
-    WASM_FAULT_MALFORMED, /* no WebAssembly, or not valid */
-    WASM_FAULT_FUNCTIONS, /* more than the limits allow */
+    WASM_FAULT_MALFORMED, /* not WebAssembly, or invalid */
+    WASM_FAULT_FUNCTIONS, /* above a limit */
     WASM_FAULT_LOCALS,
     WASM_FAULT_TABLES,
     WASM_FAULT_TABLE_ELEMENTS,
@@ -214,14 +210,12 @@ struct wasm_module {
     bool has_data_count; /* the section that announces it was there */
     bool has_start;
     uint32_t start;
-    uint64_t local_count; /* of all functions so far, while they are compiled */
+    uint64_t local_count; /* of all functions compiled so far */
     uint64_t block_count; /* likewise */
 };
 
-/*
- * Decodes a module from bytes that it copies. NULL with *error (ERROR_INPUT, or ERROR_SYSTEM
- * without memory) and *fault. Time and memory are bounded by a multiple of `length`.
- */
+/* Decodes a copy of the bytes. NULL with *error (ERROR_INPUT, or ERROR_SYSTEM if out of memory)
+ * and *fault. Time and memory are bounded by a multiple of `length`. */
 struct wasm_module *wasm_module_decode(const uint8_t *bytes, size_t length,
                                        const struct wasm_limits *limits, enum wasm_fault *fault,
                                        struct error *error);

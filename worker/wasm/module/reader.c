@@ -13,7 +13,7 @@ bool wasm_reader_fail(struct wasm_reader *reader, const char *fault)
     if (reader->fault == NULL) {
         reader->fault = fault;
         reader->fault_offset = (size_t)(reader->at - reader->start);
-        /* Nothing is left: no loop goes on for long after a fault. */
+        /* Skips the rest, so that loops end soon after a fault. */
         reader->at = reader->end;
     }
     return false;
@@ -33,10 +33,8 @@ uint8_t wasm_read_byte(struct wasm_reader *reader)
     return *reader->at++;
 }
 
-/*
- * LEB128 of at most `bits` bits; bits past them in the last byte must repeat the sign, or be
- * zero where there is none.
- */
+/* LEB128 of at most `bits` bits. Further bits in the last byte must repeat the sign, or be zero
+ * if the number has no sign. */
 static uint64_t read_leb(struct wasm_reader *reader, unsigned bits, bool is_signed)
 {
     uint64_t value = 0;
@@ -67,7 +65,7 @@ static uint64_t read_leb(struct wasm_reader *reader, unsigned bits, bool is_sign
 
 uint32_t wasm_read_u32(struct wasm_reader *reader)
 {
-    /* Most are of one byte. */
+    /* Most numbers take one byte. */
     if (reader->at != reader->end && *reader->at < 0x80)
         return *reader->at++;
     return (uint32_t)read_leb(reader, 32, false);
@@ -135,7 +133,7 @@ uint32_t wasm_read_count(struct wasm_reader *reader)
     return count;
 }
 
-/* How many bytes the character that begins with this one has; 0: none begins so. */
+/* Returns the length of the character with this first byte; 0: invalid. */
 static unsigned utf8_length(uint8_t first)
 {
     if (first < 0x80)
@@ -147,7 +145,7 @@ static unsigned utf8_length(uint8_t first)
     return first >= 0xf0 && first < 0xf5 ? 4 : 0;
 }
 
-/* Whether a second byte would make a form that is too long, a surrogate, or past U+10FFFF. */
+/* Returns true if the second byte makes an overlong form, a surrogate, or more than U+10FFFF. */
 static bool utf8_second_is_bad(uint8_t first, uint8_t second)
 {
     return (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||

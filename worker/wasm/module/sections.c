@@ -30,7 +30,7 @@ bool wasm_decoder_grow(struct wasm_decoder *decoder, void *items, uint32_t befor
 
 /* ---- types ---- */
 
-/* What is asked of a module and its types. */
+/* Checks of a module's types. */
 
 bool wasm_is_reference(uint8_t type)
 {
@@ -78,7 +78,7 @@ const struct wasm_export *wasm_module_export(const struct wasm_module *module, c
 
 /* ---- segments ---- */
 
-/* Constant expressions, and the segments of elements and data that begin with one. */
+/* Constant expressions, and the element and data segments that begin with one. */
 
 /* The instructions of constant expressions. */
 enum {
@@ -133,7 +133,7 @@ static struct wasm_constant read_null(struct wasm_decoder *decoder, uint8_t *typ
     return value(0);
 }
 
-/* One instruction, and the type of what it gives. */
+/* Reads one instruction, and its type. */
 static struct wasm_constant read_instruction(struct wasm_decoder *decoder, uint8_t *type)
 {
     struct wasm_reader *reader = &decoder->reader;
@@ -190,7 +190,7 @@ static void check_element_table(struct wasm_decoder *decoder,
         wasm_reader_fail(&decoder->reader, "type mismatch");
 }
 
-/* The kind (a byte 0: functions) or type of the items, where the segment says it. */
+/* Reads the items' kind (a byte 0: functions) or type, if the segment has it. */
 static uint8_t read_element_type(struct wasm_reader *reader, uint32_t flags)
 {
     uint8_t byte;
@@ -303,10 +303,10 @@ void wasm_decode_data(struct wasm_decoder *decoder)
 
 /* ---- sections ---- */
 
-/* The sections that say what a module imports, defines and exports. */
+/* The sections of imports, definitions and exports. */
 
 enum {
-    MAX_PAGES = 65536, /* of 64 KiB: all that 32 bits can address */
+    MAX_PAGES = 65536, /* of 64 KiB: the whole 32-bit address space */
     FORM_FUNCTION = 0x60,
 };
 
@@ -327,7 +327,7 @@ static uint64_t fnv1a_bytes(uint64_t hash, struct wasm_bytes bytes)
     return (hash ^ bytes.length) * 0x100000001b3;
 }
 
-/* Finds for each type the first that equals it, in time that grows with their number only. */
+/* Finds for each type the first equal one, in time linear in their number. */
 static void join_types(struct wasm_decoder *decoder)
 {
     struct wasm_module *module = decoder->module;
@@ -473,7 +473,7 @@ static void read_import_type(struct wasm_decoder *decoder, struct wasm_import *i
     }
 }
 
-static bool room_for_imports(struct wasm_decoder *decoder, uint32_t count)
+static bool grow_for_imports(struct wasm_decoder *decoder, uint32_t count)
 {
     struct wasm_module *module = decoder->module;
 
@@ -490,7 +490,7 @@ void wasm_decode_imports(struct wasm_decoder *decoder)
     struct wasm_reader *reader = &decoder->reader;
     const uint32_t count = wasm_read_count(reader);
 
-    if (reader->fault != NULL || !room_for_imports(decoder, count))
+    if (reader->fault != NULL || !grow_for_imports(decoder, count))
         return;
     for (uint32_t i = 0; i < count && reader->fault == NULL; i++) {
         struct wasm_import *import = &module->imports[module->import_count++];
@@ -605,11 +605,11 @@ static int compare_export_names(const void *left, const void *right)
     return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* No name twice; they are sorted, since a module may have a million. */
+/* Checks that names are unique; sorts them, because a module may have a million. */
 static void check_names(struct wasm_decoder *decoder)
 {
     const uint32_t count = decoder->module->export_count;
-    const struct wasm_bytes **names = NULL; /* and as many again, which the sort needs */
+    const struct wasm_bytes **names = NULL; /* with as many again for the sort */
 
     if (!wasm_decoder_grow(decoder, &names, count, count, sizeof *names))
         return;

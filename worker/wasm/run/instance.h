@@ -4,7 +4,7 @@
 
 #include "worker/wasm/run/machine.h"
 
-/* What is given for an import; of the members the one that its kind names. */
+/* The value of an import; `kind` selects the member. */
 struct wasm_extern {
     enum wasm_kind kind;
     struct wasm_imported_function function;
@@ -16,7 +16,7 @@ struct wasm_extern {
     bool global_is_mutable;
 };
 
-/* Fills in *given for an import; -1 with *error where there is nothing of that name. */
+/* Fills in *given for an import; -1 with *error if the name is unknown. */
 typedef int wasm_resolver(void *context, const struct wasm_module *module,
                           const struct wasm_import *import, struct wasm_extern *given,
                           struct error *error);
@@ -26,30 +26,26 @@ struct wasm_instance_options {
     const struct wasm_code *codes;    /* likewise */
     wasm_resolver *resolve;
     void *context;
-    uint32_t memory_initial; /* pages; 0: as the module says it. Else whatever it says, and.. */
-    uint32_t memory_maximum; /* .. there is a memory whether it wants one or not */
+    uint32_t memory_initial; /* pages; 0: the module's own number */
+    uint32_t memory_maximum; /* if `memory_initial` is set, a memory exists even if the module
+                                has none */
 };
 
-/*
- * Makes an instance that belongs to the machine, and links it. Nothing of it is run and no
- * segment copied before wasm_instance_start(). NULL with *error (ERROR_INPUT: an import is not
- * to be had).
- */
+/* Creates and links an instance of the machine. wasm_instance_start() copies segments and runs
+ * code, not this. NULL with *error (ERROR_INPUT: an import is missing). */
 struct wasm_instance *wasm_instance_open(struct wasm_machine *machine,
                                          const struct wasm_instance_options *options,
                                          struct error *error);
 void wasm_instance_close(struct wasm_instance *instance);
 
-/*
- * Puts globals, own tables and own memory back to what they were at first: without taking
- * memory, unless a table has grown, so that what follows costs the same each time.
- */
+/* Resets globals, own tables and own memory. Allocates only if a table had grown, so that the
+ * next call costs the same each time. */
 enum wasm_trap wasm_instance_reset(struct wasm_instance *instance);
 
 /* Copies the active segments and runs the start function. */
 enum wasm_trap wasm_instance_start(struct wasm_machine *machine, struct wasm_instance *instance);
 
-/* What the instance exports under that name; false when nothing. */
+/* Returns the export of that name; false if absent. */
 bool wasm_instance_export(struct wasm_instance *instance, const char *name, size_t length,
                           struct wasm_extern *given);
 

@@ -7,7 +7,7 @@
 
 /* ---- instructions on many bytes or elements ---- */
 
-/* A table's size is no part of NEAR's limits once it grows: this is what keeps it in bounds. */
+/* The limit on tables, for which NEAR has none once they grow. */
 enum { MOST_ELEMENTS = 10 * 1000 * 1000 };
 
 enum wasm_trap wasm_memory_copy(struct wasm_memory *memory, uint32_t to, uint32_t from,
@@ -24,8 +24,7 @@ enum wasm_trap wasm_memory_fill(struct wasm_memory *memory, uint32_t to, uint32_
 {
     if (!wasm_memory_has(memory, to, count))
         return WASM_TRAP_MEMORY;
-    /* memset() of 0 bytes may store under an empty mask, which takes long in a page that was not
-     * written yet. */
+    /* memset() of 0 bytes may store under an empty mask, which is slow in an untouched page. */
     if (count != 0)
         memset(memory->bytes + to, (int)(byte & 0xff), count);
     return WASM_TRAP_NONE;
@@ -125,11 +124,20 @@ uint64_t wasm_constant_value(const struct wasm_instance *instance,
 /* ---- the last block before gas runs out ---- */
 
 /*
- * Gas is charged a block at a time, ahead. These put right what differs from charging each
- * instruction when it is run.
+ * Gas is charged one block in advance. These functions correct the result to what charging
+ * each instruction would give:
+ *
+ *     charged:   GAS of the block
+ *                |--- run ---| trap |--- not run: give back ---|
+ *
+ *     gas ends:  left = 5, the block costs 8
+ *                |--- 5 run ---| out_of_gas (in a copy of the block)
+ *
+ * A block that cannot be paid in full still runs up to its last affordable instruction,
+ * because an instruction before that may trap, and then the trap is the call's result.
  */
 
-/* The number of the first place at that cell or behind it. */
+/* Returns the number of the first trap place at or after that cell. */
 static uint32_t find_place(const struct wasm_code *code, uint32_t cell)
 {
     uint32_t low = 0;
@@ -146,17 +154,15 @@ static uint32_t find_place(const struct wasm_code *code, uint32_t cell)
     return low;
 }
 
-/* Whether the cell lies in the copied block; where that is in the code then. */
+/* Returns true if the cell lies in the copied block; finds its cell in the code. */
 static bool in_last_block(const struct wasm_machine *machine, const struct wasm_cell *pc)
 {
     return machine->last_block != NULL && pc >= machine->last_block &&
            pc < machine->last_block + machine->last_block_capacity;
 }
 
-/*
- * For a trap at that cell: gives back to machine->left what its block was charged for the
- * instructions behind. WASM_TRAP_GAS instead of `trap` when gas had run out before.
- */
+/* Corrects a trap at that cell: returns the charge for the block's later instructions to
+ * machine->left. Returns WASM_TRAP_GAS instead of `trap` if gas had run out before. */
 static enum wasm_trap wasm_settle_trap(struct wasm_machine *machine, const struct wasm_code *code,
                                        const struct wasm_cell *pc, enum wasm_trap trap)
 {
@@ -166,7 +172,7 @@ static enum wasm_trap wasm_settle_trap(struct wasm_machine *machine, const struc
     const uint32_t number = find_place(code, cell);
     const struct wasm_trap_place *place = &code->traps[number];
 
-    /* What ends its block and can trap has no place: there is nothing behind it. */
+    /* An instruction that ends its block has no place, because no later one needs a correction. */
     if (number == code->trap_count || place->cell != cell)
         return trap;
     machine->left += code->cells[place->gas_cell].k - (int64_t)place->spent;
@@ -194,9 +200,9 @@ static bool copy_block(struct wasm_machine *machine, const struct wasm_code *cod
 }
 
 /*
- * For a block, at its GAS cell, that costs more than is left: where to go on. An instruction of
- * it that could still be paid may trap, and that is what the call then ends with. So a copy
- * of the block is run that ends in `out_of_gas`, that operation's place. NULL: gas has run out.
+ * Continues at the GAS cell of a block that costs more than is left. Copies the affordable
+ * part of the block, ended by `out_of_gas`, and returns the copy. NULL if no instruction
+ * that can trap is affordable: gas has run out.
  */
 static const struct wasm_cell *wasm_last_block(struct wasm_machine *machine,
                                                const struct wasm_code *code,
@@ -206,7 +212,7 @@ static const struct wasm_cell *wasm_last_block(struct wasm_machine *machine,
     const uint32_t number = find_place(code, cell);
     const struct wasm_trap_place *place = &code->traps[number];
 
-    /* The first place of the block is the first that can be reached. */
+    /* The block's first trap place is the first that can be reached. */
     if (number == code->trap_count || place->gas_cell != cell ||
         (int64_t)place->spent > machine->left + gas->k ||
         !copy_block(machine, code, place, out_of_gas))
@@ -216,10 +222,8 @@ static const struct wasm_cell *wasm_last_block(struct wasm_machine *machine,
 
 /* ---- the interpreter ---- */
 
-/*
- * Floating-point numbers as their bits. What an operation computes and is no number becomes
- * the one canonical NaN, so that nothing depends on the machine's; moving bits does not.
- */
+/* Floating-point numbers are kept as bits. A computed NaN becomes the canonical one, so that
+ * results do not depend on the machine; moving bits keeps them. */
 static inline float wasm_to_f32(uint64_t bits)
 {
     const uint32_t low = (uint32_t)bits;
@@ -253,7 +257,7 @@ static inline uint64_t wasm_from_f64(double value)
     return value == value ? bits : 0x7ff8000000000000u;
 }
 
-/* With -0 below +0, and no number when either is none. */
+/* -0 is below +0; NaN if either is NaN. */
 static inline double wasm_minimum(double x, double y)
 {
     if (x != x || y != y)
@@ -272,7 +276,7 @@ static inline double wasm_maximum(double x, double y)
     return x > y ? x : y;
 }
 
-/* Truncated, the nearest that fits; 0 for what is no number. */
+/* Truncates to the nearest number that fits; 0 for NaN. */
 static inline uint64_t wasm_saturate_i32_s(double x)
 {
     if (x != x)
@@ -306,16 +310,17 @@ static inline uint64_t wasm_saturate_i64_u(double x)
 }
 
 /*
- * The interpreter: a place for each operation, and from each a jump to the next cell's.
+ * The interpreter jumps from each operation to the next cell's. All operations share these
+ * local variables, which the compiler keeps in registers:
  *
- * What all places use lies in local variables, which the compiler keeps in registers:
+ *     pc            the current cell
+ *     bytes, size   the memory
+ *     slots         the current frame
+ *     left          operations that may still be charged
+ *     code          the current function
  *
- *   pc         the cell at hand          bytes, size   the memory
- *   slots      the frame at hand         left          operations that may still be charged
- *   code       the function at hand
- *
- * `left` is in machine->left too whenever somebody else may look; memory may have moved when
- * he is done.
+ * Before other code runs, `left` is copied to machine->left; afterwards `bytes` and `size`
+ * are read again, because the memory may have moved.
  */
 #define NEXT(count)                                                                                \
     do {                                                                                           \
@@ -339,7 +344,7 @@ static inline uint64_t wasm_saturate_i64_u(double x)
         size = instance->memory != NULL ? instance->memory->size : 0;                              \
     } while (0)
 
-/* Charges `unit` operations for each of so many; the call ends when they cannot be paid. */
+/* Charges `unit` operations per item; ends the call if they cannot be paid. */
 #define CHARGE_EACH(count)                                                                         \
     do {                                                                                           \
         left -= (int64_t)(count)*unit;                                                             \
@@ -347,12 +352,12 @@ static inline uint64_t wasm_saturate_i64_u(double x)
             TRAP(WASM_TRAP_GAS);                                                                   \
     } while (0)
 
-/* Calls between instances: each takes a piece of the C stack. */
+/* Limits calls between instances, each of which uses the C stack. */
 enum { MOST_NESTED = 200 };
 
 static const void *const *handlers;
 
-/* Runs one function of the instance's own. */
+/* Runs one of the instance's own functions. */
 static enum wasm_trap interpret(struct wasm_machine *machine, struct wasm_instance *instance,
                                 uint32_t function, uint64_t *slots);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The least that a value and a frame take of stack_bytes. */
+/* The least that a value and a frame count in stack_bytes. */
 enum { VALUE_BYTES = 4, FRAME_BYTES = 64 };
 
 const char *wasm_trap_words(enum wasm_trap trap)

@@ -13,7 +13,7 @@ enum { WASM_PAGE = 65536 };
 
 /* A linear memory. Its bytes may move when it grows. */
 struct wasm_memory {
-    uint8_t *bytes; /* size of them can be used */
+    uint8_t *bytes; /* the first `size` of them are usable */
     uint64_t size;
     uint64_t reserved; /* bytes that are mapped */
     uint32_t initial;  /* pages */
@@ -21,14 +21,14 @@ struct wasm_memory {
     bool has_maximum;  /* in its type */
 };
 
-/* False when the host has no memory for it. It is of zeros. */
+/* Maps a zeroed memory. False if out of memory. */
 bool wasm_memory_open(struct wasm_memory *memory, uint32_t initial, uint32_t maximum);
 void wasm_memory_close(struct wasm_memory *memory);
 
-/* As wasm_memory_open() left it. */
+/* Restores the state after wasm_memory_open(). */
 bool wasm_memory_reset(struct wasm_memory *memory);
 
-/* The size before in pages, or UINT32_MAX when it cannot grow by so many. */
+/* Returns the previous size in pages, or UINT32_MAX if it cannot grow so far. */
 uint32_t wasm_memory_grow(struct wasm_memory *memory, uint32_t pages);
 
 static inline uint32_t wasm_memory_pages(const struct wasm_memory *memory)
@@ -36,13 +36,13 @@ static inline uint32_t wasm_memory_pages(const struct wasm_memory *memory)
     return (uint32_t)(memory->size / WASM_PAGE);
 }
 
-/* Whether `length` bytes from there lie inside. */
+/* Returns true if `length` bytes from there lie inside. */
 static inline bool wasm_memory_has(const struct wasm_memory *memory, uint64_t from, uint64_t length)
 {
     return from <= memory->size && length <= memory->size - from;
 }
 
-/* Why a call ended before its end. */
+/* Why a call ended early. */
 enum wasm_trap {
     WASM_TRAP_NONE,
     WASM_TRAP_UNREACHABLE,
@@ -50,17 +50,17 @@ enum wasm_trap {
     WASM_TRAP_TABLE,  /* an element outside a table */
     WASM_TRAP_DIVIDE_BY_ZERO,
     WASM_TRAP_OVERFLOW,      /* of a division or a conversion */
-    WASM_TRAP_CONVERSION,    /* of what is no number */
+    WASM_TRAP_CONVERSION,    /* of a NaN */
     WASM_TRAP_UNDEFINED,     /* an indirect call outside the table */
     WASM_TRAP_UNINITIALIZED, /* an indirect call of null */
     WASM_TRAP_SIGNATURE,     /* an indirect call of a function of another type */
     WASM_TRAP_STACK,
     WASM_TRAP_GAS,       /* more operations than were granted */
     WASM_TRAP_HOST,      /* a host function ended the call; it knows why */
-    WASM_TRAP_NO_MEMORY, /* the host's trouble */
+    WASM_TRAP_NO_MEMORY, /* the host is out of memory */
 };
 
-/* In words, as the specification's tests have them where they have any. */
+/* Returns the text of the specification's tests, if they have one. */
 const char *wasm_trap_words(enum wasm_trap trap);
 
 struct wasm_table {
@@ -75,14 +75,12 @@ struct wasm_table {
 struct wasm_machine;
 struct wasm_instance;
 
-/*
- * A function of the host. `values`: its arguments, to be overwritten with its results; there is
- * room for the more of them. What it gives, but WASM_TRAP_NONE, ends the call.
- */
+/* A host function. `values` has its arguments, and space for its results, which overwrite them.
+ * Any value but WASM_TRAP_NONE ends the call. */
 typedef enum wasm_trap wasm_host_function(void *context, struct wasm_machine *machine,
                                           struct wasm_instance *caller, uint64_t *values);
 
-/* What an instance's imported function is: a host's, or another instance's. */
+/* An instance's imported function: the host's, or another instance's. */
 struct wasm_imported_function {
     wasm_host_function *call; /* NULL: the instance's */
     void *context;
@@ -100,16 +98,14 @@ struct wasm_instance {
     struct wasm_memory own_memory;
     struct wasm_table **tables;
     struct wasm_table *own_tables;
-    uint64_t *globals;           /* by their number; those of imported ones are not used.. */
-    uint64_t **imported_globals; /* .. but these */
+    uint64_t *globals;           /* by number; imported ones are in the next member */
+    uint64_t **imported_globals; /* the imported ones */
     bool *dropped_data;
     bool *dropped_elements;
 };
 
-/*
- * What instances that know each other share: the stack, what may still be spent, and who is
- * who in a reference, which is (number of the instance + 1) << 32 | function.
- */
+/* State shared by instances that can call each other: the stack, the operations left, and the
+ * instances. A reference is (number of the instance + 1) << 32 | function. */
 struct wasm_machine {
     int64_t left;        /* operations that may still be charged */
     uint64_t stack_left; /* bytes, as wasm_code.stack_bytes counts them */
@@ -122,46 +118,43 @@ struct wasm_machine {
     uint32_t nested;                  /* calls between instances */
     struct wasm_instance **instances; /* owned; the instances are not */
     uint32_t instance_count;
-    uint64_t *next_values;        /* where a call that the host makes puts its arguments */
+    uint64_t *next_values;        /* where a call by the host puts its arguments */
     struct wasm_cell *last_block; /* owned; see interpreter.c */
     uint32_t last_block_capacity;
-    uint32_t last_block_cell; /* where it begins in the code that it was copied from */
+    uint32_t last_block_cell; /* its first cell in the code that it was copied from */
 };
 
 struct wasm_frame {
-    const struct wasm_cell *pc;   /* where the caller goes on */
+    const struct wasm_cell *pc;   /* where the caller continues */
     uint64_t *slots;              /* the caller's */
     const struct wasm_code *code; /* the caller's */
 };
 
-/* `stack_bytes`: the limit of the stack. -1 with *error when there is no memory. */
+/* `stack_bytes` limits the stack. -1 with *error if out of memory. */
 int wasm_machine_open(struct wasm_machine *machine, uint64_t stack_bytes, struct error *error);
 void wasm_machine_close(struct wasm_machine *machine);
 
-/* The stack is empty again, and `left` is what may be spent. */
+/* Empties the stack, and sets `left` to the operations allowed. */
 void wasm_machine_begin(struct wasm_machine *machine, int64_t left);
 
 /*
- * Calls a function of an instance with arguments, which its results overwrite (there must be
- * room for both). What was spent is taken from machine->left; after WASM_TRAP_GAS that means
- * nothing.
+ * Calls an instance's function. `values` has the arguments and space for the results, which
+ * overwrite them. machine->left is reduced by what was used; after WASM_TRAP_GAS it is
+ * meaningless.
  */
 enum wasm_trap wasm_call(struct wasm_machine *machine, struct wasm_instance *instance,
                          uint32_t function, uint64_t *values);
 
-/* ---- between the files of this folder ---- */
+/* ---- between the files of this directory ---- */
 
-/* Calls a function of any kind, whose arguments and results lie in the stack. */
+/* Calls a function of any kind; arguments and results are on the stack. */
 enum wasm_trap wasm_call_any(struct wasm_machine *machine, struct wasm_instance *instance,
                              uint32_t function, uint64_t *slots);
 
 /* The interpreter's places, for the compiler. */
 const void *const *wasm_handlers(void);
 
-/*
- * The instructions on many bytes or elements, and those on tables. What lies outside is found
- * before anything is written.
- */
+/* Instructions on many bytes or elements, and on tables. Bounds are checked before any write. */
 enum wasm_trap wasm_memory_copy(struct wasm_memory *memory, uint32_t to, uint32_t from,
                                 uint32_t count);
 enum wasm_trap wasm_memory_fill(struct wasm_memory *memory, uint32_t to, uint32_t byte,
@@ -169,7 +162,7 @@ enum wasm_trap wasm_memory_fill(struct wasm_memory *memory, uint32_t to, uint32_
 enum wasm_trap wasm_memory_init(struct wasm_instance *instance, uint32_t segment, uint32_t to,
                                 uint32_t from, uint32_t count);
 
-/* The size before, or UINT32_MAX when it cannot grow so. */
+/* Returns the previous size, or UINT32_MAX if it cannot grow so far. */
 uint32_t wasm_table_grow(struct wasm_table *table, uint64_t value, uint32_t count);
 enum wasm_trap wasm_table_fill(struct wasm_table *table, uint32_t to, uint64_t value,
                                uint32_t count);

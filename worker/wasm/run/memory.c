@@ -4,7 +4,7 @@
 
 #include "worker/wasm/run/machine.h"
 
-/* Mapped is one page of the system at least: a length of 0 cannot be. */
+/* mmap() refuses a length of 0, so at least a page is mapped. */
 enum { LEAST_MAPPED = 4096 };
 
 static uint64_t mapped_for(uint64_t size)
@@ -29,7 +29,7 @@ bool wasm_memory_open(struct wasm_memory *memory, uint32_t initial, uint32_t max
 void wasm_memory_close(struct wasm_memory *memory)
 {
     if (memory->bytes != NULL)
-        (void)munmap(memory->bytes, memory->reserved); /* of our own mapping it cannot fail */
+        (void)munmap(memory->bytes, memory->reserved); /* cannot fail for an existing mapping */
     *memory = (struct wasm_memory){0};
 }
 
