@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What @agoric/xsnap/api.js gives: the worker's exit statuses, and the errors of a client.
+// Replaces @agoric/xsnap/api.js: the worker's exit statuses and the client's errors.
 
-/** What `compute` counts; the name is npm's xsnap's, whose computrons gaspipe-worker's are. */
+/** The unit of `compute`, by the name of npm's xsnap; gaspipe-worker counts the same computrons. */
 export const METER_TYPE = 'xs-meter-36';
 
 /** Exit statuses of the worker. */
@@ -17,7 +17,7 @@ export const ExitCode = {
   E_TOO_MUCH_COMPUTATION: 17,
 };
 
-/** What they mean, by status. */
+/** The meaning of each status. */
 export const ErrorMessage = Object.fromEntries([
   [ExitCode.E_UNKNOWN_ERROR, 'unknown error'],
   [ExitCode.E_BAD_USAGE, 'bad argument usage'],
@@ -29,7 +29,7 @@ export const ErrorMessage = Object.fromEntries([
   [ExitCode.E_TOO_MUCH_COMPUTATION, 'too much computation'],
 ]);
 
-/** The worker was ended by a signal; `code` is its name. */
+/** A signal ended the worker; `code` is its name. */
 export class ErrorSignal extends Error {
   constructor(signal, ...rest) {
     super(...rest);
@@ -38,7 +38,7 @@ export class ErrorSignal extends Error {
   }
 }
 
-/** The worker ended by itself; `code` is its exit status. */
+/** The worker exited by itself; `code` is its exit status. */
 export class ErrorCode extends Error {
   constructor(code, ...rest) {
     super(...rest);
@@ -47,6 +47,6 @@ export class ErrorCode extends Error {
   }
 }
 
-// Under lockdown, nobody may change them.
+// Under lockdown, the classes must not change.
 globalThis.harden?.(ErrorSignal);
 globalThis.harden?.(ErrorCode);

@@ -47,13 +47,13 @@ export interface XSnapOptions {
   snapshotUseFs?: boolean;
   stdout?: Output;
   stderr?: Output;
-  /** Computrons of a command at most; 0: no limit. */
+  /** Most computrons of a command; 0: no limit. */
   meteringLimit?: number;
   env?: Record<string, string | undefined>;
   debug?: boolean;
-  /** Microseconds for which a frame is waited for outside of the event loop; 500. */
-  patience?: number;
-  /** 'same': the worker is placed on this thread's processor while it is waited for. */
+  /** Microseconds to wait for a frame outside of the event loop; default 500. */
+  syncWait?: number;
+  /** 'same': the worker runs on this thread's CPU while a frame is awaited. */
   placement?: 'same' | 'none';
 }
 

@@ -17,7 +17,7 @@
  * followed by gaspipe's own (docs/pipe-protocol.md).
  */
 struct meter_cpu {
-    int64_t user;    /* µs of processor time in user mode, in this delivery */
+    int64_t user;    /* µs of CPU time in user mode, in this delivery */
     int64_t system;  /* µs in the kernel */
     int64_t waits;   /* voluntary context switches: the worker slept */
     int64_t preempt; /* involuntary ones: another process ran instead */
@@ -80,11 +80,9 @@ int meter_decode(struct meter *meter, const char *json, size_t length, struct er
  */
 int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, struct error *error);
 
-/*
- * Whether the delivery computed for at least METER_LONG_NS of CPU time; where the worker reports
- * none, of time from its first stamp to its last. For a shorter one, neither a prediction nor a CPU
- * of its own is worth its cost.
- */
+/* Returns true if the delivery took at least METER_LONG_NS of CPU time; if the worker reports none,
+ * the time from its first to its last stamp counts. For shorter ones, neither a prediction nor a
+ * CPU of its own is worth the cost. */
 enum { METER_LONG_NS = 2000000 };
 bool meter_is_long(const struct meter *meter);
 

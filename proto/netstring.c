@@ -155,7 +155,7 @@ enum netstring_result netstring_take_rest(struct netstring_decoder *decoder, siz
     return take_comma(decoder, (unsigned char)partial->data[decoder->length], error);
 }
 
-/* Of 64 bits. */
+/* The digits of 2^64 - 1. */
 enum { DIGITS_MAX = 20 };
 
 /* `LEN:` at the end of digits; returns how many bytes. */

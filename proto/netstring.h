@@ -14,10 +14,8 @@
  * leading zero (https://cr.yp.to/proto/netstrings.txt). Decoder and encoder do no I/O.
  */
 
-/*
- * Bytes of payload. Less from a worker: gaspipe holds up to ten copies of a message and must stay
- * below 300 MB.
- */
+/* Bytes of payload. Less from a worker: gaspipe keeps at most ten copies of a message and must stay
+ * below 300 MB. */
 enum { NETSTRING_CAP_DEFAULT = 64 << 20, NETSTRING_CAP_UP = 24 << 20 };
 
 enum netstring_result {
@@ -44,12 +42,9 @@ struct netstring_decoder {
 void netstring_decoder_init(struct netstring_decoder *decoder, size_t cap);
 void netstring_decoder_free(struct netstring_decoder *decoder);
 
-/*
- * Feeds bytes, in pieces of any size, up to the end of one frame. *used is how many were consumed;
- * after NETSTRING_FRAME feed the rest again. *payload then points into `bytes` or into the
- * decoder, and is valid until either changes. After NETSTRING_BAD the framing is lost and there
- * are no more frames.
- */
+/* Feeds bytes, in pieces of any size, up to the end of one frame. *used is how many were consumed;
+ * after NETSTRING_FRAME feed the rest again. *payload then points into `bytes` or into the decoder,
+ * and is valid until either changes. NETSTRING_BAD is permanent: the framing is lost. */
 enum netstring_result netstring_decode(struct netstring_decoder *decoder, const char *bytes,
                                        size_t length, size_t *used, struct iovec *payload,
                                        struct error *error);

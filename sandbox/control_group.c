@@ -17,7 +17,7 @@
 
 enum { FILE_SIZE_MAX = 1024 * 1024 };
 
-/* Of the line "0::/PATH", see cgroups(7). */
+/* Takes the path of the line "0::/PATH", see cgroups(7). */
 static bool take_path(const char *groups, char path[PATH_MAX])
 {
     static const char unified[] = "0::/";
@@ -152,7 +152,7 @@ static bool cgroup_read_file(const char *group, const char *name, char *text, si
     return length >= 0;
 }
 
-/* ---- what others left behind ---- */
+/* ---- groups that other processes left over ---- */
 
 /* Removes the directory and the groups in it, those that have no processes. */
 static void remove_groups(const char *directory)
@@ -173,7 +173,7 @@ static void remove_groups(const char *directory)
 }
 
 /* Its owner locks it until it ends. */
-static int lock_directory(const char *directory)
+static int lock_groups(const char *directory)
 {
     const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -196,8 +196,7 @@ static void remove_left(const char *own)
     /* cppcheck-suppress readdirCalled ; no other thread reads this directory */
     while ((entry = readdir(entries)) != NULL) {
         if (strncmp(entry->d_name, DIRECTORY_PREFIX, sizeof DIRECTORY_PREFIX - 1) != 0 ||
-            !cgroup_path_join(directory, own, entry->d_name) ||
-            (lock = lock_directory(directory)) < 0)
+            !cgroup_path_join(directory, own, entry->d_name) || (lock = lock_groups(directory)) < 0)
             continue;
         remove_groups(directory);
         (void)close(lock);
@@ -250,7 +249,7 @@ static void pass_on_controllers(struct control_groups *groups, const char *own)
 }
 
 /* Another process may remove it before it is locked, but not many times. */
-static bool make_directory(struct control_groups *groups, const char *own)
+static bool make_groups_directory(struct control_groups *groups, const char *own)
 {
     char name[32];
 
@@ -260,7 +259,7 @@ static bool make_directory(struct control_groups *groups, const char *own)
     for (int tries = 0; tries < 10; tries++) {
         if (mkdir(groups->directory, 0755) != 0 && errno != EEXIST)
             return false;
-        groups->lock = lock_directory(groups->directory);
+        groups->lock = lock_groups(groups->directory);
         if (groups->lock >= 0 && access(groups->directory, F_OK) == 0)
             return true;
         if (groups->lock >= 0)
@@ -277,7 +276,7 @@ void control_groups_open(struct control_groups *groups)
     if (!current_cgroup_find(own) || access(own, W_OK) != 0)
         return;
     remove_left(own);
-    if (make_directory(groups, own))
+    if (make_groups_directory(groups, own))
         pass_on_controllers(groups, own);
     else
         groups->directory[0] = '\0';

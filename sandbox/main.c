@@ -146,7 +146,7 @@ static enum option_result parse_sandbox_arguments(struct request *request, int a
     if (result != OPTION_TAKEN)
         return result;
     if (**arguments == NULL)
-        return error_set(error, ERROR_USAGE, "there is no PROGRAM");
+        return error_set(error, ERROR_USAGE, "PROGRAM is missing");
     make_absolute((const char **)*arguments);
     if (request->preload != NULL)
         make_absolute(&request->preload);

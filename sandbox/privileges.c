@@ -56,15 +56,15 @@ int sandbox_limit_resources(struct error *error)
 }
 
 /* Writes `text` to a file of the process's directory in /proc. */
-static bool tell_kernel(const char *path, const char *text)
+static bool write_proc_file(const char *path, const char *text)
 {
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool told;
+    bool written;
 
     if (fd < 0)
         return false;
-    told = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    return close(fd) == 0 && told;
+    written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    return close(fd) == 0 && written;
 }
 
 /*
@@ -77,8 +77,9 @@ static bool keep_numbers(uid_t user, gid_t group)
 
     snprintf(users, sizeof users, "%u %u 1", user, user);
     snprintf(groups, sizeof groups, "%u %u 1", group, group);
-    return tell_kernel("/proc/self/uid_map", users) &&
-           tell_kernel("/proc/self/setgroups", "deny") && tell_kernel("/proc/self/gid_map", groups);
+    return write_proc_file("/proc/self/uid_map", users) &&
+           write_proc_file("/proc/self/setgroups", "deny") &&
+           write_proc_file("/proc/self/gid_map", groups);
 }
 
 void sandbox_enter_namespaces(unsigned *had)

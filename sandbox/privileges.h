@@ -4,12 +4,10 @@
 
 #include "base/error.h"
 
-/*
- * Sets resource limits of this process and of programs that it executes: no core file, few
- * descriptors, no locked memory, no message queues, files (a snapshot is one) of at most 4 GiB,
- * and 16 GiB of address space, which every allocation needs. A lower hard limit stays. 0, or -1
- * with ERROR_SYSTEM.
- */
+/* Sets resource limits of this process and of programs that it executes. They get no core file, few
+ * descriptors, no locked memory, no message queues, files of at most 4 GiB (a snapshot is one), and
+ * 16 GiB of address space, which every allocation needs. A lower hard limit stays. Returns 0, or -1
+ * with ERROR_SYSTEM. */
 int sandbox_limit_resources(struct error *error);
 
 /*
@@ -26,10 +24,8 @@ enum sandbox_namespace {
 };
 void sandbox_enter_namespaces(unsigned *had);
 
-/*
- * Drops all privileges for good: no capabilities, no_new_privs, killed with the parent, not
- * traceable by other processes of the user. 0, or -1 with ERROR_SYSTEM.
- */
+/* Drops all privileges permanently: no capabilities, no_new_privs, killed with the parent, not
+ * traceable by other processes of the user. Returns 0, or -1 with ERROR_SYSTEM. */
 int sandbox_drop_privileges(struct error *error);
 
 /*

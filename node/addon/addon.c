@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The frame channel for Node: a class Channel, over Node-API. What its methods do for
- * JavaScript is told in node/src/channel.js.
- */
+/* The frame channel for Node: a class Channel, over Node-API. node/src/channel.js describes its
+ * methods. */
 #include <errno.h>
 #include <fcntl.h>
 #include <node_api.h>
@@ -20,32 +18,32 @@
 
 enum { HANDLES = 2 };
 
-#define CAP_MAX      (INT64_C(1) << 40)           /* bytes */
-#define PATIENCE_MAX (INT64_C(3600) * 1000000000) /* nanoseconds */
+#define CAP_MAX       (INT64_C(1) << 40)           /* bytes */
+#define SYNC_WAIT_MAX (INT64_C(3600) * 1000000000) /* nanoseconds */
 
 struct channel {
     struct frame_channel frames;
     napi_env env;
     napi_async_context context;
-    napi_ref wake; /* called once, when there is something to do */
+    napi_ref wake; /* called once, when data can be read or written */
     uv_poll_t readable, writable;
-    int handles;    /* that are not closed */
-    bool collected; /* JavaScript has no reference any more */
+    int handles;    /* open libuv handles */
+    bool collected; /* JavaScript dropped its last reference */
     bool closed;
-    int64_t patience;      /* nanoseconds */
-    cpu_set_t anywhere;    /* where the worker ran before it was placed */
-    int worker, processor; /* placed there; -1: it is not */
+    int64_t sync_wait;     /* nanoseconds */
+    cpu_set_t anywhere;    /* the CPUs that the worker could use before it was moved */
+    int worker, processor; /* moved there; -1: not moved */
 };
 
 /* ---- arguments and failures ---- */
 
-static napi_value fail(napi_env env, const char *text)
+static napi_value throw_error(napi_env env, const char *text)
 {
     (void)napi_throw_error(env, NULL, text);
     return NULL;
 }
 
-/* The channel that a method was called on, and its arguments; NULL after a throw. */
+/* Returns the channel that a method was called on, and its arguments; NULL after a throw. */
 static struct channel *method(napi_env env, napi_callback_info info, size_t count,
                               napi_value *arguments)
 {
@@ -54,14 +52,14 @@ static struct channel *method(napi_env env, napi_callback_info info, size_t coun
 
     if (napi_get_cb_info(env, info, &count, arguments, &self, NULL) != napi_ok ||
         napi_unwrap(env, self, &channel) != napi_ok) {
-        (void)fail(env, "not a channel");
+        (void)throw_error(env, "not a channel");
         return NULL;
     }
     return channel;
 }
 
-/* The bytes of a Uint8Array, borrowed. False after a throw. */
-static bool bytes_of(napi_env env, napi_value value, struct iovec *bytes)
+/* Borrows the bytes of a Uint8Array. Returns false after a throw. */
+static bool get_bytes(napi_env env, napi_value value, struct iovec *bytes)
 {
     napi_typedarray_type type;
 
@@ -69,11 +67,11 @@ static bool bytes_of(napi_env env, napi_value value, struct iovec *bytes)
                                  NULL) == napi_ok &&
         type == napi_uint8_array)
         return true;
-    (void)fail(env, "a frame must be a Uint8Array");
+    (void)throw_error(env, "a frame must be a Uint8Array");
     return false;
 }
 
-/* ---- its life ---- */
+/* ---- lifetime ---- */
 
 static void free_unless_used(struct channel *channel)
 {
@@ -89,8 +87,8 @@ static void handle_closed(uv_handle_t *handle)
     free_unless_used(channel);
 }
 
-/* Before its descriptor is closed: libuv forgets the number that it had, and not what has that
- * number by then. */
+/* Call this before closing the descriptor. Otherwise libuv would later stop polling another file
+ * that got the same number. */
 static void leave_writable(struct channel *channel)
 {
     if (!uv_is_closing((uv_handle_t *)&channel->writable))
@@ -145,54 +143,54 @@ static int open_handles(struct channel *channel, uv_loop_t *loop)
     return 0;
 }
 
-static struct channel *make_channel(napi_env env, int in, int out, size_t cap, int64_t patience)
+static struct channel *make_channel(napi_env env, int in, int out, size_t cap, int64_t sync_wait)
 {
     struct channel *channel = calloc(1, sizeof *channel);
     uv_loop_t *loop;
     struct error error;
 
     if (channel == NULL) {
-        (void)fail(env, "out of memory");
+        (void)throw_error(env, "out of memory");
         return NULL;
     }
-    *channel = (struct channel){.env = env, .patience = patience, .worker = -1, .processor = -1};
+    *channel = (struct channel){.env = env, .sync_wait = sync_wait, .worker = -1, .processor = -1};
     if (napi_get_uv_event_loop(env, &loop) != napi_ok) {
-        (void)fail(env, "Node has no event loop here");
+        (void)throw_error(env, "Node has no event loop here");
     } else if (frame_channel_init(&channel->frames, in, out, cap, &error) != 0) {
-        (void)fail(env, error.text);
+        (void)throw_error(env, error.text);
     } else {
         int result = open_handles(channel, loop);
 
         if (result == 0)
             return channel;
-        (void)fail(env, uv_strerror(result));
+        (void)throw_error(env, uv_strerror(result));
         frame_channel_free(&channel->frames);
-        channel->collected = true; /* goes with its handle */
+        channel->collected = true; /* its handle frees it */
     }
     if (channel->handles == 0)
         free(channel);
     return NULL;
 }
 
-/* new Channel(in, out, cap, patience) */
+/* new Channel(in, out, cap, syncWait) */
 static napi_value construct(napi_env env, napi_callback_info info)
 {
     napi_value arguments[4], self, name;
     size_t count = 4;
     int32_t in, out;
-    int64_t cap, patience;
+    int64_t cap, sync_wait;
     struct channel *channel;
 
     if (napi_get_cb_info(env, info, &count, arguments, &self, NULL) != napi_ok || count != 4 ||
         napi_get_value_int32(env, arguments[0], &in) != napi_ok ||
         napi_get_value_int32(env, arguments[1], &out) != napi_ok ||
         napi_get_value_int64(env, arguments[2], &cap) != napi_ok ||
-        napi_get_value_int64(env, arguments[3], &patience) != napi_ok || cap < 0 || cap > CAP_MAX ||
-        patience < 0 || patience > PATIENCE_MAX)
-        return fail(env,
-                    "new Channel(in, out, cap, patience) needs four numbers: cap up to 2^40 bytes, "
-                    "patience up to an hour in nanoseconds");
-    channel = make_channel(env, in, out, (size_t)cap, patience);
+        napi_get_value_int64(env, arguments[3], &sync_wait) != napi_ok || cap < 0 ||
+        cap > CAP_MAX || sync_wait < 0 || sync_wait > SYNC_WAIT_MAX)
+        return throw_error(
+            env, "new Channel(in, out, cap, syncWait) needs four numbers: cap up to 2^40 bytes, "
+                 "syncWait up to an hour in nanoseconds");
+    channel = make_channel(env, in, out, (size_t)cap, sync_wait);
     if (channel == NULL)
         return NULL;
     if (napi_create_string_utf8(env, "gaspipe", NAPI_AUTO_LENGTH, &name) != napi_ok ||
@@ -201,23 +199,23 @@ static napi_value construct(napi_env env, napi_callback_info info)
         napi_wrap(env, self, channel, collect, NULL, NULL) != napi_ok) {
         close_channel(channel);
         channel->collected = true;
-        return fail(env, "cannot make a channel");
+        return throw_error(env, "cannot make a channel");
     }
     return self;
 }
 
 /* ---- where the worker runs ---- */
 
-static void unplace(struct channel *channel)
+static void restore_cpus(struct channel *channel)
 {
     if (channel->processor >= 0)
         (void)sched_setaffinity(channel->worker, sizeof channel->anywhere, &channel->anywhere);
     channel->processor = -1;
 }
 
-/* On this thread's processor: one that wakes another costs many times a switch on one. A
- * worker that cannot be moved stays where it is. */
-static void place(struct channel *channel)
+/* Moves the worker to this thread's CPU: waking a thread on another CPU costs many times a switch
+ * on the same one. On failure the worker stays where it is. */
+static void move_to_this_cpu(struct channel *channel)
 {
     int here = sched_getcpu();
     cpu_set_t set;
@@ -240,7 +238,7 @@ static napi_value follow(napi_env env, napi_callback_info info)
     int32_t worker;
 
     if (channel == NULL || napi_get_value_int32(env, arguments[0], &worker) != napi_ok)
-        return fail(env, "follow(pid) needs a number");
+        return throw_error(env, "follow(pid) needs a number");
     if (sched_getaffinity(worker, sizeof channel->anywhere, &channel->anywhere) == 0)
         channel->worker = worker;
     return NULL;
@@ -256,14 +254,14 @@ static napi_value send_frame(napi_env env, napi_callback_info info)
     struct iovec parts[2];
     struct error error;
 
-    if (channel == NULL || !bytes_of(env, arguments[0], &parts[0]) ||
-        !bytes_of(env, arguments[1], &parts[1]))
+    if (channel == NULL || !get_bytes(env, arguments[0], &parts[0]) ||
+        !get_bytes(env, arguments[1], &parts[1]))
         return NULL;
     if (channel->closed)
         return NULL;
-    place(channel);
-    if (frame_channel_send(&channel->frames, parts, 2, channel->patience, &error) != 0)
-        return fail(env, error.text);
+    move_to_this_cpu(channel);
+    if (frame_channel_send(&channel->frames, parts, 2, channel->sync_wait, &error) != 0)
+        return throw_error(env, error.text);
     return NULL;
 }
 
@@ -272,12 +270,12 @@ static napi_value make_bytes(napi_env env, struct iovec from)
     napi_value bytes;
 
     if (napi_create_buffer_copy(env, from.iov_len, from.iov_base, NULL, &bytes) != napi_ok)
-        return fail(env, "out of memory for a frame");
+        return throw_error(env, "out of memory for a frame");
     return bytes;
 }
 
 /* channel.receive() */
-static napi_value receive(napi_env env, napi_callback_info info)
+static napi_value receive_frame(napi_env env, napi_callback_info info)
 {
     struct channel *channel = method(env, info, 0, NULL);
     napi_value none = NULL;
@@ -287,13 +285,13 @@ static napi_value receive(napi_env env, napi_callback_info info)
     if (channel == NULL)
         return NULL;
     if (!channel->closed) {
-        switch (frame_channel_receive(&channel->frames, channel->patience, &payload, &error)) {
+        switch (frame_channel_receive(&channel->frames, channel->sync_wait, &payload, &error)) {
         case FRAME_CHANNEL_FRAME:
             return make_bytes(env, payload);
         case FRAME_CHANNEL_BAD:
-            return fail(env, error.text);
+            return throw_error(env, error.text);
         case FRAME_CHANNEL_LATER:
-            unplace(channel); /* it is at work for longer: not in this thread's way */
+            restore_cpus(channel); /* it works for longer, so let it use another CPU */
             return NULL;
         case FRAME_CHANNEL_ENDED:
             break;
@@ -304,7 +302,7 @@ static napi_value receive(napi_env env, napi_callback_info info)
 }
 
 /* channel.moved(): nanoseconds of CLOCK_MONOTONIC */
-static napi_value moved(napi_env env, napi_callback_info info)
+static napi_value get_moved(napi_env env, napi_callback_info info)
 {
     struct channel *channel = method(env, info, 0, NULL);
     napi_value time = NULL;
@@ -335,7 +333,7 @@ static void wake_up(struct channel *channel)
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
-    (void)status; /* receive() meets a failure too */
+    (void)status; /* receive() reports a failure too */
     (void)events;
     wake_up(poll->data);
 }
@@ -361,13 +359,13 @@ static napi_value wait_in_loop(napi_env env, napi_callback_info info)
     if (channel == NULL)
         return NULL;
     if (channel->closed || channel->wake != NULL)
-        return fail(env, "the channel is closed, or waited for already");
+        return throw_error(env, "the channel is closed, or waited for already");
     if (napi_create_reference(env, arguments[0], 1, &channel->wake) != napi_ok)
-        return fail(env, "wait(wake) needs a function");
+        return throw_error(env, "wait(wake) needs a function");
     if (uv_poll_start(&channel->readable, UV_READABLE, on_readable) != 0 ||
         (!frame_channel_is_sent(&channel->frames) &&
          uv_poll_start(&channel->writable, UV_WRITABLE, on_writable) != 0))
-        return fail(env, "cannot wait for the worker");
+        return throw_error(env, "cannot wait for the worker");
     return NULL;
 }
 
@@ -395,7 +393,7 @@ static napi_value close_method(napi_env env, napi_callback_info info)
 
 /* ---- snapshots in memory ---- */
 
-/* memory(): a descriptor of new memory that a program may be started with; -1: there is none */
+/* memory(): a descriptor of new memory for a program to write into; -1 if unavailable */
 static napi_value memory(napi_env env, napi_callback_info info)
 {
     napi_value number = NULL;
@@ -406,13 +404,14 @@ static napi_value memory(napi_env env, napi_callback_info info)
     return number;
 }
 
-static void unmap(napi_env env, void *data, void *size)
+static void unmap_bytes(napi_env env, void *data, void *size)
 {
     (void)env;
     (void)munmap(data, (size_t)(uintptr_t)size);
 }
 
-/* Private pages: whoever gets the bytes may write to them. Populated at once, without copies. */
+/* Private pages: the reader of the bytes may write to them. They are mapped at once, without
+ * copies. */
 static napi_value map_bytes(napi_env env, int fd, size_t size)
 {
     napi_value bytes;
@@ -420,24 +419,23 @@ static napi_value map_bytes(napi_env env, int fd, size_t size)
     napi_status status;
 
     if (data == MAP_FAILED)
-        return fail(env, "cannot map a snapshot");
+        return throw_error(env, "cannot map a snapshot");
 #ifdef MADV_POPULATE_READ
-    (void)madvise(data, size, MADV_POPULATE_READ); /* older systems: they come one by one */
+    (void)madvise(data, size, MADV_POPULATE_READ); /* older systems load each page on first use */
 #endif
-    status = napi_create_external_buffer(env, size, data, unmap, (void *)(uintptr_t)size, &bytes);
+    status =
+        napi_create_external_buffer(env, size, data, unmap_bytes, (void *)(uintptr_t)size, &bytes);
     if (status == napi_ok)
         return bytes;
     if (status == napi_no_external_buffers_allowed)
         status = napi_create_buffer_copy(env, size, data, NULL, &bytes);
     (void)munmap(data, size);
-    return status == napi_ok ? bytes : fail(env, "out of memory for a snapshot");
+    return status == napi_ok ? bytes : throw_error(env, "out of memory for a snapshot");
 }
 
-/*
- * seal(fd): the bytes that were written into memory(). Nobody can change or shorten them from
- * now on: a worker that did would end this process, or have the store keep other bytes than
- * those whose hash it takes.
- */
+/* seal(fd): returns the bytes that were written into memory(), and makes them immutable. The
+ * hazard: a worker could shorten the file, which would crash this process. Or it could change bytes
+ * after the store computed their hash. */
 static napi_value seal(napi_env env, napi_callback_info info)
 {
     napi_value arguments[1], bytes;
@@ -447,10 +445,10 @@ static napi_value seal(napi_env env, napi_callback_info info)
 
     if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 1 ||
         napi_get_value_int32(env, arguments[0], &fd) != napi_ok)
-        return fail(env, "seal(fd) needs a number");
+        return throw_error(env, "seal(fd) needs a number");
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0 ||
         fstat(fd, &file) != 0)
-        return fail(env, strerror(errno));
+        return throw_error(env, strerror(errno));
     if (file.st_size > 0)
         return map_bytes(env, fd, (size_t)file.st_size);
     return napi_create_buffer(env, 0, NULL, &bytes) == napi_ok ? bytes : NULL;
@@ -458,7 +456,7 @@ static napi_value seal(napi_env env, napi_callback_info info)
 
 /* ---- the module ---- */
 
-/* pipes(): [in, theirOut, theirIn, out], closed in programs that are started */
+/* pipes(): [in, theirOut, theirIn, out], closed when a program is executed */
 static napi_value pipes(napi_env env, napi_callback_info info)
 {
     int fds[4];
@@ -466,24 +464,24 @@ static napi_value pipes(napi_env env, napi_callback_info info)
 
     (void)info;
     if (pipe2(fds, O_CLOEXEC) != 0)
-        return fail(env, strerror(errno));
+        return throw_error(env, strerror(errno));
     if (pipe2(fds + 2, O_CLOEXEC) != 0) {
         int errnum = errno;
 
         (void)close(fds[0]);
         (void)close(fds[1]);
-        return fail(env, strerror(errnum));
+        return throw_error(env, strerror(errnum));
     }
     if (napi_create_array_with_length(env, 4, &array) != napi_ok)
-        return fail(env, "out of memory");
+        return throw_error(env, "out of memory");
     for (uint32_t i = 0; i < 4; i++)
         if (napi_create_int32(env, fds[i], &number) != napi_ok ||
             napi_set_element(env, array, i, number) != napi_ok)
-            return fail(env, "out of memory");
+            return throw_error(env, "out of memory");
     return array;
 }
 
-/* clockOffset(): microseconds by which the time since the epoch is ahead of CLOCK_MONOTONIC */
+/* clockOffset(): the time since the epoch less CLOCK_MONOTONIC, in microseconds */
 static napi_value clock_offset(napi_env env, napi_callback_info info)
 {
     struct stamp now = stamp_now();
@@ -497,9 +495,12 @@ static napi_value clock_offset(napi_env env, napi_callback_info info)
 static napi_value init_module(napi_env env, napi_value exports)
 {
     const napi_property_descriptor methods[] = {
-        {.utf8name = "follow", .method = follow},      {.utf8name = "send", .method = send_frame},
-        {.utf8name = "receive", .method = receive},    {.utf8name = "moved", .method = moved},
-        {.utf8name = "wait", .method = wait_in_loop},  {.utf8name = "hangUp", .method = hang_up},
+        {.utf8name = "follow", .method = follow},
+        {.utf8name = "send", .method = send_frame},
+        {.utf8name = "receive", .method = receive_frame},
+        {.utf8name = "moved", .method = get_moved},
+        {.utf8name = "wait", .method = wait_in_loop},
+        {.utf8name = "hangUp", .method = hang_up},
         {.utf8name = "close", .method = close_method},
     };
     napi_value class, pipe_function, clock_function, memory_function, seal_function;
@@ -519,7 +520,7 @@ static napi_value init_module(napi_env env, napi_value exports)
         napi_set_named_property(env, exports, "Channel", class) != napi_ok ||
         napi_set_named_property(env, exports, "pipes", pipe_function) != napi_ok ||
         napi_set_named_property(env, exports, "clockOffset", clock_function) != napi_ok)
-        return fail(env, "cannot make the module");
+        return throw_error(env, "cannot make the module");
     return exports;
 }
 

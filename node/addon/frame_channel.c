@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 enum {
-    PIPE_SIZE = 64 * 1024,     /* as pipe(2) makes them */
-    LARGE_PIPE_SIZE = 1 << 20, /* the most that anybody may have (pipe(7), pipe-max-size) */
+    PIPE_SIZE = 64 * 1024,     /* pipe(2)'s default */
+    LARGE_PIPE_SIZE = 1 << 20, /* the most without privilege (pipe(7), pipe-max-size) */
     SECOND = 1000000000,       /* nanoseconds */
 };
 
-static int64_t now(void)
+static int64_t channel_clock(void)
 {
     struct timespec time;
 
@@ -21,7 +21,8 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* So that a large frame has the two ends switch less often. Not allowed: it takes longer. */
+/* Lets the two ends switch less often for a large frame. If it is not allowed, the frame takes
+ * longer. */
 static void enlarge_pipe(int fd, size_t frame)
 {
     if (frame > PIPE_SIZE)
@@ -43,7 +44,7 @@ int frame_channel_init(struct frame_channel *channel, int in, int out, size_t ca
     channel->in = in;
     channel->out = out;
     channel->unsent = (struct buf){0};
-    channel->unheard = false;
+    channel->is_hung_up = false;
     channel->at = channel->filled = 0;
     channel->moved = 0;
     netstring_decoder_init(&channel->decoder, cap);
@@ -56,7 +57,7 @@ int frame_channel_init(struct frame_channel *channel, int in, int out, size_t ca
 
 void frame_channel_hang_up(struct frame_channel *channel)
 {
-    channel->unheard = true;
+    channel->is_hung_up = true;
     buf_clear(&channel->unsent);
     if (channel->out >= 0)
         (void)close(channel->out);
@@ -73,17 +74,15 @@ void frame_channel_free(struct frame_channel *channel)
     channel->in = -1;
 }
 
-/*
- * Waits until there is something to read, or room for what was not sent. False: the time is
- * over. A failure counts as an event: the read or write that follows meets it too.
- */
+/* Waits until input arrives, or the pipe has space for unsent data. Returns false after the
+ * deadline. A failure counts as an event: the next read or write reports it too. */
 static bool wait_until(const struct frame_channel *channel, int64_t deadline, bool readable)
 {
     struct pollfd pipes[] = {
         {.fd = readable ? channel->in : -1, .events = POLLIN},
         {.fd = frame_channel_is_sent(channel) ? -1 : channel->out, .events = POLLOUT},
     };
-    int64_t left = deadline - now();
+    int64_t left = deadline - channel_clock();
     struct timespec time = {.tv_sec = left / SECOND, .tv_nsec = left % SECOND};
 
     return left > 0 && ppoll(pipes, 2, &time, NULL) != 0;
@@ -91,12 +90,12 @@ static bool wait_until(const struct frame_channel *channel, int64_t deadline, bo
 
 /* ---- frames to the worker ---- */
 
-/* A worker that has gone is met by who reads, after the frames that it has left. */
+/* If the worker exited, receiving reports it, after the frames that it still sent. */
 static int write_failed(struct frame_channel *channel, struct error *error)
 {
     int errnum = errno;
 
-    channel->unheard = true;
+    channel->is_hung_up = true;
     buf_clear(&channel->unsent);
     return errnum == EPIPE ? 0 : error_system(error, errnum, "cannot write to the worker");
 }
@@ -116,7 +115,7 @@ int frame_channel_flush(struct frame_channel *channel, struct error *error)
     return 0;
 }
 
-/* Keeps the pieces but for their first `written` bytes. */
+/* Keeps what follows the first `written` bytes. */
 static int keep_rest(struct frame_channel *channel, const struct netstring_frame *frame,
                      size_t written, struct error *error)
 {
@@ -130,7 +129,7 @@ static int keep_rest(struct frame_channel *channel, const struct netstring_frame
     return buf_failed(&channel->unsent) ? error_memory(error, "a frame to the worker") : 0;
 }
 
-/* Writes what the pipe takes at once, and keeps the rest. */
+/* Writes what the pipe accepts at once and keeps the rest. */
 static int write_frame(struct frame_channel *channel, const struct netstring_frame *frame,
                        struct error *error)
 {
@@ -151,18 +150,19 @@ static int write_frame(struct frame_channel *channel, const struct netstring_fra
 }
 
 int frame_channel_send(struct frame_channel *channel, const struct iovec *parts, int count,
-                       int64_t patience, struct error *error)
+                       int64_t sync_wait, struct error *error)
 {
     struct netstring_frame frame;
 
-    channel->moved = now();
-    if (channel->unheard)
+    channel->moved = channel_clock();
+    if (channel->is_hung_up)
         return 0;
     netstring_encode(&frame, parts, count);
     enlarge_pipe(channel->out, frame.size);
     if (write_frame(channel, &frame, error) != 0)
         return -1;
-    while (!frame_channel_is_sent(channel) && wait_until(channel, channel->moved + patience, false))
+    while (!frame_channel_is_sent(channel) &&
+           wait_until(channel, channel->moved + sync_wait, false))
         if (frame_channel_flush(channel, error) != 0)
             return -1;
     return 0;
@@ -170,7 +170,7 @@ int frame_channel_send(struct frame_channel *channel, const struct iovec *parts,
 
 /* ---- frames from the worker ---- */
 
-/* The next frame in what was read. */
+/* Decodes the next frame of the input that was read. */
 static enum frame_channel_result take_input(struct frame_channel *channel, struct iovec *payload,
                                             struct error *error)
 {
@@ -195,7 +195,7 @@ static enum frame_channel_result decode_read(struct frame_channel *channel, bool
                                              size_t length, struct iovec *payload,
                                              struct error *error)
 {
-    channel->moved = now();
+    channel->moved = channel_clock();
     if (!straight) {
         channel->at = 0;
         channel->filled = length;
@@ -212,7 +212,7 @@ static enum frame_channel_result decode_read(struct frame_channel *channel, bool
     return FRAME_CHANNEL_LATER;
 }
 
-/* Reads once; FRAME_CHANNEL_LATER when no frame is whole with it. *came: there was something. */
+/* Reads once; FRAME_CHANNEL_LATER if no frame is complete then. *came: something was read. */
 static enum frame_channel_result read_once(struct frame_channel *channel, bool *came,
                                            struct iovec *payload, struct error *error)
 {
@@ -235,10 +235,10 @@ static enum frame_channel_result read_once(struct frame_channel *channel, bool *
     return FRAME_CHANNEL_BAD;
 }
 
-enum frame_channel_result frame_channel_receive(struct frame_channel *channel, int64_t patience,
+enum frame_channel_result frame_channel_receive(struct frame_channel *channel, int64_t sync_wait,
                                                 struct iovec *payload, struct error *error)
 {
-    int64_t deadline = now() + patience;
+    int64_t deadline = channel_clock() + sync_wait;
     enum frame_channel_result result = FRAME_CHANNEL_LATER;
 
     if (channel->at < channel->filled)

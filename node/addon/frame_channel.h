@@ -11,51 +11,46 @@
 #include "base/error.h"
 #include "proto/netstring.h"
 
-/*
- * Netstring frames through two pipes to and from a worker, without an event loop: each call
- * waits for the worker for a bounded time and then returns, so that the caller's loop can wait
- * instead. Knows nothing of Node.
- */
+/* Netstring frames over two pipes to and from a worker, without an event loop. Each call waits for
+ * the worker for a bounded time and then returns, so that the caller's loop can wait instead.
+ * Independent of Node. */
 
 enum { FRAME_CHANNEL_INPUT = 64 * 1024 };
 
 enum frame_channel_result {
-    FRAME_CHANNEL_FRAME, /* a frame is whole */
-    FRAME_CHANNEL_LATER, /* it did not come in time */
+    FRAME_CHANNEL_FRAME, /* a complete frame */
+    FRAME_CHANNEL_LATER, /* no frame in time */
     FRAME_CHANNEL_ENDED, /* the worker closed its end, between frames */
-    FRAME_CHANNEL_BAD,   /* no netstring, a read that failed, or memory: see the error; for good */
+    FRAME_CHANNEL_BAD,   /* not a netstring, a read error, or out of memory: see the error;
+                          * permanent */
 };
 
 struct frame_channel {
-    int in, out; /* in non-blocking mode; owned; -1: closed */
+    int in, out; /* non-blocking; owned; -1: closed */
     struct netstring_decoder decoder;
-    struct buf unsent; /* what the pipe has not taken yet */
-    bool unheard;      /* nobody reads what is sent */
-    size_t at, filled; /* of the input: decoded so far, and read */
-    int64_t moved;     /* CLOCK_MONOTONIC, nanoseconds: the last frame's last byte was read, or
-                          the last frame began to be written */
+    struct buf unsent; /* what the pipe has not accepted yet */
+    bool is_hung_up;   /* the worker closed its end of the pipe: drop what is sent */
+    size_t at, filled; /* of the input: bytes decoded, bytes read */
+    int64_t moved;     /* nanoseconds of CLOCK_MONOTONIC: when the last byte of the last frame was
+                        * read, or the last frame's write began */
     char input[FRAME_CHANNEL_INPUT];
 };
 
-/*
- * Takes the descriptors over, also on failure. A frame from the worker of more than `cap`
- * bytes is bad. -1 with ERROR_SYSTEM.
- */
+/* Takes over the descriptors, also on failure. Frames from the worker of more than `cap` bytes are
+ * errors. Returns -1 with ERROR_SYSTEM. */
 int frame_channel_init(struct frame_channel *channel, int in, int out, size_t cap,
                        struct error *error);
 
 void frame_channel_free(struct frame_channel *channel);
 
-/*
- * Sends the parts as one frame; count is at most NETSTRING_PARTS_MAX. Waits for room in the
- * pipe for `patience` nanoseconds at most; what does not fit by then is kept, and goes with
- * frame_channel_flush(). That the worker has gone is no failure: who receives meets its end.
- * -1 with ERROR_SYSTEM.
- */
+/* Sends the parts as one frame; count is at most NETSTRING_PARTS_MAX. Waits up to `sync_wait`
+ * nanoseconds for space in the pipe. It keeps what does not fit by then for frame_channel_flush().
+ * An exited worker is not an error here; receiving reports it. Returns -1 with ERROR_SYSTEM. */
 int frame_channel_send(struct frame_channel *channel, const struct iovec *parts, int count,
-                       int64_t patience, struct error *error);
+                       int64_t sync_wait, struct error *error);
 
-/* Writes what the pipe takes at once of what was kept. As frame_channel_send(). */
+/* Writes as much of the kept data as the pipe accepts at once. Returns like
+ * frame_channel_send(). */
 int frame_channel_flush(struct frame_channel *channel, struct error *error);
 
 static inline bool frame_channel_is_sent(const struct frame_channel *channel)
@@ -63,14 +58,12 @@ static inline bool frame_channel_is_sent(const struct frame_channel *channel)
     return channel->unsent.length == 0;
 }
 
-/*
- * Waits for the next frame for `patience` nanoseconds at most; what was kept is written
- * meanwhile. *payload is borrowed until the next call.
- */
-enum frame_channel_result frame_channel_receive(struct frame_channel *channel, int64_t patience,
+/* Waits up to `sync_wait` nanoseconds for the next frame, and writes kept data meanwhile. *payload
+ * is borrowed until the next call. */
+enum frame_channel_result frame_channel_receive(struct frame_channel *channel, int64_t sync_wait,
                                                 struct iovec *payload, struct error *error);
 
-/* Closes the pipe to the worker, which reads its end; what was kept is dropped. */
+/* Closes the pipe to the worker, which then reads end of file; drops kept data. */
 void frame_channel_hang_up(struct frame_channel *channel);
 
 #endif

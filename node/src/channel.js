@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames to and from a worker, through the addon. A frame that comes soon is waited for
-// right here: going back to Node's event loop for it costs many times what the pipe does.
+// Frames to and from a worker, through the addon. If the next frame comes soon, this waits for it
+// synchronously: returning to Node's event loop costs many times what the pipe does.
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
@@ -24,35 +24,35 @@ const load = () => {
 const { Channel, pipes, clockOffset, memory, seal } = load();
 
 /**
- * memory(): the descriptor of new memory that a worker may write into, or -1; seal(fd): what it
- * has written, which nobody can change any more.
+ * memory(): the descriptor of new memory that a worker may write into, or -1.
+ * seal(fd): returns what it wrote, which cannot change afterwards.
  */
 export { memory, seal };
 
 const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 
-// After so many milliseconds without the event loop, others get their turn.
+// After this many milliseconds of synchronous waits, the event loop gets a turn.
 const TURN = 10;
 
 /**
- * Pipes for a worker: `theirs` are the descriptors for its fds 3 and 4, which the caller
- * closes once it is started; `open` makes the channel over the others.
+ * Pipes for a worker: `theirs` are the descriptors for its fds 3 and 4, which the caller closes
+ * once it is started; `open` makes the channel over the others.
  *
- * @returns {{theirs: [number, number], ours: [number, number]}}
+ * @returns {{theirs: [number, number], own: [number, number]}}
  */
 export const makePipes = () => {
   const [up, theirUp, theirDown, down] = pipes();
-  return { theirs: [theirDown, theirUp], ours: [up, down] };
+  return { theirs: [theirDown, theirUp], own: [up, down] };
 };
 
 /**
- * @param {[number, number]} ours from makePipes()
- * @param {number} cap bytes of a frame from the worker at most
- * @param {number} patience microseconds for which a frame is waited for outside of the loop
+ * @param {[number, number]} own from makePipes()
+ * @param {number} cap most bytes of a frame from the worker
+ * @param {number} syncWait microseconds to wait for a frame outside of the loop
  */
-export const openChannel = ([up, down], cap, patience) => {
-  const channel = new Channel(up, down, cap, Math.round(patience * 1000));
+export const openChannel = ([up, down], cap, syncWait) => {
+  const channel = new Channel(up, down, cap, Math.round(syncWait * 1000));
   let times = [];
   let turnBegan = 0;
 
@@ -66,9 +66,9 @@ export const openChannel = ([up, down], cap, patience) => {
   };
 
   return Object.freeze({
-    /** The worker's process; it is placed on this thread's processor while it is awaited. */
+    /** The worker's process ID; while a frame is awaited, the worker runs on this thread's CPU. */
     follow: pid => channel.follow(pid),
-    /** Begins a command: the times of its frames are kept from now on. */
+    /** Begins a command: from its call on, the times of frames are kept. */
     begin: () => {
       times = [];
       turnBegan = performance.now();
@@ -78,7 +78,7 @@ export const openChannel = ([up, down], cap, patience) => {
       channel.send(encoder.encode(letter), bytes);
       times.push(channel.moved());
     },
-    /** The next frame, or null when the worker has closed its end. */
+    /** The next frame, or null if the worker closed its end. */
     next: async () => {
       let frame = performance.now() - turnBegan < TURN ? channel.receive() : undefined;
       if (frame === undefined) frame = await nextThroughLoop();
@@ -96,7 +96,7 @@ export const openChannel = ([up, down], cap, patience) => {
         clientMonotimes: times,
       };
     },
-    /** Nothing more is sent. */
+    /** Closes the pipe to the worker. */
     hangUp: () => channel.hangUp(),
     close: () => channel.close(),
   });

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions kept in a folder, a file for each step, and run again from there. The names and
-// contents of the files are those of @agoric/xsnap.
+// Keeps sessions in a directory, one file per step, and runs them again. The names and contents of
+// the files are those of @agoric/xsnap.
 import { Readable } from 'node:stream';
 import { DEFAULT_CRANK_METERING_LIMIT, xsnap } from './xsnap.js';
 
 const snapshotFile = (description = 'unknown') =>
   `${description.replaceAll(/[^a-zA-Z0-9_.-]/g, '-')}.xss`;
 
-/**
- * As xsnap(); every step goes into `folder`, which ends with a slash.
- */
-export async function recordXSnap(options, folder, { writeFileSync }) {
+/** Like xsnap(), but writes every step to `directory`, which ends with a slash. */
+export async function recordXSnap(options, directory, { writeFileSync }) {
   let count = 0;
   const keep = (kind, content, ending = 'dat') => {
-    const file = `${folder}${`${count}`.padStart(5, '0')}-${kind}.${ending}`;
+    const file = `${directory}${`${count}`.padStart(5, '0')}-${kind}.${ending}`;
     count += 1;
     writeFileSync(file, content, { flag: 'wx' });
   };
@@ -64,7 +62,7 @@ export async function recordXSnap(options, folder, { writeFileSync }) {
   });
 }
 
-/** Replies in the order of the files, for the questions that will be asked. */
+/** Returns the replies in the order of the files, for the requests of the replay. */
 const makeReplies = () => {
   const [ready, asked] = [[], []];
   return {
@@ -75,17 +73,17 @@ const makeReplies = () => {
 };
 
 /**
- * Runs what folders of steps hold: the first one's options start the worker; of all but the
- * last the steps up to the first snapshot are run.
+ * Runs the steps in directories. The options in the first one start the worker. In all but the
+ * last, the steps up to the first snapshot run.
  *
- * @returns the steps that were run: [folder, number, kind]
+ * @returns the steps that were run: [directory, number, kind]
  */
-export async function replayXSnap(options, folders, { readdirSync, readFileSync }) {
+export async function replayXSnap(options, directories, { readdirSync, readFileSync }) {
   const replies = makeReplies();
-  const read = (folder, file) => readFileSync(`${folder}/${file}`);
-  const stepsOf = folder => readdirSync(folder).sort().filter(file => /^\d+-/.test(file));
+  const read = (directory, file) => readFileSync(`${directory}/${file}`);
+  const stepsOf = directory => readdirSync(directory).sort().filter(file => /^\d+-/.test(file));
 
-  const [first] = folders;
+  const [first] = directories;
   const stored = JSON.parse(read(first, stepsOf(first)[0]).toString());
   const worker = await xsnap({
     ...options,
@@ -108,20 +106,20 @@ export async function replayXSnap(options, folders, { readdirSync, readFileSync 
   };
   const done = [];
   let running;
-  const runStep = async (folder, file) => {
+  const runStep = async (directory, file) => {
     const [, number, kind] = file.match(/^(\d+)-([a-zA-Z]+)\.(?:dat|json)$/) ?? [];
-    if (kind === 'reply') replies.put(read(folder, file));
+    if (kind === 'reply') replies.put(read(directory, file));
     else if (kind !== 'command') {
       await running;
-      if (!(kind in steps)) throw RangeError(`${folder}/${file}: unknown kind of step`);
-      running = steps[kind](read(folder, file));
+      if (!(kind in steps)) throw RangeError(`${directory}/${file}: unknown kind of step`);
+      running = steps[kind](read(directory, file));
     }
-    done.push([folder, Number(number), kind]);
+    done.push([directory, Number(number), kind]);
   };
-  for (const folder of folders) {
-    for (const file of stepsOf(folder).slice(1)) {
-      if (file.includes('-snapshot.') && folder !== folders.at(-1)) break;
-      await runStep(folder, file);
+  for (const directory of directories) {
+    for (const file of stepsOf(directory).slice(1)) {
+      if (file.includes('-snapshot.') && directory !== directories.at(-1)) break;
+      await runStep(directory, file);
     }
   }
   await running;

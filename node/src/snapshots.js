@@ -6,7 +6,7 @@ export const SAVE_FD = 7;
 export const LOAD_FD = 8;
 export const MEMORY_FD = 9;
 
-// Of what a worker has written at once: no more is hashed in one turn of the event loop.
+// At most this many bytes of a worker's output are hashed in one turn of the event loop.
 const PIECE = 16 * 1024 * 1024;
 
 const fileNamePart = text => text.replaceAll(/[^a-zA-Z0-9_.-]/g, '-');
@@ -14,27 +14,27 @@ const fileNamePart = text => text.replaceAll(/[^a-zA-Z0-9_.-]/g, '-');
 /**
  * A snapshot that a worker starts from.
  *
- * @returns what `place` the worker is told, and what is done when it runs (`feed`), when it has read
- *   the snapshot (`done`), and when it could not be started (`drop`)
+ * @returns `place`, the worker's argument; `feed`, called when it runs; `done`, called when it has
+ * read the snapshot; and `drop`, called if it could not be started
  */
 export const loadFromPipe = (bytes, description) => {
-  // It is asked for its first piece at once, and not when the worker runs: SwingSet's store gets the
-  // same pieces, and waits until both want the next.
+  // Request the first piece at once, before the worker runs: SwingSet's store receives the same
+  // pieces and waits until both readers request the next.
   const source = Readable.from(bytes);
   const failed = new Promise((_, reject) => source.once('error', reject));
-  failed.catch(() => {}); // whoever feeds it is told
+  failed.catch(() => {}); // feed() reports it
   source.read(0);
   let fed = Promise.resolve();
   return {
     place: `@${LOAD_FD}:${fileNamePart(description)}`,
-    // A worker that ends while it reads is met by its exit status.
+    // If a worker exits while it reads, its exit status reports it.
     feed: pipe => {
       const taken = new Promise(resolve => {
         pipe.once('error', () => resolve());
         pipe.once('finish', () => resolve());
       });
       fed = Promise.race([failed, taken]);
-      fed.catch(() => pipe.destroy()); // the worker reads an end, and says so
+      fed.catch(() => pipe.destroy()); // the worker reads end of file and reports it
       source.pipe(pipe);
     },
     done: () => fed,
@@ -65,10 +65,10 @@ const wrongSize = (saved, read) =>
   Error(`Snapshot size does not match. saved=${saved}, read=${read}`);
 
 /**
- * The pieces of a snapshot for a reader, who may stop at any of them, also before the first.
+ * The pieces of a snapshot for a reader, who may stop before any of them.
  *
  * @param {AsyncIterator<Uint8Array>} pieces
- * @param {() => Promise<void>} finish once, when the pieces are read or no more are wanted
+ * @param {() => Promise<void>} finish called once, when the pieces are read or the reader stops
  * @returns {AsyncGenerator<Uint8Array, void, undefined>}
  */
 const streamOf = (pieces, finish) => {
@@ -105,26 +105,26 @@ const streamOf = (pieces, finish) => {
 };
 
 /**
- * Has a worker write a snapshot into its pipe, and passes the bytes on while they come.
+ * Makes a worker write a snapshot into its pipe, and passes on the bytes as they come.
  *
  * @param {Readable} pipe the worker's; it stays open for the next snapshot
- * @param {Promise<unknown>} turn settled when the pipe is nobody else's
- * @param {(place: string | Promise<string>) => Promise<number>} write the command; how many bytes
- *   there are
+ * @param {Promise<unknown>} turn settled when no earlier snapshot uses the pipe
+ * @param {(place: string | Promise<string>) => Promise<number>} write sends the command and
+ * resolves to the number of bytes
  */
 export const saveThroughPipe = (pipe, turn, write) => {
   const output = new PassThrough({ highWaterMark: 1024 * 1024 });
   let read = 0;
   let size;
   let stopped = false;
-  let tellStopped;
-  const stopping = new Promise(resolve => (tellStopped = resolve));
+  let resolveStopped;
+  const stopping = new Promise(resolve => (resolveStopped = resolve));
   const stop = () => {
     stopped = true;
     pipe.off('data', take);
     pipe.pause();
     output.end();
-    tellStopped();
+    resolveStopped();
   };
   const endWhenWhole = () => {
     if (size !== undefined && read >= size) stop();
@@ -135,7 +135,7 @@ export const saveThroughPipe = (pipe, turn, write) => {
     endWhenWhole();
   };
   output.on('drain', () => pipe.resume());
-  // It is read before the answer comes: a worker whose pipe is full would wait for ever.
+  // Read before the answer comes: a worker whose pipe is full would block.
   const reading = turn.then(() => pipe.on('data', take).resume());
   const written = Promise.all([write(`@${SAVE_FD}`), reading]).then(([bytes]) => {
     size = bytes;
@@ -144,7 +144,7 @@ export const saveThroughPipe = (pipe, turn, write) => {
   written.catch(stop);
   return streamOf(output[Symbol.asyncIterator](), async () => {
     output.destroy();
-    // The rest of what is abandoned is read all the same: until then the worker waits.
+    // Read the rest of an abandoned snapshot too: until then the worker blocks.
     await reading;
     if (!stopped) pipe.resume();
     await written;
@@ -154,14 +154,14 @@ export const saveThroughPipe = (pipe, turn, write) => {
 };
 
 /**
- * As saveThroughPipe(), by way of memory that serves once: nothing is copied, and what compresses
- * the bytes gets enough of them to be busy while the next worker is started.
+ * Like saveThroughPipe(), through memory that is used once. Nothing is copied, and compression
+ * gets enough bytes at once to keep busy while the next worker starts.
  *
  * @param {{ seal: () => Buffer, drop: () => void }} memory
  * @param {(place: string) => Promise<number>} write
  */
 export const saveThroughMemory = (memory, write) => {
-  // Also when nobody reads it: the descriptor is closed, and the bytes are garbage.
+  // Runs without a reader too: it closes the descriptor, and the bytes become garbage.
   const written = write(`@${MEMORY_FD}`)
     .then(size => {
       const bytes = memory.seal();
@@ -169,7 +169,7 @@ export const saveThroughMemory = (memory, write) => {
       return bytes;
     })
     .finally(memory.drop);
-  written.catch(() => {}); // the reader is told
+  written.catch(() => {}); // the reader receives the error
   async function* pieces() {
     const bytes = await written;
     for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
@@ -177,13 +177,13 @@ export const saveThroughMemory = (memory, write) => {
   return streamOf(pieces(), () => written.catch(() => {}));
 };
 
-/** As saveThroughPipe(), by way of a file that is removed. */
+/** Like saveThroughPipe(), through a file that is then removed. */
 export const saveThroughFile = (description, write, { fs, temporaryName }) => {
   const named = async () =>
     temporaryName({ template: `make-snapshot-${fileNamePart(description)}-XXXXXX.xss` });
   const place = named();
   const written = write(place);
-  written.catch(() => {}); // the reader is told
+  written.catch(() => {}); // the reader receives the error
   async function* pieces() {
     const size = await written;
     let read = 0;

@@ -23,7 +23,7 @@ const endingOf = (name, code, signal) => {
   return new ErrorCode(code, `${name} exited: ${ErrorMessage[code] || 'unknown error'}`);
 };
 
-/** Resolves when it ends with status 0, and rejects with how it ended otherwise. */
+/** Resolves if it exits with status 0; otherwise rejects with how it ended. */
 const exitOf = (child, name) =>
   new Promise((resolve, reject) => {
     child.once('error', reject);
@@ -32,13 +32,13 @@ const exitOf = (child, name) =>
     );
   });
 
-/** Memory that a worker writes a snapshot into, once; undefined where the system has none. */
+/** Memory for one snapshot of a worker; undefined if the system has none. */
 const makeMemory = () => {
   let fd = memory();
   if (fd < 0) return undefined;
   return {
     fd,
-    /** What was written, which nobody can change any more. */
+    /** Returns what was written, which cannot change afterwards. */
     seal: () => seal(fd),
     drop: () => {
       if (fd >= 0) fs.closeSync(fd);
@@ -51,18 +51,18 @@ const makeMemory = () => {
  * @param {object} options
  * @param {(command: string, args: string[], rest: object) => import('child_process').ChildProcess} options.spawn
  * @param {string} options.name
- * @param {string[]} options.args behind the name
- * @param {Record<string, string>} options.env where GASPIPE_… are looked up
+ * @param {string[]} options.args after the name
+ * @param {Record<string, string>} options.env has GASPIPE_… variables
  * @param {'ignore' | 'inherit' | 'pipe'} options.stdout
  * @param {'ignore' | 'inherit' | 'pipe'} options.stderr
  * @param {boolean} options.savesThroughPipe
  * @param {boolean} options.loadsThroughPipe
  * @param {number} options.cap bytes of a frame
- * @param {number} options.patience microseconds
- * @param {boolean} options.follows it is placed on this thread's processor
+ * @param {number} options.syncWait microseconds
+ * @param {boolean} options.follows move it to this thread's CPU while a frame is awaited
  */
 export const startWorker = options => {
-  const { theirs, ours } = makePipes();
+  const { theirs, own } = makePipes();
   const [command, args] = commandOf(options.env, [options.name, ...options.args]);
   const stdio = ['ignore', options.stdout, options.stderr, ...theirs, 'ignore', 'ignore'];
   stdio[SAVE_FD] = options.savesThroughPipe ? 'pipe' : 'ignore';
@@ -72,11 +72,11 @@ export const startWorker = options => {
   let channel;
   let child;
   try {
-    channel = openChannel(ours, options.cap, options.patience);
+    channel = openChannel(own, options.cap, options.syncWait);
     child = options.spawn(command, args, { stdio });
   } catch (error) {
     if (channel) channel.close();
-    else ours.forEach(fd => fs.closeSync(fd));
+    else own.forEach(fd => fs.closeSync(fd));
     snapshotMemory?.drop();
     throw error;
   } finally {
@@ -84,13 +84,13 @@ export const startWorker = options => {
   }
   if (options.follows && child.pid !== undefined) channel.follow(child.pid);
   const exit = exitOf(child, options.name);
-  exit.catch(() => {}); // whoever waits for it is told too
+  exit.catch(() => {}); // the other handlers receive it too
   return {
     channel,
     exit,
     kill: () => {
-      // One that could not be started has the number 0 within Node until its error has been told,
-      // and kill(2) would take that for this process and its whole group.
+      // Node gives a process that failed to start the number 0 until it reports the error. kill(2)
+      // takes 0 for this process and its whole group.
       if (child.pid !== undefined) child.kill();
     },
     savePipe: child.stdio[SAVE_FD],

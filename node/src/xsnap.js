@@ -14,10 +14,10 @@ import { startWorker } from './worker_process.js';
 /** Computrons of a command. */
 export const DEFAULT_CRANK_METERING_LIMIT = 1e8;
 
-// What @endo/netstring allows.
+// The limit of @endo/netstring.
 const FRAME_CAP = 999_999_999;
-// Microseconds; longer than most answers of a worker take, short for everything else.
-const PATIENCE = 500;
+// Microseconds; longer than most of a worker's answers take, but imperceptible otherwise.
+const SYNC_WAIT = 500;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -28,7 +28,7 @@ const NO_METER = { compute: null, allocate: null, currentHeapCount: null, timest
 
 const ignore = () => {};
 
-/** A frame `.METER\1REPLY`, or `.REPLY`. */
+/** Reads a frame `.METER\1REPLY`, or `.REPLY`. */
 const readResult = (frame, times) => {
   const end = frame.indexOf(METER_END, 1);
   const meter = end < 0 ? NO_METER : JSON.parse(decoder.decode(frame.subarray(1, end)));
@@ -38,10 +38,10 @@ const readResult = (frame, times) => {
   };
 };
 
-/** Of GASPIPE_PATIENCE. */
-const patienceFrom = text => {
-  if (text === undefined) return PATIENCE;
-  if (!/^[0-9]+$/.test(text)) throw Error(`GASPIPE_PATIENCE=${text} is not a number of microseconds`);
+/** Parses GASPIPE_SYNC_WAIT_US. */
+const readSyncWait = text => {
+  if (text === undefined) return SYNC_WAIT;
+  if (!/^[0-9]+$/.test(text)) throw Error(`GASPIPE_SYNC_WAIT_US=${text} is not a number of microseconds`);
   return Number(text);
 };
 
@@ -87,7 +87,7 @@ export async function xsnap(options) {
     meteringLimit = DEFAULT_CRANK_METERING_LIMIT,
     parserBufferSize,
     env = process.env,
-    patience = patienceFrom(env.GASPIPE_PATIENCE),
+    syncWait = readSyncWait(env.GASPIPE_SYNC_WAIT_US),
     placement = env.GASPIPE_PLACEMENT ?? 'same',
   } = options;
   checkOptions({ os: options.os, name, placement });
@@ -107,11 +107,11 @@ export async function xsnap(options) {
     savesThroughPipe: !snapshotUseFs,
     loadsThroughPipe: Boolean(load) && !snapshotUseFs,
     cap: netstringMaxChunkSize,
-    patience,
+    syncWait,
     follows: placement === 'same',
   });
   const { channel } = worker;
-  // It serves once: SwingSet starts a worker anew behind each snapshot. Later ones use the pipe.
+  // Used once: SwingSet starts a new worker after each snapshot. Later snapshots use the pipe.
   let { snapshotMemory } = worker;
 
   const loaded = async () => {
@@ -124,7 +124,7 @@ export async function xsnap(options) {
   const exited = worker.exit.then(() => {
     throw Error(`${name} exited`);
   });
-  // Those whose commands the worker's end settles; null: it has ended.
+  // The commands that the worker's end settles; null: it has ended.
   let affected = new Set();
   exited
     .catch(error => {
@@ -134,7 +134,7 @@ export async function xsnap(options) {
     })
     .catch(ignore);
 
-  /** The result, unless the worker ends before. */
+  /** Resolves to the result, unless the worker exits first. */
   const unlessExited = result =>
     new Promise((resolve, reject) => {
       if (affected) affected.add(reject);
@@ -166,7 +166,7 @@ export async function xsnap(options) {
     channel.send('/', await handleCommand(frame.subarray(1)));
   };
 
-  /** Answers what the worker asks, up to its result. */
+  /** Answers the worker's requests until its result. */
   const runToIdle = async () => {
     for (;;) {
       const frame = await nextFrame();
@@ -186,7 +186,7 @@ export async function xsnap(options) {
 
   // Commands run one after another.
   let last = Promise.resolve();
-  // The one that is running still reads what the worker has left.
+  // The current command still reads what the worker sent.
   const release = () =>
     last.catch(ignore).then(() => {
       channel.close();
@@ -221,7 +221,7 @@ export async function xsnap(options) {
   };
 
   const makeSnapshotStream = (description = 'unknown') => {
-    // The worker begins at once, so that the first bytes are there when they are asked for.
+    // The worker begins at once, so that the first bytes are ready for the reader.
     const before = last;
     let ended;
     last = new Promise(resolve => (ended = resolve));

@@ -26,7 +26,7 @@ lie() {
     [ "$output" = 'done' ]
 }
 
-@test "without patience every frame goes through the loop" {
+@test "without a synchronous wait every frame goes through the loop" {
     client impatient
     assert_status 0
     [ "$output" = 'done' ]
@@ -137,13 +137,13 @@ lie() {
     assert_status 0
 }
 
-@test "a patience that is not a number is refused" {
-    GASPIPE_PATIENCE=soon client missing
+@test "a syncWait that is not a number is refused" {
+    GASPIPE_SYNC_WAIT_US=soon client missing
     assert_status 0
-    [ "$output" = 'Error -: GASPIPE_PATIENCE=soon is not a number of microseconds' ]
-    GASPIPE_PATIENCE=99999999999999 client missing
+    [ "$output" = 'Error -: GASPIPE_SYNC_WAIT_US=soon is not a number of microseconds' ]
+    GASPIPE_SYNC_WAIT_US=99999999999999 client missing
     assert_status 0
-    [[ $output == *'patience up to an hour'* ]]
+    [[ $output == *'syncWait up to an hour'* ]]
 }
 
 @test "a channel that is closed leaves alone what has its descriptor's number by now" {

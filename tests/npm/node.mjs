@@ -72,9 +72,9 @@ const cases = {
     console.log('done');
   },
 
-  /** Without patience every frame goes through the loop. */
+  /** Without a synchronous wait every frame goes through the loop. */
   async impatient() {
-    const worker = await start({ patience: 0, handleCommand: async message => message });
+    const worker = await start({ syncWait: 0, handleCommand: async message => message });
     await worker.evaluate(echo);
     for (let i = 0; i < 20; i += 1) {
       const { reply } = await worker.issueStringCommand(`${i}`);

@@ -173,7 +173,7 @@ END
     export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
     run "$BUILD/gaspipe-sandbox"
     assert_status 2
-    assert_output_has 'there is no PROGRAM'
+    assert_output_has 'PROGRAM is missing'
     run "$BUILD/gaspipe-sandbox" -- /there/is/none
     assert_status 126
     assert_output_has '/there/is/none: No such file or directory'

@@ -31,11 +31,9 @@ struct page_branch {
     double compute, instructions;
 };
 
-/*
- * The time of all live deliveries by vat, kind of delivery and kind of syscall, from which the
- * icicle is drawn. Leaves out deliveries in which the clock was set, as groups_add(). Memory is
- * some hundred bytes for each combination.
- */
+/* The time of all live deliveries by vat, kind of delivery and kind of syscall, for the icicle.
+ * Leaves out deliveries in which the clock was set, like groups_add(). Each combination takes some
+ * hundred bytes. */
 struct page_tree {
     struct names keys;
     struct page_branch *branches; /* by number in keys; owned */
@@ -161,7 +159,7 @@ static void page_tree_free(struct page_tree *tree)
     *tree = (struct page_tree){0};
 }
 
-/* JSON about all deliveries, which page.js reads. Times are nanoseconds. */
+/* Writes JSON about all deliveries for page.js. Times are nanoseconds. */
 
 enum { FINE_BUCKETS = 8 };
 
@@ -324,7 +322,7 @@ static void page_phases_append(const struct page_phases *phases, int64_t zero, s
     buf_append_byte(json, ']');
 }
 
-enum { STALL_LOST = 1000 * 1000 }; /* as `slogreport stalls` */
+enum { STALL_LOST = 1000 * 1000 }; /* like `slogreport stalls` */
 
 struct page {
     struct page_file *file;

@@ -37,35 +37,45 @@ int page_file_finish(struct page_file *file, struct error *error);
 void page_file_free(struct page_file *file);
 
 /*
- * A page's deliveries, some thousand at a time, as JSON that page.js reads:
+ * A page's deliveries, some thousand at a time, as JSON that page.js reads.
  *
- * `deliveries` is an object of columns, arrays with an item for each delivery:
- * start (nanoseconds after the one before it; the first, after the page's
- * zero), total, pipe, worker, kernel (nanoseconds, null: not known), vat and
- * kind (numbers in the page's tables), text (its description), problem, crank,
- * number, block, compute, instructions, blockCost, gasBurnt, line, syscalls, consoles, flags
- * (bits of enum page_flag), ordinal (among all deliveries of the file, from 1), cause
- * (the ordinal of the one whose send or resolve it comes of, 0: not known), chain
- * (slog/model/causes.h), queued (nanoseconds since it was sent, null: not known) and
- * gas (null: not known).
+ * `deliveries` is an object of columns, arrays with an item per delivery:
  *
- * `detail` has the spans of these deliveries: labels, pairs of a request's kind
- * and words; lengths, of each delivery's bytes (0: it has no detail); and bytes
- * in base64; said, for each delivery an array of what it says and for each of its requests,
- * in order, of what that said, behind "\n" what it was answered (empty: there was no room).
- * A delivery's bytes are numbers, seven bits to a byte, the lowest
- * first, the top bit set on all bytes of a number but the last. The first is the
- * unit in nanoseconds. Then come the requests that the worker noted nothing of,
- * since its stamps overran or it has none: how many, and for each its arrival at
- * the kernel after the delivery's sending, the kernel's time, both in units, and
- * the number of its label. Then comes for each span its kind + 8 * its length in
- * units. A span of the kind UP begins a request, and the number of its label
- * follows.
+ *   start         nanoseconds after the previous one; the first: after the page's zero
+ *   total, pipe, worker, kernel            nanoseconds; null: unknown
+ *   vat, kind     numbers in the page's tables
+ *   text          its description
+ *   problem, crank, number, block, compute, instructions, blockCost, gasBurnt,
+ *   line, syscalls, consoles
+ *   flags         bits of enum page_flag
+ *   ordinal       among all deliveries of the file, from 1
+ *   cause         the ordinal of the delivery whose send or resolve caused it; 0: unknown
+ *   chain         slog/model/causes.h
+ *   queued        nanoseconds since it was sent; null: unknown
+ *   gas           null: unknown
+ *
+ * `detail` has the spans of these deliveries:
+ *
+ *   labels        pairs of a request's kind and words
+ *   lengths       of each delivery's bytes; 0: no detail
+ *   bytes         of all deliveries, in base64
+ *   said          per delivery an array: its text, then for each request in order its
+ *                 text, "\n" and its answer; empty if there was no space
+ *
+ * A delivery's bytes are numbers, seven bits per byte, lowest first, with the top bit
+ * set on all bytes of a number but the last. The sequence:
+ *
+ *   unit          in nanoseconds
+ *   unseen        the number of requests without stamps of the worker, and for each:
+ *                 arrival at the kernel after the delivery was sent, kernel time (both
+ *                 in units), number of its label
+ *   spans         for each: kind + 8 * length in units; a span of kind UP begins a
+ *                 request, and the number of its label follows
  */
 enum page_flag {
     PAGE_REPLAY = 1,
     PAGE_ERROR = 2,
-    PAGE_CLOCK = 4,   /* the clock was set within it: it has no detail */
+    PAGE_CLOCK = 4,   /* the clock was set during it: no detail */
     PAGE_OVERRUN = 8, /* some requests lack stamps */
 };
 
@@ -98,7 +108,7 @@ enum page_column {
     PAGE_COLUMNS,
 };
 
-/* All zeros is an empty one. */
+/* All zeros is empty. */
 struct page_deliveries {
     size_t count;
     int64_t before; /* the start of the one before */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-// What the page holds: `overall` as tools/html/page.c wrote it, and the deliveries of
-// all its pieces in typed arrays, as tools/html/page_deliveries.h describes them.
+// The page's data: `overall` as tools/html/page.c wrote it, and the deliveries of all its pieces in
+// typed arrays, as tools/html/page_deliveries.h describes them.
 
 const elementsOf = name => [...document.querySelectorAll(`script.${name}`)];
 
@@ -57,7 +57,7 @@ const vatName = number => {
 };
 const kindName = number => overall.kinds[number][0];
 
-// What nobody attributed.
+// The time that is not attributed.
 const restOf = i =>
   deliveries.total[i] -
   (deliveries.worker[i] || 0) -
@@ -78,7 +78,7 @@ const pieceOf = i => {
   return pieces[low];
 };
 
-// A piece's detail is unpacked when it is first looked at.
+// A piece's detail is unpacked on first use.
 const unpack = piece => {
   if (piece.bytes) return;
   const { labels, lengths, said, bytes } = JSON.parse(piece.element.textContent);
@@ -142,9 +142,9 @@ const readSpans = i => {
   return { spans, requests: [...requests, ...unseen] };
 };
 
-// { spans: [{kind, from, to}], requests: [{type, words, from, to, times}] }, in
-// nanoseconds after the delivery's start; both empty where there is no detail. Of
-// requests that are `unseen` the worker noted nothing: their times are the kernel's.
+// { spans: [{kind, from, to}], requests: [{type, words, from, to, times}] }, in nanoseconds after
+// the delivery's start; both empty without detail. The worker has no stamps of requests that are
+// `unseen`: their times are the kernel's.
 const spansOf = i => {
   let found = spansCache.get(i);
   if (!found) {
@@ -155,7 +155,7 @@ const spansOf = i => {
   return found;
 };
 
-// What it said, and its requests in order: { args, requests: [{ said, answer }] }.
+// The text of a delivery, and its requests in order: { args, requests: [{ said, answer }] }.
 const saidOf = i => {
   const piece = pieceOf(i);
   unpack(piece);
@@ -171,7 +171,7 @@ const saidOf = i => {
 
 // ---- causes ----
 
-// By ordinal, when somebody asks: where each delivery is, and what it caused.
+// By ordinal, computed on first use: where each delivery is, and what it caused.
 const causes = (() => {
   let found = null;
   return () => {
@@ -188,13 +188,13 @@ const causes = (() => {
   };
 })();
 
-// -1: it is not known, or not on the page.
+// -1: unknown, or not on the page.
 const causeOf = i => causes().places.get(deliveries.cause[i]) ?? -1;
 const effectsOf = i => causes().effects.get(deliveries.ordinal[i]) ?? [];
 
 // ---- blocks ----
 
-// Deliveries of one block that stand one behind the other, by time.
+// Consecutive deliveries of one block, by time.
 const blocks = (() => {
   const found = new Map();
   const { block, total, pipe, worker, kernel, order } = deliveries;

@@ -33,7 +33,7 @@ const trees = (() => {
 const allTrees = [...trees.values()].flat();
 const costsThere = Object.entries(COSTS).filter(([, { has }]) => allTrees.some(has));
 
-// A profile may be of another run, whose cranks differ; replays were not profiled.
+// A profile may be of another run with other cranks; replays have no profile.
 const treeOf = (i, { has }) => {
   if (deliveries.flags[i] & FLAG.replay) return undefined;
   const [id] = overall.vats[deliveries.vat[i]];
@@ -44,7 +44,7 @@ const treeOf = (i, { has }) => {
 const functionText = ([name, file, line]) =>
   [name, file && `(${file}${line ? `:${line}` : ''})`].filter(Boolean).join(' ');
 
-// Of each node: what it took with all that it called.
+// Returns the total of each node, including its callees.
 const totalsOf = (tree, at) => {
   const totals = tree.nodes.map(entry => entry[at] ?? 0);
   for (let n = totals.length - 1; n >= 0; n--) {
@@ -102,7 +102,7 @@ const callSpans = (() => {
   const read = i => {
     const tree = allTrees.length ? treeOf(i, COSTS.time) : undefined;
     if (!tree?.spans?.length) return null;
-    // They are counted from when the worker had the delivery.
+    // Times count from the worker's receipt of the delivery.
     const arrived = spansOf(i).spans.find(({ kind }) => kind === SPAN.send)?.to ?? 0;
     const levels = [];
     tree.nodes.forEach(([caller], n) => (levels[n] = caller === null ? 0 : levels[caller] + 1));
@@ -119,7 +119,7 @@ const callSpans = (() => {
 
 // ---- the table ----
 
-// By function of a tree: [calls, self, total], what is called recursively in the total once.
+// Sums by function of a tree: [calls, self, total]; the total counts recursive calls once.
 const functionSums = new Map();
 
 const sumFunctions = (tree, at) => {
@@ -201,7 +201,7 @@ class Functions {
     search.addEventListener('input', () => this.show());
   }
 
-  // Of these deliveries.
+  // Shows the functions of these deliveries.
   choose(chosen) {
     this.chosen = chosen;
     this.sum();

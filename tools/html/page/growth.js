@@ -11,7 +11,7 @@ const GROWTH_CHART = { width: 900 /* of its place */, height: 260, left: 70, rig
 
 const lineColour = place => `hsl(${(215 + place * 137) % 360} 62% 50%)`;
 
-// [[time, value], ...] of what was said; the rows of the table.
+// [[time, value], ...] of the reported values; the rows of the table.
 const growthRows = at =>
   overall.growth.map(([name, points]) => {
     const said = points.filter(point => point[at] != null).map(point => [point[0], point[at]]);
@@ -55,7 +55,7 @@ const growthChart = (rows, words) => {
   const most = Math.max(...rows.map(row => row.most));
   const x = time => left + ((time - from) / (to - from)) * (width - left - right);
   const y = value => height - bottom - (Math.max(value, 0) / most) * (height - bottom - top);
-  // A value holds until the next one is said.
+  // A value holds until the next one is reported.
   const line = ({ said, name }, place) => {
     const way = said.map(([time, value], i) => (i ? `H${x(time).toFixed(1)}V${y(value).toFixed(1)}` : `M${x(time).toFixed(1)} ${y(value).toFixed(1)}`)).join('');
     return svg('path', { class: 'line', d: `${way}H${width - right}`, stroke: lineColour(place) }, svg('title', {}, name));

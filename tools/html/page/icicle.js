@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The icicles: all live deliveries' time by vat, kind, and what of it was the worker,
-// the pipe, or which syscall with its ways and the kernel; and their instructions, or where
-// nobody counted them their computrons, by vat and kind. Bars narrower than two
-// pixels are left out; zooming shows them. A node's `time` is what its width stands for.
+// The icicles. The first has all live deliveries' time by vat and kind, split into worker, pipe,
+// and syscalls with their ways and kernel time. The second has their instructions by vat and kind,
+// or their computrons if no counter ran. Bars narrower than two pixels are left out; zooming shows
+// them. A node's `time` is what its width stands for.
 
 const ICICLE_ROW = 27;
 
@@ -46,7 +46,7 @@ const growTree = () => {
   return root;
 };
 
-// [words, root] of the second icicle; no root where there is nothing.
+// [words, root] of the second icicle; no root without data.
 const growWork = () => {
   const [at, words] = overall.tree.some(branch => branch[6] > 0) ? [6, 'instructions'] : [5, 'computrons'];
   const root = node('all live deliveries', '');
@@ -109,7 +109,7 @@ class Icicle {
     return element;
   }
 
-  // The way from the root to what is shown, to go back on.
+  // The path from the root to the shown node, for going back.
   drawPath() {
     const way = [];
     for (let entry = this.top; entry; entry = entry.parent) way.unshift(entry);

@@ -46,8 +46,8 @@ const showNotices = () => {
   const counts = overall.counts;
   const notices = [
     [counts.hidden, `deliveries came after the first ${countText(counts.shown)}: they are in sums, distributions, stalls and icicle, not on the timeline, in the list or among the blocks. Choose with --block, --crank or --since.`],
-    [counts.shown - counts.detailed, `deliveries on the timeline, the last ones, are without their syscalls, for which the page had no more room. Choose with --block, --crank or --since.`],
-    [counts.hiddenTrees, 'deliveries are in a profile, but the page had no more room for their functions.'],
+    [counts.shown - counts.detailed, `deliveries on the timeline, the last ones, are without their syscalls, which did not fit the page. Choose with --block, --crank or --since.`],
+    [counts.hiddenTrees, 'deliveries are in a profile, but their functions did not fit the page.'],
     [counts.placeless, 'deliveries have no place in time (no deliver line, or a clock set back) and are not on the timeline.'],
     [counts.spoiled, 'deliveries are in no sum, since the clock was set within them.'],
     [counts.clockChanges, 'times the clock was set.'],
@@ -144,7 +144,7 @@ const keepAddress = (() => {
   };
 })();
 
-// Numbers that are none, or far outside, are somebody's own: they choose nothing.
+// Ignores numbers that are invalid or far out of range, e.g. edited by hand.
 const readAddress = () => {
   const words = new Map(location.hash.slice(1).split('&').map(word => word.split('=')));
   const numbers = name => (words.get(name) ?? '').split(',').map(Number);
@@ -264,7 +264,7 @@ const showStall = (stall, i) => {
   goTo(i, stall.syscall ? requests.findIndex(({ from, to }) => from <= inside && inside < to) : -1);
 };
 
-// Plain words where the delivery is not on the timeline.
+// Plain words if the delivery is not on the timeline.
 const stallLink = stall => {
   const words = stall.syscall ? `${stall.text} : ${stall.syscall}` : stall.text;
   const i = deliveryOf(stall);
@@ -302,8 +302,8 @@ const groupName = group => (group.by === 'replay' ? 'all replayed deliveries' : 
 
 const groupsBy = by => overall.groups.filter(group => group.by === by);
 
-// What a share is one of, so that none is over 100 %: replays are in no other group, and the
-// time between deliveries is in no delivery.
+// The total that a share is relative to, so that none exceeds 100 %: replays are in no other group,
+// and the time between deliveries is in no delivery.
 const allOf = (measure, row) => {
   if (row.by === 'phase') return groupsBy('phase').reduce((sum, group) => sum + sumOf(group, 'total'), 0);
   const whole = row.by === 'replay' ? row : all;
@@ -318,7 +318,7 @@ const sumColumns = measure => {
   return [
     { label: 'name', value: groupName },
     { label: 'count', number: true, value: row => column(row)?.[0], show: row => countText(column(row)?.[0]) },
-    // Of ratios neither sum nor share says anything.
+    // A sum or share of ratios has no meaning.
     ...(isRatio(measure) ? [] : [item('sum', 1),
       { label: 'share', number: true, value: row => column(row)?.[1], show: row => shareText(column(row)?.[1] / allOf(measure, row)) }]),
     { label: 'split', number: true, value: row => sumOf(row, 'worker') / (sumOf(row, 'total') || 1), show: row => splitBar(timesOf(row)) },
@@ -381,7 +381,7 @@ const showDistribution = () => {
   if (group) showDistributions(byId('distributions'), group);
 };
 
-// ---- all of it ----
+// ---- the page ----
 
 byId('files').textContent = overall.files.map(file => (file === '-' ? 'standard input' : file)).join(', ');
 document.title = `${overall.files.map(file => file.replace(/.*\//, '')).join(', ')} - slogreport`;

@@ -41,7 +41,7 @@ class Table {
     this.render();
   }
 
-  // What has no value comes last, whichever way round.
+  // Rows without a value come last in both orders.
   update() {
     const { value, number } = this.columns[this.sort];
     const sign = this.descending ? -1 : 1;

@@ -2,14 +2,14 @@
 
 // The timeline: blocks, cranks, all deliveries together, and a row for each vat.
 //
-// A delivery that is some pixels wide is drawn span by span. What is narrower is
-// added up in bins, one for each pixel of a row, and shows as a stack of what took
-// how much of that pixel's time; so a draw costs one pass over what is in view.
+// A delivery that is some pixels wide is drawn span by span. Narrower ones are added up in bins,
+// one per pixel of a row, and each bin is drawn as a stack of the kinds of time in it. So drawing
+// costs one pass over what is in view.
 
 const ROWS_MOST = 40; // the vats with most time have a row each, the others one together
 const DETAIL_FROM = 6; // pixels from which on a delivery shows its spans
 const NARROWEST = 0.7; // pixels of a span that is drawn by itself
-let NAMES_WIDTH = 130; // less where there is little room
+let NAMES_WIDTH = 130; // less if space is short
 const NARROW = 600;
 const AXIS_HEIGHT = 22;
 const GROUP_HEIGHT = 20;
@@ -32,8 +32,7 @@ const LAYERS = ['worker', 'pipe', 'kernel', 'unknown'];
 const LAYER_OF_SPAN = [1, 0, 1, 2, 1, 1, 3, 3];
 const COLOUR_OF_SPAN = ['pipe-down', 'worker', 'pipe', 'kernel', 'pipe-down', 'pipe', 'wait', 'unknown'];
 
-// What took how much of each pixel's time: of all deliveries in line 0, of the
-// rows in the lines from 1 on.
+// The kinds of time in each pixel: of all deliveries in line 0, of the rows in the lines from 1 on.
 class Bins {
   constructor(from, scale, width, rows) {
     Object.assign(this, { from, scale, columns: Math.ceil(width) });
@@ -65,7 +64,7 @@ class Timeline {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.redraw());
   }
 
-  // ---- where things are ----
+  // ---- layout ----
 
   assignRows() {
     const { count, vat, total } = deliveries;
@@ -141,7 +140,7 @@ class Timeline {
     return this.rowTops.findIndex((top, row) => y >= top && y < top + this.rowHeights[row]);
   }
 
-  // 'clock': deliveries stand where the clock says; 'packed': each behind the one before.
+  // 'clock': deliveries are at their clock times; 'packed': each directly follows the previous one.
   setAxis(axis) {
     const { count, start, total, order } = deliveries;
     this.axis = axis;
@@ -223,11 +222,11 @@ class Timeline {
 
   // ---- choosing ----
 
-  select(i, request = -1, tell = true) {
+  select(i, request = -1, notify = true) {
     this.selected = i;
     this.request = request;
     this.redraw();
-    if (tell) this.onSelect(i, request);
+    if (notify) this.onSelect(i, request);
   }
 
   zoomTo(i, request = -1) {
@@ -241,7 +240,7 @@ class Timeline {
     this.zoomTo(i, request);
   }
 
-  // Brings the chosen one into view without changing how much is in view.
+  // Scrolls the selected delivery into view without zooming.
   reveal() {
     const i = this.selected;
     const span = this.request >= 0 ? spansOf(i).requests[this.request] : { from: 0, to: deliveries.total[i] };
@@ -310,7 +309,7 @@ class Timeline {
     const [first, end] = this.visible(this.from, this.to);
     this.width = Math.max(this.canvas.clientWidth - NAMES_WIDTH, 50);
     this.scale = this.width / (this.to - this.from);
-    // Not under a mouse that holds something.
+    // Not while the mouse drags something.
     if (!this.drag) this.collapse(first, end);
     this.context = Timeline.prepare(this.canvas);
 
@@ -326,12 +325,12 @@ class Timeline {
     this.drawSelected();
     this.context.restore();
     this.drawOverview();
-    this.tell();
+    this.describeView();
     this.onView();
     this.canvas.dataset.drawn = (performance.now() - started).toFixed(1);
   }
 
-  // A moment's pixel, and back.
+  // Converts a time to a pixel, and back.
   x(time) {
     return NAMES_WIDTH + (time - this.from) * this.scale;
   }
@@ -384,12 +383,12 @@ class Timeline {
     context.fillRect(0, this.rowsTop - 5, right, 1);
   }
 
-  // In two lines where one is too short: the vat's number and its name.
+  // In two lines if one is too short: the vat's number and its name.
   writeRowName(name, row) {
     const { context, colours } = this;
     const width = NAMES_WIDTH - 4;
     const top = this.rowTop(row);
-    // Nothing else is in an idle row, so its name has all of it.
+    // An idle row has nothing else, so its name gets the whole row.
     if (this.idle[row]) {
       this.write(name, 2, top + IDLE_HEIGHT / 2, NAMES_WIDTH + this.width, colours.dim);
       return;
@@ -463,7 +462,7 @@ class Timeline {
     });
   }
 
-  // Long ones first, so that those within them lie on top. They have a place on the clock only.
+  // Long ones first, so that those within them are drawn on top. They are only on the clock axis.
   drawPhases(top) {
     if (this.axis !== 'clock') return;
     for (const [name, vat, start, total] of overall.phases) {
@@ -480,7 +479,7 @@ class Timeline {
     }
   }
 
-  // Those narrower than a pixel share one; `painted` is up to where it is already.
+  // Groups narrower than a pixel share one; everything up to `painted` is drawn.
   drawGroup({ value, from, to }, word, top, painted) {
     const left = this.x(from);
     const width = Math.max(this.x(to) - left, 1);
@@ -524,7 +523,7 @@ class Timeline {
     this.sums = bins.sums;
   }
 
-  // Of a row only what drawWide() leaves out, since it is too narrow.
+  // Adds the spans of a row that drawWide() skips because they are too narrow.
   binSpans(bins, i) {
     const { spans } = spansOf(i);
     const line = this.rowOfVat[deliveries.vat[i]] + 1;
@@ -539,7 +538,7 @@ class Timeline {
     }
   }
 
-  // Of a delivery that is narrow, or has no spans: its sums one behind the other.
+  // Adds the sums of a delivery that is narrow or has no spans, one after another.
   binWhole(bins, i) {
     const line = this.rowOfVat[deliveries.vat[i]] + 1;
     const parts = [deliveries.worker[i], deliveries.pipe[i], deliveries.kernel[i], restOf(i)];
@@ -552,7 +551,7 @@ class Timeline {
     }
   }
 
-  // Stacks from `bottom` up, as high as the row where the fullest pixel in view is.
+  // Stacks from `bottom` upwards; the fullest pixel in view is as high as the row.
   paintBins({ cells, columns }, line, bottom, height, context = this.context) {
     const width = LAYERS.length;
     const base = line * columns * width;
@@ -578,7 +577,7 @@ class Timeline {
     });
   }
 
-  // Which delivery this is, its spans, and its requests' words.
+  // Draws the delivery's name, its spans, and its requests' words.
   drawWide(i) {
     const { context, colours } = this;
     const top = this.rowTop(this.rowOfVat[deliveries.vat[i]]);
@@ -593,7 +592,7 @@ class Timeline {
       context.fillRect(left, top + HEAD_HEIGHT, width, BAR_HEIGHT);
     }
     for (const { words, from, to, unseen } of requests) {
-      // The kernel's time is known, but the delivery's is not split there: a bar of half the height.
+      // The kernel's time is known, but not its place in the delivery: a bar of half the height.
       if (unseen) {
         context.fillStyle = colours.kernel;
         context.fillRect(zero + from * this.scale, top + HEAD_HEIGHT + BAR_HEIGHT / 2, Math.max((to - from) * this.scale, 1), BAR_HEIGHT / 2);
@@ -636,8 +635,8 @@ class Timeline {
     return this.callsIn(i).find(call => call.level === level && call.from <= inside && inside < call.to);
   }
 
-  // Where a new kernel process began or the clock was set: a tick in the axis, and
-  // where there is room, a line and words.
+  // Marks the start of a new kernel process, or a change of the clock: a tick in the axis, and if
+  // space permits, a line and words.
   drawNotes() {
     const { context, colours } = this;
     const places = overall.notes
@@ -646,10 +645,10 @@ class Timeline {
       .filter(([, x]) => x >= NAMES_WIDTH && x <= NAMES_WIDTH + this.width);
     context.fillStyle = colours.mark;
     places.forEach(([kind, x], i) => {
-      const room = (places[i + 1]?.[1] ?? NAMES_WIDTH + this.width) - x;
-      const high = room > NOTE_WIDTH ? this.canvas.clientHeight : 6;
+      const space = (places[i + 1]?.[1] ?? NAMES_WIDTH + this.width) - x;
+      const high = space > NOTE_WIDTH ? this.canvas.clientHeight : 6;
       context.fillRect(x - 1, AXIS_HEIGHT - 6, 1, high);
-      if (room > NOTE_WIDTH) this.write(NOTE_WORDS[kind], x + 3, this.allTop + 6, room - 3, colours.mark);
+      if (space > NOTE_WIDTH) this.write(NOTE_WORDS[kind], x + 3, this.allTop + 6, space - 3, colours.mark);
     });
   }
 
@@ -663,7 +662,7 @@ class Timeline {
     for (const effect of effectsOf(i).slice(0, ARROWS_MOST)) this.drawArrow(i, effect);
   }
 
-  // The send was that long before the delivery as it waited; on the packed axis, at its sender's end.
+  // The arrow starts when the delivery was sent; on the packed axis, at its sender's end.
   drawArrow(from, to) {
     const { context } = this;
     const queued = deliveries.queued[to];
@@ -701,7 +700,7 @@ class Timeline {
     this.context.lineWidth = 1;
   }
 
-  // The whole as a picture, made anew when its size, axis or colours change.
+  // The overview as an image, drawn again if its size, axis or colours change.
   overviewPicture(columns, height) {
     const key = [columns, height, devicePixelRatio, this.axis, this.colours.panel].join();
     if (this.picture?.key === key) return this.picture.canvas;
@@ -736,8 +735,8 @@ class Timeline {
     context.strokeRect(NAMES_WIDTH + left + 0.5, 0.5, Math.max(right - left - 1, 2), height - 1);
   }
 
-  // What is in view, in words; and in attributes, for who cannot see the canvas.
-  tell() {
+  // Describes the view in words, and in attributes for screen readers.
+  describeView() {
     const { count, sums } = this;
     const sum = sums.reduce((a, b) => a + b, 0) || 1;
     const parts = PARTS.map(([, name], i) => `${name} ${shareText(sums[i] / sum)}`);
@@ -858,7 +857,7 @@ class Timeline {
     act();
   }
 
-  // What the mouse is over, as Perfetto zooms; without one, the middle.
+  // The time under the mouse, to zoom around it; without a mouse, the middle.
   pointed() {
     return this.over >= NAMES_WIDTH ? this.timeAt(this.over) : undefined;
   }

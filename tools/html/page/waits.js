@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Who waited for whom through the queue: what the chosen delivery waited for, whom it made wait, and
-// which functions did. As slogreport waits has it: a delay is split as the costs of the delivery that
-// caused it are in its profile.
+// Waits in the queue: which deliveries the chosen one waited for, which ones waited for it, and
+// which functions took that time. Like slogreport waits, it splits a delay in proportion to the
+// costs in the causing delivery's profile.
 
 const WAITS_SHOWN = 10;
 const WAIT_FUNCTIONS_SHOWN = 3;
 
 const waitsCount = i => !(deliveries.flags[i] & (FLAG.replay | FLAG.clock));
 
-// How long the one ran while the other waited, in nanoseconds.
+// How long `other` ran while `waiter` waited, in nanoseconds.
 const overlapOf = (waiter, other) => {
   const { start, total, queued } = deliveries;
   if (!(queued[waiter] > 0) || waiter === other || !waitsCount(waiter) || !waitsCount(other)) return 0;
@@ -53,12 +53,12 @@ const waitLinks = (id, found, go, within) => {
 };
 
 const waitsOf = (i, go) => {
-  const behind = overlaps(other => overlapOf(i, other));
+  const runBefore = overlaps(other => overlapOf(i, other));
   const waiting = overlaps(waiter => overlapOf(waiter, i));
   const handed = waiting.reduce((sum, [, time]) => sum + time, 0);
   const functions = functionsIn(i, handed);
   return [
-    ...(behind.length ? [make('h4', {}, 'While it waited in the queue, these ran'), waitLinks('behind', behind, go, true)] : []),
+    ...(runBefore.length ? [make('h4', {}, 'While it waited in the queue, these ran'), waitLinks('behind', runBefore, go, true)] : []),
     ...(waiting.length ? [make('h4', {}, `It handed on ${timeText(handed)} to those that waited`),
       ...(functions.length ? [make('ul', { id: 'handed-by' }, ...functions)] : []), waitLinks('waiting', waiting, go, false)] : []),
   ];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Numbers and elements for people.
+// Numbers and elements for display.
 
 const threeDigits = number => number.toFixed(number < 9.995 ? 2 : number < 99.95 ? 1 : 0);
 
