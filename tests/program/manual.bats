@@ -97,7 +97,8 @@ says_version() {
 }
 
 @test "pages of commands have the usual sections" {
-    for page in "${GASPIPE[@]/#/gaspipe-}" gaspipe-fleet slogreport "${SLOGREPORT[@]/#/slogreport-}"; do
+    for page in "${GASPIPE[@]/#/gaspipe-}" gaspipe-fleet gaspipe-worker gaspipe-cc gaspipe-meter \
+        slogreport "${SLOGREPORT[@]/#/slogreport-}"; do
         assert_equal "$(sed -n 's/^\.Sh //p' "$PAGES/$page.1" |
             grep -xE 'NAME|SYNOPSIS|DESCRIPTION|OPTIONS|EXIT STATUS|EXAMPLES|SEE ALSO' | paste -sd ,)" \
             'NAME,SYNOPSIS,DESCRIPTION,OPTIONS,EXIT STATUS,EXAMPLES,SEE ALSO' "sections of $page"
@@ -149,6 +150,15 @@ examples_of() {
 @test "examples of gaspipe-trace" {
     [ "$NATIVE" = "$BUILD" ] || skip 'a sanitized program cannot be traced'
     examples_of gaspipe-trace.1
+}
+
+@test "examples of gaspipe-worker" {
+    examples_of gaspipe-worker.1
+}
+
+@test "examples of gaspipe-cc and -meter" {
+    [ -x "$ROOT/build/gaspipe-meter" ] || skip 'LLVM is not there; scripts/setup --meter installs it'
+    examples_of gaspipe-cc.1 gaspipe-meter.1
 }
 
 @test "examples of slogreport" {
