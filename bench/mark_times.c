@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What measuring costs a delivery: the nanoseconds of each thing that the worker does for it, as
- * JSON, natively or under QEMU. The result is the fastest of many short blocks, so that other
- * load on the machine does not show.
+ * Prints the cost of measuring a delivery, as JSON: the nanoseconds of each step that the worker
+ * takes for it, natively or under QEMU. The result is the fastest of many short blocks, so that
+ * other load on the machine does not show.
  */
 #include <stdio.h>
 #include <sys/resource.h>
@@ -40,7 +40,7 @@ static void ask_for_processor_time(void)
 {
     struct rusage usage;
 
-    /* Cannot fail: the address is ours. */
+    /* Cannot fail: the address is valid. */
     (void)getrusage(RUSAGE_THREAD, &usage);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: start_times COUNT COMMAND... [-- COMMAND...]...
- * Starts each of the commands COUNT times, in turns, with descriptors 3 and 4 on /dev/null, and
- * prints for each the least and the median time from the start to the end, in microseconds, and the
+ * Starts each of the commands COUNT times, in turns, with descriptors 3 and 4 on /dev/null.
+ * Prints for each the least and the median time from the start to the end, in microseconds, and the
  * CPU time that one start takes at the mean.
  */
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * Calls small functions, and prints the least time stamp ticks that a call and return took:
  * `bare` with two rdtsc in the function's caller instead of a tracer; `int3` with a breakpoint
  * before and after, whose signal's handler writes an event, as tracers do that patch no jumps. With
- * -finstrument-functions it is its own tracer, which writes the same eight bytes as ours, unless
- * HOOKS_OF_LIBRARY says that a library is.
+ * -finstrument-functions it is its own tracer, which writes the same eight bytes as gaspipe's,
+ * unless HOOKS_OF_LIBRARY says that a library is.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -19,10 +19,10 @@
 #define APART __attribute__((noinline, noipa))
 #endif
 
-enum { CALLS = 20000, ROUNDS = 200, ROOM = 1 << 16 };
+enum { CALLS = 20000, ROUNDS = 200, EVENTS = 1 << 16 };
 
-static uint64_t room[ROOM];
-static uint64_t *event = room;
+static uint64_t events[EVENTS];
+static uint64_t *event = events;
 
 /* May be called by handlers of signals. */
 static OURS uint64_t time_stamp(void)
@@ -36,8 +36,8 @@ static OURS uint64_t time_stamp(void)
 static OURS void put(uint64_t function)
 {
     *event++ = time_stamp() << 16 | (function & 0xffff);
-    if (event == room + ROOM)
-        event = room;
+    if (event == events + EVENTS)
+        event = events;
 }
 
 #ifndef HOOKS_OF_LIBRARY

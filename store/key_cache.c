@@ -16,7 +16,7 @@ enum {
     SHORT_KEY = 56, /* bytes; entries of keys up to this length are interchangeable */
 };
 
-/* What undoes a change of an entry, or its writing. */
+/* Undoes a change of an entry, or its writing. */
 struct key_cache_step {
     struct key_cache_entry *entry;
     bool wrote; /* it undoes a writing: only `stored` counts */

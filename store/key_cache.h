@@ -100,7 +100,7 @@ int key_cache_pass(struct key_cache *cache, struct key_cache_entry *entry, bool 
 /* The first unwritten entry; NULL if none is left. */
 struct key_cache_entry *key_cache_unwritten(const struct key_cache *cache);
 
-/* That entry was written. Forgets it if it has no value and no savepoint is open. */
+/* Notes that the entry was written. Forgets it if it has no value and no savepoint is open. */
 int key_cache_wrote(struct key_cache *cache);
 
 /* Between transactions: forgets the oldest new names. */

@@ -169,7 +169,7 @@ int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct 
 int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struct buf *next,
                        bool *found, struct error *error)
 {
-    struct iovec behind;
+    struct iovec next_key;
     int result;
 
     *found = false;
@@ -179,8 +179,8 @@ int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struc
     statement_bind_blob(store, STATEMENT_VAT_NEXT_KEY, 2, key);
     result = statement_step(store, STATEMENT_VAT_NEXT_KEY, found, error);
     if (*found) {
-        behind = statement_bytes(store, STATEMENT_VAT_NEXT_KEY, 0);
-        if (buf_append(next, behind.iov_base, behind.iov_len) != 0)
+        next_key = statement_bytes(store, STATEMENT_VAT_NEXT_KEY, 0);
+        if (buf_append(next, next_key.iov_base, next_key.iov_len) != 0)
             result = error_memory(error, "a key of the store");
     }
     statement_done(store, STATEMENT_VAT_NEXT_KEY);
@@ -227,7 +227,7 @@ static int add_row(struct store *store, const struct row *row, struct error *err
     if (cached_row_place(store, row, &wanted.place, error) != 0)
         return -1;
     if (key_cache_find(&store->cache, wanted.place) != NULL)
-        return row_damaged(store, row, "there is one already", error);
+        return row_damaged(store, row, "exists already", error);
     return cached_row_change(store, &wanted, true, &change, error);
 }
 

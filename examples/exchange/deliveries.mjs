@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A day at the exchange, made up: the same lines for the same number.
-// usage: node deliveries.mjs COUNT FOLDER
-// Writes FOLDER/deliveries.jsonl, COUNT lines of traders' business with what opens the
-// market before and an audit behind, and FOLDER/expected.jsonl, what each line's result
+// usage: node deliveries.mjs COUNT DIR
+// Writes DIR/deliveries.jsonl, COUNT lines of traders' business with what opens the
+// market before and an audit after, and DIR/expected.jsonl, what each line's result
 // must be: worked out here with plain numbers and arrays, and with nothing of the vats.
 import fs from 'node:fs';
 import path from 'node:path';
@@ -11,9 +11,9 @@ const TRADERS = ['alice', 'bob', 'carol', 'dave'];
 const ENDOWMENT = { cash: 1_000_000, gold: 5_000, tin: 20_000 };
 const PRICES = { gold: 100, tin: 12 };
 
-const [count, folder] = [Number(process.argv[2]), process.argv[3]];
-if (!Number.isInteger(count) || count < 0 || !folder) {
-  console.error('usage: node deliveries.mjs COUNT FOLDER');
+const [count, directory] = [Number(process.argv[2]), process.argv[3]];
+if (!Number.isInteger(count) || count < 0 || !directory) {
+  console.error('usage: node deliveries.mjs COUNT DIR');
   process.exit(2);
 }
 
@@ -185,7 +185,7 @@ for (let i = 0; i < count; i += 1) oneOf(BUSINESS)();
 say({ vat: 'market', method: 'audit' }, fulfilled(audit()));
 
 const write = (name, list) =>
-  fs.writeFileSync(path.join(folder, name), list.map(line => `${JSON.stringify(line)}\n`).join(''));
-fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(path.join(directory, name), list.map(line => `${JSON.stringify(line)}\n`).join(''));
+fs.mkdirSync(directory, { recursive: true });
 write('deliveries.jsonl', lines);
 write('expected.jsonl', expected);

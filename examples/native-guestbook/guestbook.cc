@@ -34,7 +34,7 @@ std::string_view textOf(const Bytes &bytes)
     gascontract_abort(words.data(), words.size());
 }
 
-// What is stored under a key: its length is asked for first.
+// Reads the value under a key, its length first.
 std::optional<Bytes> read(std::string_view key)
 {
     const size_t length = gascontract_storage_read(key.data(), key.size(), nullptr, 0);
@@ -113,7 +113,7 @@ class Guestbook
     uint32_t count_ = 0;
 };
 
-// The string behind "text": in the input's JSON.
+// The string after "text": in the input's JSON.
 std::string_view textMember(std::string_view json)
 {
     constexpr std::string_view name = "\"text\":\"";

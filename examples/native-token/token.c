@@ -27,8 +27,8 @@ struct input {
     size_t length;
 };
 
-/* Behind the first place where the words stand; NULL: they do not. */
-static const char *behind_words(const struct input *input, const char *words, size_t length)
+/* Returns the place after the first occurrence of the words; NULL if absent. */
+static const char *after_words(const struct input *input, const char *words, size_t length)
 {
     for (size_t at = 0; at + length <= input->length; at++)
         if (memcmp(input->bytes + at, words, length) == 0)
@@ -41,7 +41,7 @@ static void text_member(const struct input *input, const char *name, char text[T
 {
     char quoted[TEXT_SIZE];
     const int length = snprintf(quoted, sizeof quoted, "\"%s\":\"", name);
-    const char *at = behind_words(input, quoted, (size_t)length), *end;
+    const char *at = after_words(input, quoted, (size_t)length), *end;
     size_t size;
 
     need(at != NULL, "A member of the input is missing");

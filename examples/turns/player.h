@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the game and its players agree on. A player is a library that exports play().
+// The interface between the game and its players. A player is a library that exports play().
 struct Board {
     int turn;
     int position; // of the player, 0 to 99

@@ -135,7 +135,7 @@ static void move(const struct text *token, const struct text *from, const struct
     log_event(from, to, token);
 }
 
-/* What both transfers begin with: the members of the input, and the token is moved. */
+/* The beginning of both transfers: reads the input's members, and moves the token. */
 static void transfer(struct text *sender, struct text *receiver, struct text *token)
 {
     struct text owner;
@@ -204,7 +204,7 @@ NEAR_EXPORT(nft_transfer_call)
                                 address(&nothing), GAS_FOR_RESOLVE * TERA));
 }
 
-/* Whether the receiver wants the token: it says false, which means that it is not given back. */
+/* Returns true if the receiver keeps the token: it answers false, so it returns nothing. */
 static int is_wanted(void)
 {
     struct text answer, no;
@@ -231,7 +231,7 @@ NEAR_EXPORT(nft_resolve_transfer)
     text_member(&previous, "previous_owner_id");
     text_member(&receiver, "receiver_id");
     text_member(&token, "token_id");
-    /* A receiver that has passed the token on has it no more to give back. */
+    /* A receiver that has passed the token on cannot return it. */
     keeps = is_wanted() || !owner_of(&token, &owner) || !text_is(&owner, &receiver);
     if (!keeps)
         move(&token, &receiver, &previous);

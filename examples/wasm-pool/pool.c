@@ -14,7 +14,7 @@
 
 enum { EPOCHS_TO_UNLOCK = 4 };
 
-/* What shares are rounded by comes out of this much of the pool's own. */
+/* Rounding of shares is paid from this amount of the pool's own. */
 #define GUARANTEE ((amount)UINT64_C(1000000000000))
 
 struct pool {
@@ -96,7 +96,7 @@ static void write_pool(const struct pool *pool)
     write_record(&key, pool, sizeof *pool);
 }
 
-/* Of an account that is not known: nothing. */
+/* An unknown account has nothing. */
 static void read_account(const struct text *name, struct account *account)
 {
     struct text key;
@@ -174,7 +174,7 @@ static void share_rewards(struct pool *pool)
     pool->staked += fee;
 }
 
-/* What is staked is told to the chain. */
+/* Reports the stake to the chain. */
 static void restake(const struct pool *pool)
 {
     static const char digits[] = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -182,7 +182,7 @@ static void restake(const struct pool *pool)
     unsigned char bytes[33] = {0};
 
     read_text("key", &key);
-    /* Behind "ed25519:", base 58. */
+    /* After "ed25519:", base 58. */
     for (uint32_t i = 8; i < key.length; i++) {
         unsigned carry = 0;
 

@@ -5,9 +5,9 @@
 #include "examples/wasm/near.h"
 
 /*
- * What the examples share: texts, the members of the input, amounts, accounts, storage. A contract
- * is one source file, so that nothing of this that it does not use gets into its module. Whatever
- * goes wrong ends the call with a panic.
+ * Functions that the examples share: texts, the members of the input, amounts, accounts, storage. A
+ * contract is one source file, so that nothing of this that it does not use gets into its module.
+ * Whatever goes wrong ends the call with a panic.
  */
 
 enum { TEXT_MAX = 384, INPUT_MAX = 1024, REGISTER = 0 };
@@ -146,7 +146,7 @@ static inline void read_input(void)
     read_register(REGISTER, address(input_bytes));
 }
 
-/* Whether "name" stands there. */
+/* Returns true if "name" is there. */
 static inline int is_name(uint32_t at, const char *name, uint32_t length)
 {
     if (at + length + 2 > input_length || input_bytes[at] != '"' ||
@@ -158,20 +158,20 @@ static inline int is_name(uint32_t at, const char *name, uint32_t length)
     return 1;
 }
 
-/* Where the member's value begins, behind the colon; 0: there is no such member. */
+/* Returns the start of the member's value, after the colon; 0 if absent. */
 static inline uint32_t find_member(const char *name)
 {
     const uint32_t length = length_of(name);
 
     for (uint32_t at = 0; at < input_length; at++) {
-        uint32_t behind = at + length + 2;
+        uint32_t after = at + length + 2;
 
         if (!is_name(at, name, length))
             continue;
-        while (behind < input_length && (input_bytes[behind] == ':' || input_bytes[behind] == ' '))
-            behind++;
-        if (behind > at + length + 2)
-            return behind;
+        while (after < input_length && (input_bytes[after] == ':' || input_bytes[after] == ' '))
+            after++;
+        if (after > at + length + 2)
+            return after;
     }
     return 0;
 }

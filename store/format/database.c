@@ -124,7 +124,7 @@ struct store *database_new(const char *path, struct error *error)
     return store;
 }
 
-/* SQLite calls it before try number `count` to take a lock. 0: give up. */
+/* SQLite calls it before try number `count` to take a lock. Returns 0 after the timeout. */
 static int wait_for_lock(void *context, int count)
 {
     const struct timespec step = {.tv_nsec = BUSY_STEP_MS * 1000000L};

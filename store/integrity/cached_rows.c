@@ -144,7 +144,7 @@ int cached_row_change(struct store *store, const struct cached_row *wanted, bool
     struct key_cache_entry *entry;
 
     if (store->reads_only)
-        return store_error_set(store, error, ERROR_SYSTEM, "it was opened only to be read");
+        return store_error_set(store, error, ERROR_SYSTEM, "opened read-only");
     entry = key_cache_provide(&store->cache, wanted->place);
     if (entry == NULL)
         return no_memory(error);

@@ -221,7 +221,7 @@ static int check_tables(struct store *store, struct store_check *check, struct e
     if (schema_compare(store, &same, error) != 0)
         return -1;
     if (!same)
-        report_file(store, check, "its tables are not those that gaspipe makes");
+        report_file(store, check, "its tables are not gaspipe's");
     return 0;
 }
 
@@ -277,7 +277,7 @@ static int repair(struct store *store, int64_t damaged, struct error *error)
 {
     if (page_vfs_scan(store->database, true, &damaged, error) != 0)
         return -1;
-    log_line("%s: another program changed %" PRId64 " pages; all rows are whole, and go on",
+    log_line("%s: another program changed %" PRId64 " pages; all rows are whole and are used",
              store->path, damaged);
     return 0;
 }
@@ -392,11 +392,12 @@ int store_require_state(struct store *store, bool (*counts)(struct iovec key), u
 
     if (store_sum_state(store, counts, &found, error) != 0)
         return -1;
-    return found == sum ? 0
-                        : store_error_set(store, error, ERROR_SYSTEM,
-                                          "the store is damaged: its keys and values are not those "
-                                          "that its cranks left: somebody edited them, and the "
-                                          "checksums");
+    return found == sum
+               ? 0
+               : store_error_set(store, error, ERROR_SYSTEM,
+                                 "the store is damaged: its keys and values are not those "
+                                 "that its cranks left: another program edited them and the "
+                                 "checksums");
 }
 
 /* ---- snapshots ---- */

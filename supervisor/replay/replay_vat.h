@@ -43,7 +43,7 @@ enum replay_state {
     REPLAY_FRESH,  /* the next delivery starts its worker, without a snapshot */
     REPLAY_STORED, /* the next delivery starts its worker, from the snapshot */
     REPLAY_LIVE,   /* its worker waits for a delivery */
-    REPLAY_PASSED, /* past deliveries that were not selected, until its worker starts anew */
+    REPLAY_PASSED, /* past deliveries that were not selected, until its worker starts again */
     REPLAY_LOST,   /* the next delivery would start its worker from a snapshot that is not there */
     REPLAY_OVER,   /* nothing more is delivered to it */
 };

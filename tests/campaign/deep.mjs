@@ -36,9 +36,9 @@ export const configurations = {
   qemu: { options: ['--counter', 'qemu'], replay: ['--counter', 'qemu'], counts: true },
 };
 
-const programOf = (folder, { longPath }) => {
+const programOf = (directory, { longPath }) => {
   if (!longPath) return path.join(build, 'gaspipe');
-  const long = path.join(folder, 'x'.repeat(150));
+  const long = path.join(directory, 'x'.repeat(150));
   if (!fs.existsSync(long)) {
     fs.mkdirSync(long);
     for (const name of ['gaspipe', 'gaspipe-worker', 'gaspipe-sandbox'])
@@ -47,12 +47,12 @@ const programOf = (folder, { longPath }) => {
   return path.join(long, 'gaspipe');
 };
 
-// Runs gaspipe in the folder; its output is in the files NAME.out and NAME.err.
-const start = (folder, name, configuration, words) => {
+// Runs gaspipe in the directory; its output is in the files NAME.out and NAME.err.
+const start = (directory, name, configuration, words) => {
   const limit = configuration.smallStack ? 'ulimit -Ss 4096; ' : '';
   const command = `${limit}exec "$@" > ${name}.out 2> ${name}.err`;
-  const { status, signal } = spawnSync('bash', ['-c', command, 'bash', programOf(folder, configuration), ...words], {
-    cwd: folder,
+  const { status, signal } = spawnSync('bash', ['-c', command, 'bash', programOf(directory, configuration), ...words], {
+    cwd: directory,
     timeout: 3600_000,
   });
   return signal ?? status;
@@ -65,50 +65,50 @@ const linesOf = file =>
     .filter(line => line !== '')
     .map(line => JSON.parse(line));
 
-// What came of each delivery: by vat, in its order.
-const run = (folder, store, configuration, lines, vats, more = [], mayHang = false) => {
-  const file = path.join(folder, 'lines');
+// The outcomes of deliveries, by vat and in order.
+const run = (directory, store, configuration, lines, vats, more = [], mayHang = false) => {
+  const file = path.join(directory, 'lines');
   fs.writeFileSync(file, lines.map(line => `${JSON.stringify(line)}\n`).join(''));
-  fs.writeFileSync(path.join(folder, 'config'), JSON.stringify({ vat: Object.fromEntries(vats.map(vat => [vat, contract])) }));
+  fs.writeFileSync(path.join(directory, 'config'), JSON.stringify({ vat: Object.fromEntries(vats.map(vat => [vat, contract])) }));
   const common = ['--json', '--store', store, '--config', 'config', '--delivery-timeout', '300', '--retries', '0'];
-  const status = start(folder, 'run', configuration, ['run', ...configuration.options, ...common, ...more, 'lines']);
+  const status = start(directory, 'run', configuration, ['run', ...configuration.options, ...common, ...more, 'lines']);
   if (status !== 0 && status !== 1 && !(status === 5 && mayHang)) {
-    const words = fs.readFileSync(path.join(folder, 'run.err'), 'utf8').slice(-600);
+    const words = fs.readFileSync(path.join(directory, 'run.err'), 'utf8').slice(-600);
     throw Error(`gaspipe run ${configuration.options.join(' ')}: status ${status}: ${words}`);
   }
   const found = {};
-  for (const { kind, vat, description, status: outcome, result, error, compute } of linesOf(path.join(folder, 'run.out')))
+  for (const { kind, vat, description, status: outcome, result, error, compute } of linesOf(path.join(directory, 'run.out')))
     if (kind === 'delivery') (found[vat] ??= []).push([description, outcome, result, error, compute]);
   return found;
 };
 
 // ---- where each construct ends ----
 
-// Where nothing ends, or time ends it first.
+// The largest sizes tried: some constructs have no limit, and others reach the time limit first.
 const caps = { 'parse names': 2000, 'parse labels': 3000, 'parse sets': 20000, 'parse captures': 20000, 'parse forOfs': 3000, 'parse forIns': 3000 };
 const capOf = kind => caps[kind] ?? { parse: 300000, call: 6000, chain: 20000 }[kind.split(' ')[0]];
 
-const kindsOf = folder => {
-  const found = run(folder, 'kinds', configurations.forked, [{ vat: 'kinds', method: 'kinds' }], ['kinds']);
+const kindsOf = directory => {
+  const found = run(directory, 'kinds', configurations.forked, [{ vat: 'kinds', method: 'kinds' }], ['kinds']);
   return found.kinds.at(-1)[2];
 };
 
 const isOk = ([, status, result]) => status === 'ok' && result === 'ok';
 
 // Prints a line for each kind: how deep it may be, and what is said of one level more.
-const findLimits = folder => {
-  const open = new Map(kindsOf(folder).map(kind => [kind, { ok: 0, bad: capOf(kind) + 1, said: 'not tried' }]));
+const findLimits = directory => {
+  const open = new Map(kindsOf(directory).map(kind => [kind, { ok: 0, bad: capOf(kind) + 1, said: 'not tried' }]));
   for (let round = 0; [...open.values()].some(({ ok, bad }) => bad - ok > 1); round += 1) {
     const tried = [...open].filter(([, { ok, bad }]) => bad - ok > 1);
     const depths = tried.map(([, { ok, bad }]) => (round === 0 ? bad - 1 : (ok + bad) >> 1));
     const lines = tried.map(([kind], i) => ({ vat: `v${i}`, method: 'reach', args: [kind, depths[i]] }));
-    const found = run(folder, `limits${round}`, { options: [...native, '--jobs', '2'] }, lines, lines.map(({ vat }) => vat), ['--delivery-timeout', '10'], true);
+    const found = run(directory, `limits${round}`, { options: [...native, '--jobs', '2'] }, lines, lines.map(({ vat }) => vat), ['--delivery-timeout', '10'], true);
     tried.forEach(([, limit], i) => {
       const outcome = found[`v${i}`].at(-1);
       if (isOk(outcome)) limit.ok = depths[i];
       else Object.assign(limit, { bad: depths[i], said: outcome[1] === 'error' ? 'ends' : `${outcome[2]}`.split(':')[0] });
     });
-    fs.rmSync(path.join(folder, `limits${round}`), { recursive: true });
+    fs.rmSync(path.join(directory, `limits${round}`), { recursive: true });
     say(`round ${round}, ${tried.length} kinds`);
   }
   for (const [kind, { ok, said }] of open)
@@ -165,7 +165,7 @@ const deliver = (vat, method, ...args) => ({ vat, method, args });
 const chainsKept = [['arrays', 9000], ['generators', 5000], ['weakMaps', 5000], ['closures', 5000], ['promises', 300]];
 
 // Two batches of lines. In the first each construct is used to its limit; in the second some go beyond.
-// What can be caught is in one vat.
+// One vat has all errors that can be caught.
 const batches = kinds => {
   const caught = kinds.filter(({ kind }) => kind.startsWith('parse '));
   const fatal = kinds.filter(each => !caught.includes(each));
@@ -191,7 +191,7 @@ const batches = kinds => {
   return { first, second, vats, replayed, expected };
 };
 
-// What the two batches must have come to, as isOk() has it, and what they came to.
+// The outcomes of the two batches: those that isOk() expects, and those found.
 const reached = ({ before, after }, { first, second, expected }) => {
   const found = [first, second].map((lines, i) => {
     const next = {};
@@ -208,30 +208,30 @@ const reached = ({ before, after }, { first, second, expected }) => {
 const snapshots = number => ['--snapshot-initial', number % 2 ? '2' : '1000', '--snapshot-interval', '1000'];
 
 // `mayBeIdle`: a vat may have ended, or had no delivery since its last snapshot.
-const replayAll = (folder, store, name, vats, mayBeIdle = false) => {
+const replayAll = (directory, store, name, vats, mayBeIdle = false) => {
   const configuration = configurations[name];
   for (const vat of vats) {
-    const status = start(folder, 'replay', configuration, ['replay', ...configuration.replay, '--store', store, vat]);
-    const words = fs.readFileSync(path.join(folder, 'replay.err'), 'utf8').slice(-600);
+    const status = start(directory, 'replay', configuration, ['replay', ...configuration.replay, '--store', store, vat]);
+    const words = fs.readFileSync(path.join(directory, 'replay.err'), 'utf8').slice(-600);
     const isIdle = /it had no delivery since|no such vat lives/.test(words);
     if (status !== 0 && !(status === 3 && mayBeIdle && isIdle))
       throw Error(`gaspipe replay ${vat} ${configuration.replay.join(' ')}: status ${status}: ${words}`);
   }
 };
 
-const makeReference = (folder, number, { first, second, vats }) => {
+const makeReference = (directory, number, { first, second, vats }) => {
   const store = `reference${number}`;
-  const before = run(folder, store, configurations.forked, first, vats, snapshots(number));
-  const contentsBefore = contents(path.join(folder, store));
-  const after = run(folder, store, configurations.forked, second, vats, ['--new-input', ...snapshots(number)]);
-  return { before, contentsBefore, after, contentsAfter: contents(path.join(folder, store)) };
+  const before = run(directory, store, configurations.forked, first, vats, snapshots(number));
+  const contentsBefore = contents(path.join(directory, store));
+  const after = run(directory, store, configurations.forked, second, vats, ['--new-input', ...snapshots(number)]);
+  return { before, contentsBefore, after, contentsAfter: contents(path.join(directory, store)) };
 };
 
 // The number of faults.
-const compareAll = (folder, names, kinds, isRing) => {
+const compareAll = (directory, names, kinds, isRing) => {
   const all = batches(kinds);
   const { first, second, vats, replayed } = all;
-  const expected = [0, 1].map(number => makeReference(folder, number, all));
+  const expected = [0, 1].map(number => makeReference(directory, number, all));
   let faults = 0;
   const attempt = (what, action) => {
     try {
@@ -248,17 +248,17 @@ const compareAll = (folder, names, kinds, isRing) => {
     const { before, contentsBefore, after, contentsAfter } = expected[number % 2];
     const store = `by-${name}`;
     const isMade = attempt(name, () => {
-      same('results', run(folder, store, configurations[name], first, vats, snapshots(number)), before);
-      same('the store', contents(path.join(folder, store)), contentsBefore);
+      same('results', run(directory, store, configurations[name], first, vats, snapshots(number)), before);
+      same('the store', contents(path.join(directory, store)), contentsBefore);
     });
     const others = isRing ? [names[(number + 1) % names.length]] : names;
     for (const other of isMade ? others : [])
       attempt(`${name}, resumed by ${other}`, () => {
-        fs.rmSync(path.join(folder, 'copy'), { recursive: true, force: true });
-        fs.cpSync(path.join(folder, store), path.join(folder, 'copy'), { recursive: true, preserveTimestamps: true });
-        same('results', run(folder, 'copy', configurations[other], second, vats, ['--new-input', ...snapshots(number)]), after);
-        same('the store', contents(path.join(folder, 'copy')), contentsAfter);
-        replayAll(folder, 'copy', other, replayed);
+        fs.rmSync(path.join(directory, 'copy'), { recursive: true, force: true });
+        fs.cpSync(path.join(directory, store), path.join(directory, 'copy'), { recursive: true, preserveTimestamps: true });
+        same('results', run(directory, 'copy', configurations[other], second, vats, ['--new-input', ...snapshots(number)]), after);
+        same('the store', contents(path.join(directory, 'copy')), contentsAfter);
+        replayAll(directory, 'copy', other, replayed);
       });
     say(`${name}: ${faults} faults`);
   });
@@ -301,10 +301,10 @@ const randomLine = (vat, random, { limits, calls, values, slow, shapes }) => {
   }
 };
 
-const askContract = (folder, method) =>
-  run(folder, `ask-${method}`, configurations.forked, [deliver('asked', method)], ['asked']).asked.at(-1)[2];
+const askContract = (directory, method) =>
+  run(directory, `ask-${method}`, configurations.forked, [deliver('asked', method)], ['asked']).asked.at(-1)[2];
 
-const randomRun = (folder, seed, names, known) => {
+const randomRun = (directory, seed, names, known) => {
   const random = randomFrom(seed);
   const { int, pick } = random;
   const vats = Array.from(Array(3 + int(5)), (_, i) => `v${i}`);
@@ -315,12 +315,12 @@ const randomRun = (folder, seed, names, known) => {
   const limits = ['--max-heap', '300M', '--compute-limit', '20000000'];
   const [one, other, third] = [pick(names), pick(names), pick(names)];
   const words = `seed ${seed}: ${one}, ${other}, ${third}`;
-  const by = (store, name, lines, options) => run(folder, store, configurations[name], lines, vats, [...more, ...options]);
+  const by = (store, name, lines, options) => run(directory, store, configurations[name], lines, vats, [...more, ...options]);
   const expected = [by('reference', 'forked', first, limits), by('reference', 'forked', second, ['--new-input'])];
   same(`${words}: first results`, by('store', one, first, limits), expected[0]);
   same(`${words}: second results`, by('store', other, second, ['--new-input']), expected[1]);
-  same(`${words}: the stores`, contents(path.join(folder, 'store')), contents(path.join(folder, 'reference')));
-  replayAll(folder, 'store', third, vats, true);
+  same(`${words}: the stores`, contents(path.join(directory, 'store')), contents(path.join(directory, 'reference')));
+  replayAll(directory, 'store', third, vats, true);
 };
 
 // ---- the command ----
@@ -346,28 +346,28 @@ const seed = numberOf('s', crypto.randomInt(1 << 24));
 const isThere = name => name !== 'compiled' || fs.existsSync(path.join(build, 'gaspipe-worker-metered'));
 const names = values.c?.split(',') ?? Object.keys(configurations).filter(isThere);
 if (names.some(name => !(name in configurations))) usage();
-const folderOf = () => fs.mkdtempSync(path.join(os.tmpdir(), 'deep-'));
+const directoryOf = () => fs.mkdtempSync(path.join(os.tmpdir(), 'deep-'));
 
 const cross = () => {
-  const folder = folderOf();
+  const directory = directoryOf();
   const every = numberOf('e', 10);
   const kinds = readLimits().filter((_, i) => i % every === seed % every);
-  say(`${kinds.length} constructs, ${names.length} configurations, seed ${seed}, in ${folder}`);
-  const faults = compareAll(folder, names, kinds, values.ring);
-  if (faults === 0) fs.rmSync(folder, { recursive: true });
+  say(`${kinds.length} constructs, ${names.length} configurations, seed ${seed}, in ${directory}`);
+  const faults = compareAll(directory, names, kinds, values.ring);
+  if (faults === 0) fs.rmSync(directory, { recursive: true });
   return [names.length * (values.ring ? 1 : names.length), faults];
 };
 
 const runs = () => {
   const [most, seconds] = [numberOf('n', 20), numberOf('t', 0)];
   const until = seconds > 0 ? Date.now() + seconds * 1000 : Infinity;
-  const folder = folderOf();
-  const [calls, large, slow] = askContract(folder, 'mixtures');
-  const known = { limits: readLimits(), calls, values: large, slow, shapes: askContract(folder, 'shapes') };
+  const directory = directoryOf();
+  const [calls, large, slow] = askContract(directory, 'mixtures');
+  const known = { limits: readLimits(), calls, values: large, slow, shapes: askContract(directory, 'shapes') };
   let done = 0, faults = 0;
   say(`seeds from ${seed} on`);
   while (done < most && Date.now() < until) {
-    const own = folderOf();
+    const own = directoryOf();
     try {
       randomRun(own, seed + done, names, known);
       fs.rmSync(own, { recursive: true });
@@ -377,12 +377,12 @@ const runs = () => {
     }
     done += 1;
   }
-  fs.rmSync(folder, { recursive: true });
+  fs.rmSync(directory, { recursive: true });
   return [done, faults];
 };
 
 if (values.limits) {
-  findLimits(folderOf());
+  findLimits(directoryOf());
 } else {
   const [done, faults] = values.cross || values.ring ? cross() : runs();
   console.log(`deep ${done} ${faults}`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes random modules of WebAssembly in text, SEED.wat, SEED+1.wat, .. into a folder.
-// usage: node random_module.mjs SEED COUNT FOLDER
+// Writes random modules of WebAssembly in text, SEED.wat, SEED+1.wat, .. into a directory.
+// usage: node random_module.mjs SEED COUNT DIR
 //
 // They are valid, end soon (a global counts down with each call and each turn of a loop; at its end the
 // module traps), and give the same everywhere: the bits of what is no number, which engines may choose, are
@@ -10,7 +10,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const [seed, count, folder] = [Number(process.argv[2]), Number(process.argv[3]), process.argv[4]];
+const [seed, count, directory] = [Number(process.argv[2]), Number(process.argv[3]), process.argv[4]];
 const NUMBERS = ['i32', 'i64', 'f32', 'f64'];
 const INTEGERS = ['i32', 'i64'];
 
@@ -304,4 +304,4 @@ ${this.functions.map((_, i) => this.function(i)).join('\n')}
 }
 
 for (let number = seed; number < seed + count; number += 1)
-  writeFileSync(join(folder, `${number}.wat`), new Module(makeRandom(number)).text());
+  writeFileSync(join(directory, `${number}.wat`), new Module(makeRandom(number)).text());

@@ -15,7 +15,7 @@ export const randomFrom = seed => {
   return { int, pick: list => list[int(list.length)], chance: part => next() < part };
 };
 
-// What programs use to say what they saw: at most a few thousand characters.
+// Programs print values with these functions: at most a few thousand characters.
 const prelude = `const seen = [];
 const show = (value, depth = 0) => {
   switch (typeof value) {

@@ -29,14 +29,14 @@ const values = (() => {
       options: Object.fromEntries(['n', 't', 's', 'f'].map(short => [short, { type: 'string', short }])),
     }).values;
   } catch {
-    console.error('usage: random-scripts [-n PROGRAMS] [-t SECONDS] [-s SEED] [-f FOLDER]');
+    console.error('usage: random-scripts [-n PROGRAMS] [-t SECONDS] [-s SEED] [-f DIR]');
     return process.exit(2);
   }
 })();
 const seed = Number(values.s ?? 1);
 const most = values.t ? Infinity : Number(values.n ?? 200);
 const end = values.t ? Date.now() + Number(values.t) * 1000 : Infinity;
-const folder = path.resolve(values.f ?? '.');
+const directory = path.resolve(values.f ?? '.');
 
 // ---- programs ----
 
@@ -78,7 +78,7 @@ const deliveriesOf = source => [
 
 // ---- comparing ----
 
-// xsnap-worker has faults (peer_reasons.mjs), a heap and names of errors that ours has not: its results count.
+// xsnap-worker has faults (peer_reasons.mjs), another heap and other names of errors than gaspipe's: only results are compared.
 const comparable = (name, { deliveries, snapshots }) =>
   configurations[name].isPeer
     ? deliveries.map(({ status, result }) => [status, result])
@@ -97,7 +97,7 @@ const run = async (name, sources) => {
 };
 
 const differsAlone = async (name, source) => {
-  // Two idle vats beside it, so that the third worker is forked.
+  // Adds two idle vats, so that the third worker is forked.
   const sources = name === 'executed' ? [source] : [source, '1', '1'];
   const [[one], [other]] = [await run('none', [source, '1', '1']), await run(name, sources)];
   return differ(name, one, other);
@@ -117,7 +117,7 @@ const shorten = async (name, source) => {
 };
 
 const keep = async (name, number, source, one, other) => {
-  const place = path.join(folder, `differs-${number}-${name}`);
+  const place = path.join(directory, `differs-${number}-${name}`);
   fs.mkdirSync(place, { recursive: true });
   const write = (file, text) => fs.writeFileSync(path.join(place, file), text);
   const again = await differsAlone(name, source);

@@ -14,7 +14,7 @@ const worker = path.join(build, 'gaspipe-worker');
 
 // Some tests never end in XS; this ends them at the same place everywhere.
 const limits = ['-l', '100000000'];
-const patience = '120';
+const timeout = '120';
 
 export const bareConfigurations = {
   native: { command: [worker] },
@@ -27,16 +27,16 @@ export const bareConfigurations = {
 
 const said = 'e(x => new TextEncoder().encode(JSON.stringify(x)).buffer)($262.said.map(x => x.slice(0, 200)))';
 
-const programOf = (test, number, folder) => {
+const programOf = (test, number, directory) => {
   if (!test.strict) return test.file;
-  const file = path.join(folder, `${number}.js`);
+  const file = path.join(directory, `${number}.js`);
   fs.writeFileSync(file, `"use strict";\n${test.text}`);
   return file;
 };
 
-const jobOf = (test, number, folder, restores) => {
+const jobOf = (test, number, directory, restores) => {
   const before = [path.join(here, 'host.js'), ...test.harness].map(file => `s${file}`);
-  const program = `${test.flags.has('module') ? 'm' : 's'}${programOf(test, number, folder)}`;
+  const program = `${test.flags.has('module') ? 'm' : 's'}${programOf(test, number, directory)}`;
   const after = restores ? [said, 'w@7', 'r', 'w@7'] : [said, 'w@7'];
   return [...before, ...(restores ? ['r'] : []), program, ...after].join('\t');
 };
@@ -69,7 +69,7 @@ const endOf = (test, at, { end, printed, replies }) => {
 // xsnap-worker's snapshots have what a suspended function held before, and addresses of lookarounds.
 const snapshotsDiffer = /\b(yield|await)\b|\(\?<?[=!]/;
 
-// What has to be the same in each configuration.
+// The record that must be the same in each configuration.
 const recordOf = (test, outcome, { restores, isPeer }) => {
   const { compute, allocate, snapshots, end, replies } = outcome;
   if (isPeer) return snapshotsDiffer.test(test.text) ? { compute, allocate, end } : { compute, allocate, snapshots, end };
@@ -84,13 +84,13 @@ const recordOf = (test, outcome, { restores, isPeer }) => {
 
 export const runBare = async (tests, configuration) => {
   const { command, forks = false, restores = false } = configuration;
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'test262-'));
-  const list = path.join(folder, 'jobs');
-  const jobs = tests.map((test, number) => `${jobOf(test, number, folder, restores)}\n`);
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'test262-'));
+  const list = path.join(directory, 'jobs');
+  const jobs = tests.map((test, number) => `${jobOf(test, number, directory, restores)}\n`);
   fs.writeFileSync(list, jobs.join(''));
   const child = spawn(
     path.join(build, 'tests/bare_workers'),
-    [...(forks ? ['-z'] : []), '-j', `${os.cpus().length}`, '-t', patience, list, ...command, ...limits, 'test'],
+    [...(forks ? ['-z'] : []), '-j', `${os.cpus().length}`, '-t', timeout, list, ...command, ...limits, 'test'],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const outcomes = Array(tests.length);
@@ -102,6 +102,6 @@ export const runBare = async (tests, configuration) => {
       record: recordOf(test, outcome, configuration),
     };
   }
-  fs.rmSync(folder, { recursive: true });
+  fs.rmSync(directory, { recursive: true });
   return outcomes;
 };

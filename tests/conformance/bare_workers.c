@@ -41,7 +41,7 @@ enum {
 };
 
 struct bench {
-    char *arguments[ARGUMENTS_MAX + 4]; /* of the worker; room for -r @8 */
+    char *arguments[ARGUMENTS_MAX + 4]; /* of the worker; with space for -r @8 */
     int count;
     bool forks;
     unsigned at_a_time;
@@ -59,7 +59,7 @@ struct worker {
 
 enum frame_end { FRAME_REPLY, FRAME_LATE, FRAME_ENDED };
 
-/* What comes of one job: members of its line. */
+/* The outcome of one job: members of its line. */
 struct outcome {
     struct buf replies, compute, allocate, snapshots;
     const char *ended; /* NULL: as `status` has it */

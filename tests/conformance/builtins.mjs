@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random calls of built-in functions, by a contract and by node, whose engine is another one.
-// usage: BUILD=FOLDER node tests/conformance/builtins.mjs [-n CALLS] [-s SEED] [-f FOLDER]
+// usage: BUILD=DIR node tests/conformance/builtins.mjs [-n CALLS] [-s SEED] [-f DIR]
 // Each call has operands from a list of such as are often taken for others (-0, NaN, 2 ** 32, lone surrogates,
-// sparse arrays, objects with valueOf). FOLDER gets contract.js, lines and node.mjs. Prints each call whose results differ.
+// sparse arrays, objects with valueOf). DIR gets contract.js, lines and node.mjs. Prints each call whose results differ.
 // Exit status: 0 none does, 1 some do, 2 usage.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const { values: options } = parseArgs({
   options: { n: { type: 'string', default: '4000' }, s: { type: 'string', default: '1' }, f: { type: 'string', default: 'builtins' } },
 });
 const calls = Number(options.n);
-const folder = path.resolve(options.f, 'builtins');
+const directory = path.resolve(options.f, 'builtins');
 const PER_LINE = 500;
 
 let state = Number(options.s) >>> 0;
@@ -120,7 +120,7 @@ const BIG_INTS = [
   () => `(a => (b => (a / b) * b + (a % b) === a)(${bigInt()}))(${bigInt()})`,
 ];
 KINDS.push(() => pick(BIG_INTS)());
-// What the first kinds call has the most functions.
+// The first kinds call the objects with the most functions.
 const WEIGHTS = [0, 0, 0, 0, 2, 2, 2, 2, 7, 7, 7, KINDS.length - 1];
 const source = () => (below(2) ? KINDS[pick(WEIGHTS)] : pick(KINDS))();
 
@@ -153,32 +153,32 @@ const show = (value, depth = 0) => {
 const outcome = call => { try { return show(call()); } catch (error) { return 'throws ' + error.name; } };
 `;
 
-// What the language leaves open is made the same: functions' sources, and a Date's zone.
+// Makes equal what the language leaves open: functions' sources, and a Date's zone.
 const NODES = `
 Function.prototype.toString = function () { return 'function ["' + this.name + '"] (){[native code]}'; };
 const dateToString = Date.prototype.toString;
 Date.prototype.toString = function () { return dateToString.call(this).replace(/ \\(.*/, ''); };
 `;
 
-mkdirSync(folder, { recursive: true });
+mkdirSync(directory, { recursive: true });
 const sources = Array.from(Array(calls), source);
 const text = `${SHOWN}\nconst calls = [\n${sources.map(call => `  () => (${call}),\n`).join('')}];\nexport const work = (from, to) => calls.slice(from, to).map(outcome);\n`;
 const lines = [];
 for (let from = 0; from < calls; from += PER_LINE) lines.push(JSON.stringify({ vat: 'c', method: 'work', args: [from, from + PER_LINE] }));
-writeFileSync(path.join(folder, 'contract.js'), text);
-writeFileSync(path.join(folder, 'node.mjs'), NODES + text);
-writeFileSync(path.join(folder, 'lines'), `${lines.join('\n')}\n`);
+writeFileSync(path.join(directory, 'contract.js'), text);
+writeFileSync(path.join(directory, 'node.mjs'), NODES + text);
+writeFileSync(path.join(directory, 'lines'), `${lines.join('\n')}\n`);
 
 process.env.TZ = 'UTC';
-const { work } = await import(pathToFileURL(path.join(folder, 'node.mjs')));
+const { work } = await import(pathToFileURL(path.join(directory, 'node.mjs')));
 const expected = work(0, calls);
 const run = spawnSync(
   path.resolve(process.env.BUILD ?? 'build', 'gaspipe'),
-  ['run', '--json', '--counter', 'none', '--vat', `c=${path.join(folder, 'contract.js')}`, path.join(folder, 'lines')],
+  ['run', '--json', '--counter', 'none', '--vat', `c=${path.join(directory, 'contract.js')}`, path.join(directory, 'lines')],
   { encoding: 'utf8', maxBuffer: 1 << 30 },
 );
 const found = run.stdout.split('\n').filter(Boolean).map(line => JSON.parse(line)).filter(line => line.kind === 'delivery' && line.deliveryNum > 1).flatMap(line => line.result ?? [line.error]);
-// Where XS is not the language, and why gaspipe leaves it so: rare, and xsnap-worker's answer is the same.
+// Deviations of XS from the language, which gaspipe keeps: they are rare, and xsnap-worker's answer is the same.
 const KNOWN = [
   [/\.(at|flat)\(/, 'a position or depth is taken modulo 2 ** 32'],
   [/^escape\(/, 'U+0000 is not escaped'],
@@ -196,5 +196,5 @@ sources.forEach((call, i) => {
   console.log(`${call}\n    gaspipe  ${found[i]}\n    node     ${expected[i]}`);
 });
 if (found.length !== calls) console.log(`gaspipe: ${found.length} results of ${calls} calls; ${run.stderr.slice(0, 1000)}`);
-console.log(`${calls - differ - known} passed, ${differ} failed, ${known} known to differ (seed ${options.s}, in ${folder})`);
+console.log(`${calls - differ - known} passed, ${differ} failed, ${known} known to differ (seed ${options.s}, in ${directory})`);
 process.exitCode = differ ? 1 : 0;

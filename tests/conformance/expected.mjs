@@ -28,7 +28,7 @@ export const readExpected = () => {
       contracts.some(entry => isUnder(entry, test) || failure.includes(entry.pattern)));
   return {
     isSkipped: test => skips.some(entry => isUnder(entry, test) || isIncluded(entry, test)),
-    // What is not as expected, in words; undefined: it is.
+    // Returns a text for an unexpected result; else undefined.
     judge: (kind, test, failure) => {
       if (failure !== undefined) return mayFail(kind, test, failure) ? undefined : `fails: ${test.shown}: ${failure}`;
       const named = kind === 'bare' && paths.some(({ name }) => name === test.name);

@@ -10,18 +10,18 @@ import { contractConfigurations, isContractTest, runContracts } from './contract
 import { failureOf, takeSample } from './sample.mjs';
 import { readExpected } from './expected.mjs';
 
-const usage = `usage: node test262.mjs [-n TESTS] [-m TESTS] [-s SEED] [-p PATH,...] [-c NAME,...] [-f FOLDER] TEST262
+const usage = `usage: node test262.mjs [-n TESTS] [-m TESTS] [-s SEED] [-p PATH,...] [-c NAME,...] [-f DIR] TEST262
   -n TESTS     how many, for the first two of the bare workers and of the contracts (1000)
   -m TESTS     how many of these in each other configuration (300)
   -s SEED      which ones (1)
   -p PATH,...  only those below these, such as built-ins/Array
   -c NAME,...  only these configurations: bare or contract, a dash, and
                ${Object.keys(bareConfigurations).join(' ')}, or ${Object.keys(contractConfigurations).join(' ')}
-  -f FOLDER    write there which tests failed and differed, each with its reason`;
+  -f DIR    write there which tests failed and differed, each with its reason`;
 
 const members = (a, b) => [...new Set([...Object.keys(a), ...Object.keys(b)])];
 
-// Of what both records have.
+// Compares the members that both records have.
 const differenceOf = (base, other) => {
   if (base === undefined || other === undefined) return 'it did not run';
   return members(base.record, other.record)
@@ -39,10 +39,10 @@ const group = (kind, all, run, options) => {
 };
 
 const report = (options, name, lines) => {
-  if (options.folder) fs.writeFileSync(path.join(options.folder, name), lines.map(each => `${each}\n`).join(''));
+  if (options.directory) fs.writeFileSync(path.join(options.directory, name), lines.map(each => `${each}\n`).join(''));
 };
 
-// The clock's differences are none, nor are those of tests that kill xsnap-worker: the first configuration differs from itself.
+// Ignores differences of the clock, and of tests that kill xsnap-worker: the first configuration differs from itself.
 const differences = async ({ base, all, run }, name, tests, [first, second]) => {
   const differing = tests
     .map((test, i) => ({ test, i, words: differenceOf(first[i], second[i]) }))
@@ -125,7 +125,7 @@ const main = async () => {
     n: Number(values.n ?? 1000),
     m: Number(values.m ?? 300),
     only: values.c?.split(','),
-    folder: values.f,
+    directory: values.f,
   };
   const expected = readExpected();
   const { tests, skipped } = takeSample({

@@ -42,25 +42,25 @@ const inTurns = vats => {
   ).flat();
 };
 
-const start = async (folder, options) => {
+const start = async (directory, options) => {
   const all = [
     ...['run', ...options, '--config', 'config', '--json', '--slog', 'slog'],
     ...['--snapshot-initial', '2', '--snapshot-interval', '1', 'lines'],
   ];
   try {
-    await run('sh', ['-c', 'exec "$@" > out 2> err', 'sh', gaspipe, ...all], { cwd: folder });
+    await run('sh', ['-c', 'exec "$@" > out 2> err', 'sh', gaspipe, ...all], { cwd: directory });
   } catch ({ code, signal }) {
     // 1: a delivery failed; 5: a vat is in quarantine.
     if (code !== 1 && code !== 5) {
-      const words = fs.readFileSync(path.join(folder, 'err'), 'utf8').slice(-1000);
+      const words = fs.readFileSync(path.join(directory, 'err'), 'utf8').slice(-1000);
       throw Error(`gaspipe run: ${signal ?? `status ${code}`}: ${words}`);
     }
   }
 };
 
 const runBatch = async (contract, vats, options) => {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'vats-'));
-  const file = name => path.join(folder, name);
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'vats-'));
+  const file = name => path.join(directory, name);
   const names = vats.map((_, number) => `t${number}`);
   const text = inTurns(vats).map(line => `${JSON.stringify(line)}\n`);
   fs.writeFileSync(file('contract.js'), contract);
@@ -69,7 +69,7 @@ const runBatch = async (contract, vats, options) => {
     file('config'),
     JSON.stringify({ vat: Object.fromEntries(names.map(name => [name, 'contract.js'])) }),
   );
-  await start(folder, options);
+  await start(directory, options);
   const results = vats.map(() => ({ deliveries: [], snapshots: [] }));
   for (const { kind, vat, status, result, error, compute } of readLines(file('out')))
     if (kind === 'delivery')
@@ -77,11 +77,11 @@ const runBatch = async (contract, vats, options) => {
   for (const { type, vatID, snapshotID } of readLines(file('slog')))
     if (type === 'heap-snapshot-save')
       results[Number(vatID.slice(1)) - 1].snapshots.push(snapshotID.slice(0, 16));
-  fs.rmSync(folder, { recursive: true });
+  fs.rmSync(directory, { recursive: true });
   return results;
 };
 
-// What came of each vat's deliveries, the first of which is startVat, and its snapshots' hashes.
+// Returns the outcomes of each vat's deliveries, beginning with startVat, and its snapshots' hashes.
 // `more`: options for gaspipe besides those of the configuration.
 export const runVats = async (contract, vats, { options, batch }, more = []) => {
   const results = Array(vats.length);

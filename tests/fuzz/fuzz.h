@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* What libFuzzer calls with each input; 0. */
+/* libFuzzer calls this with each input. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* An input for which this does not hold is a finding. */

@@ -9,7 +9,7 @@
 #include "base/json/json_same.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A copy with `blanks` blanks before it and the room behind it that scanning wants. */
+/* A copy with `blanks` blanks before it and the padding after it that scanning needs. */
 static struct scan_span copy(const uint8_t *data, size_t size, size_t blanks)
 {
     char *bytes = calloc(1, blanks + size + SCAN_PADDING);

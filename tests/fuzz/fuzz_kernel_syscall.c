@@ -53,7 +53,8 @@ static void queue(const char *target, const char *body, const char *slots)
     json_decref(methargs);
 }
 
-/* v1 (ko21) is told of the vatAdmin vat v2 (ko20), of kd30 to kd32, and of a promise of v2's. */
+/* v1 (ko21) receives references to the vatAdmin vat v2 (ko20), to kd30 to kd32, and
+ * to a promise of v2's. */
 static void set_up(void)
 {
     static const char *const devices[] = {"echo", "clock", "vatAdmin"};
@@ -86,7 +87,7 @@ static void set_up(void)
     queue("ko21", "#[\"m\",[]]", "[\"ko21\",\"ko20\",\"kd30\",\"kd31\",\"kd32\",\"kp40\"]");
 }
 
-/* Whether the vat can go on. */
+/* Returns true if the vat can continue. */
 static bool make_syscall(const char *line, size_t length)
 {
     struct kernel_syscall_texts texts;

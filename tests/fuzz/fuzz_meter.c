@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What meter_decode() takes comes out of it again after meter_encode(). */
+/* A record that meter_decode() accepts is the same after meter_encode() and meter_decode(). */
 #include <string.h>
 
 #include "base/buf.h"

@@ -24,7 +24,7 @@ static void append_again(struct buf *again, const struct iovec *payload)
     check(again->length - before == frame.size);
 }
 
-/* What is decoded, encoded again; the last result tells how it ended. */
+/* Decodes, and encodes the frames again into `again`. Returns the last result. */
 static enum netstring_result decode(const char *bytes, size_t length, size_t piece,
                                     struct buf *again)
 {

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct profile profile;
     struct error error;
 
-    /* A caller stands before what it calls, so that whoever walks up arrives. */
+    /* A caller stands before what it calls, so that a walk up the callers ends. */
     if (script_profile_read(&profile, (struct iovec){(void *)data, size}, 1000, &error) == 0)
         for (size_t i = 1; i < profile.node_count; i++)
             check(profile.nodes[i].caller < i &&

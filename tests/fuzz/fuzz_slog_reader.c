@@ -75,7 +75,7 @@ static bool is_zstandard(const uint8_t *bytes, size_t size)
 }
 
 /* Its head is written before anything else, and is there when it is opened. */
-static bool is_flight_recorder(const uint8_t *bytes, size_t size)
+static bool is_slog_ring(const uint8_t *bytes, size_t size)
 {
     return size >= 8 && memcmp(bytes, "AG-SLOG!", 8) == 0;
 }
@@ -91,10 +91,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         whole = begin(fd);
         if (whole.reader != NULL)
             read_on(&whole, false);
-        /* Of damaged data it is not said how much is given. Of a frame that it has at once
-         * libzstd checks more than in pieces. */
-        if (growing.reader != NULL && whole.reader != NULL &&
-            !is_flight_recorder(data + 1, size - 1)) {
+        /* The amount of output from damaged data is unspecified. libzstd checks a complete frame
+         * more strictly than one in pieces. */
+        if (growing.reader != NULL && whole.reader != NULL && !is_slog_ring(data + 1, size - 1)) {
             check(growing.result == whole.result || is_zstandard(data + 1, size - 1));
             check(growing.result < 0 || whole.result < 0 ||
                   (growing.lines == whole.lines && growing.digest == whole.digest));

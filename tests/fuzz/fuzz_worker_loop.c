@@ -16,7 +16,7 @@
 
 enum { CAP = 4096 };
 
-/* Only frames, and nothing behind the last one. */
+/* Only frames, and nothing after the last one. */
 static void check_frames(const char *bytes, size_t length)
 {
     struct netstring_decoder decoder;
@@ -52,7 +52,7 @@ static void check_output(int out)
     munmap(bytes, (size_t)length);
 }
 
-/* What the worker says of bad frames is not looked at. */
+/* Discards the worker's messages about bad frames. */
 static int run_silently(const struct loop_options *options)
 {
     int words = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whatever a compressed slogfile ends with, looking for where to go on stays within
- * it, and what is found there, finished, is found finished.
+ * Whatever a compressed slogfile ends with, the search for the place to continue stays within it,
+ * and finds the same place again after the file is finished there.
  */
 #include <stdio.h>
 #include <sys/mman.h>

@@ -19,16 +19,16 @@ const { xsnap } = await (client
   : load('@agoric/xsnap/src/xsnap.js'));
 const { default: tmp } = await load('tmp/lib/tmp.js');
 
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'client-'));
-process.on('exit', () => fs.rmSync(folder, { recursive: true }));
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'client-'));
+process.on('exit', () => fs.rmSync(directory, { recursive: true }));
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const sorted = times => times.every((time, i) => !i || times[i - 1] <= time);
 
-const tell = (...words) => console.log(JSON.stringify(words));
+const print = (...words) => console.log(JSON.stringify(words));
 
-// What a call came to, without what differs from run to run.
+// The outcome of a call, without members that differ from run to run.
 const plain = value => {
   if (!value || !value.meterUsage) {
     return value instanceof Uint8Array ? decoder.decode(value) : value;
@@ -43,15 +43,15 @@ const plain = value => {
 
 const attempt = async (label, call) => {
   try {
-    tell(label, plain(await call()));
+    print(label, plain(await call()));
   } catch (error) {
     // How long a frame is depends on its times.
     const words = error.message.replace(/prefix "\d+"/, 'prefix');
-    tell(label, 'failed', error.name, error.code, words);
+    print(label, 'failed', error.name, error.code, words);
   }
 };
 
-// The client looks for its worker in its own package; this is where ours is put.
+// The client looks for its worker in its own package; gaspipe's is put there.
 const start = (options = {}) =>
   xsnap({
     os: os.type(),
@@ -67,7 +67,7 @@ const echo = 'globalThis.handleCommand = bytes => ({ result: bytes });';
 async function replies() {
   const vat = await start({
     handleCommand: async message => {
-      tell('asked', decoder.decode(message));
+      print('asked', decoder.decode(message));
       return encoder.encode('an answer');
     },
   });
@@ -100,7 +100,7 @@ async function replies() {
   );
   const large = new Uint8Array(16_000_000).fill(97);
   const { reply } = await vat.issueCommand(large);
-  tell('large', reply.byteLength, reply.every(byte => byte === 97));
+  print('large', reply.byteLength, reply.every(byte => byte === 97));
   await attempt('close', () => vat.close());
   await attempt('after the end', () => vat.evaluate('1'));
 }
@@ -108,8 +108,8 @@ async function replies() {
 async function files() {
   const vat = await start();
   const write = (name, text) => {
-    fs.writeFileSync(path.join(folder, name), text);
-    return path.join(folder, name);
+    fs.writeFileSync(path.join(directory, name), text);
+    return path.join(directory, name);
   };
   const script = write('script.js', 'globalThis.x = 42; print("script");');
   const module = write('module.js', 'import { y } from "./y.js"; print(y);');
@@ -132,7 +132,7 @@ async function snapshots(snapshotUseFs) {
     }
     const bytes = Buffer.concat(chunks);
     const hash = createHash('sha256').update(bytes).digest('hex');
-    tell('snapshot', snapshotUseFs, bytes.length, hash);
+    print('snapshot', snapshotUseFs, bytes.length, hash);
     return bytes;
   };
   await take(vat);
@@ -186,8 +186,8 @@ async function ends() {
     });
   });
   await attempt('terminate', () => vat.terminate());
-  // Whether its exit or the write of the answer is met first is chance.
-  await busy.then(() => tell('went on'), () => tell('ended by force'));
+  // The order of its exit and of the write of the answer is random.
+  await busy.then(() => print('went on'), () => print('ended by force'));
 }
 
 await replies();

@@ -9,23 +9,23 @@ load ../program/vats
 
 THEIRS=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
 
-# judge CASE FOLDER WORKER [MODULES]: what SwingSet's kernel makes of it with that worker.
+# judge CASE DIR WORKER [MODULES]: what SwingSet's kernel makes of it with that worker.
 judge() {
-    local folder=$2 modules=${4-$VATS/node_modules}
+    local directory=$2 modules=${4-$VATS/node_modules}
 
-    mkdir -p "$folder"
+    mkdir -p "$directory"
     jq --arg bundles "$VATS" --arg worker "$3" -f "$ROOT/tests/swingset/options.jq" \
         "$ROOT/tests/swingset/$1.json" |
-        jq --arg file "$BATS_FILE_TMPDIR/kernel.bundles" '. + {kernelBundles: $file}' > "$folder/options.json"
-    node "$ROOT/tests/swingset/kernel.mjs" "$modules" "$folder" "$folder/options.json" \
-        "$ROOT/tests/swingset/$1.jsonl" > "$folder/out" 2> "$folder/err" ||
-        fail "SwingSet's kernel on $1 with $3:" "$(tail -n 20 "$folder/err")"
-    grep '^{"kind":"result"' "$folder/out" |
-        jq -cS '[(.place | split("/") | last), .status, .value]' > "$folder/results"
+        jq --arg file "$BATS_FILE_TMPDIR/kernel.bundles" '. + {kernelBundles: $file}' > "$directory/options.json"
+    node "$ROOT/tests/swingset/kernel.mjs" "$modules" "$directory" "$directory/options.json" \
+        "$ROOT/tests/swingset/$1.jsonl" > "$directory/out" 2> "$directory/err" ||
+        fail "SwingSet's kernel on $1 with $3:" "$(tail -n 20 "$directory/err")"
+    grep '^{"kind":"result"' "$directory/out" |
+        jq -cS '[(.place | split("/") | last), .status, .value]' > "$directory/results"
 }
 
 # The first makes the bundles of the kernel for all, which takes longer than many a run. Each kernel
-# waits for its worker, so two of them keep two processors busy.
+# waits for its worker, so two of them keep two CPUs busy.
 setup_file() {
     local ours=$BUILD/gaspipe-worker pids=() pid
 
@@ -41,8 +41,8 @@ setup_file() {
     done
 }
 
-# recorded FOLDER: its slogfile without times; of stamps as many as xsnap keeps, and none
-# of what ours adds.
+# recorded DIR: its slogfile without times; of stamps as many as xsnap keeps, and none
+# of gaspipe's additions.
 recorded() {
     jq -c '
         with_entries(select(.key | test("^(time|monotime)$|[sS]econds$") | not)) |
@@ -62,7 +62,7 @@ interchangeable() {
     diff "$theirs/keys.jsonl" "$ours/keys.jsonl"
     diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
     [ "$(wc -l < "$BATS_TEST_TMPDIR/ours")" -gt "$2" ]
-    # Which worker ran is seen by what ours adds.
+    # gaspipe's additions show which worker ran.
     run ! grep -q '"monotimes"' "$theirs/slog"
     grep -q '"monotimes"' "$ours/slog"
 }
@@ -78,13 +78,13 @@ interchangeable() {
 
 @test "SwingSet's kernel does the same with our client in the place of @agoric/xsnap" {
     ours=$BATS_FILE_TMPDIR/variety client=$BATS_FILE_TMPDIR/variety/client
-    for folder in "$ours" "$client"; do
-        recorded "$folder" > "$BATS_TEST_TMPDIR/${folder##*/}"
+    for directory in "$ours" "$client"; do
+        recorded "$directory" > "$BATS_TEST_TMPDIR/${directory##*/}"
     done
     diff "$ours/results" "$client/results"
     diff "$ours/keys.jsonl" "$client/keys.jsonl"
     diff "$BATS_TEST_TMPDIR/variety" "$BATS_TEST_TMPDIR/client"
-    # Which client ran is seen by what ours adds.
+    # gaspipe's additions show which client ran.
     run ! grep -q '"clientMonotimes"' "$ours/slog"
     grep -q '"clientMonotimes"' "$client/slog"
 }
@@ -93,7 +93,7 @@ interchangeable() {
 replayed() {
     local slog=$BATS_FILE_TMPDIR/$1/slog bundles=()
 
-    # Vats that are upgraded go to these; the slogfile tells their hashes only.
+    # Vats that are upgraded go to these; the slogfile has their hashes only.
     mapfile -t bundles < <(jq -r --arg vats "$VATS" '.bundles | to_entries[] |
         "--bundle", "\($vats)/tests/\(.value).bundle"' "$ROOT/tests/swingset/$1.json")
     run --separate-stderr "$BUILD/gaspipe" replay --counter "$2" "${bundles[@]}" --json "$slog"
@@ -112,11 +112,11 @@ replayed() {
 
 # driven CASE: our kernel does the same: each result, and the slogfile in all that is compared.
 driven() {
-    local folder=$BATS_FILE_TMPDIR/$1 ours=$BATS_TEST_TMPDIR/ours
+    local directory=$BATS_FILE_TMPDIR/$1 ours=$BATS_TEST_TMPDIR/ours
 
     run_vats "$1" "$ours" "$ROOT/tests/swingset/$1.jsonl" --counter none
-    diff "$folder/results" "$ours/results"
-    run node "$ROOT/tests/swingset/compare.mjs" "$folder/slog" "$ours/slog"
+    diff "$directory/results" "$ours/results"
+    run node "$ROOT/tests/swingset/compare.mjs" "$directory/slog" "$ours/slog"
     assert_status 0
     run --separate-stderr "$BUILD/gaspipe" replay --json "$ours/slog"
     assert_status 0
@@ -139,11 +139,11 @@ driven() {
     replayed variety none
 }
 
-@test "what SwingSet's kernel recorded comes out the same under the counter: small" {
+@test "what SwingSet's kernel recorded is the same under QEMU: small" {
     replayed small qemu
 }
 
-@test "what SwingSet's kernel recorded comes out the same under the counter: variety" {
+@test "what SwingSet's kernel recorded is the same under QEMU: variety" {
     replayed variety qemu
 }
 

@@ -3,14 +3,14 @@
 // usage: node mock_vm.mjs PACKAGE MODULE ACCOUNT
 // Prints a line for each call, {"value","logs","actions"} or {"error"}, and one with the storage at the end.
 //
-// Only the package's VM is used, nearcore's logic of 2021. Its own runner hands a contract no more
-// functions than near-sdk-as imports: without panic_utf8 it links nothing that C or Rust compiles to.
+// Only the package's VM is used, nearcore's logic of 2021. Its own runner gives a contract only
+// the functions that near-sdk-as imports: without panic_utf8 it links nothing that C or Rust compiles to.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 
-const [folder, file, account] = process.argv.slice(2);
+const [directory, file, account] = process.argv.slice(2);
 const require = createRequire(import.meta.url);
-const vmFile = require.resolve(`${folder}/pkg/near_mock_vm.js`);
+const vmFile = require.resolve(`${directory}/pkg/near_mock_vm.js`);
 // With its memory imported, so that functions called at the start find it.
 const module = new WebAssembly.Module(Buffer.from(require(vmFile).inject_contract(fs.readFileSync(file))));
 const imports = WebAssembly.Module.imports(module).filter(({ kind }) => kind === 'function');
@@ -42,7 +42,7 @@ const errorOf = printed => {
   return words[name](JSON.parse(`{${json}}`));
 };
 
-/** What the VM reads and writes: the memory of the contract that runs. */
+/** The memory of the running contract, for the VM. */
 const guest = {
   memory: new WebAssembly.Memory({ initial: 1024, maximum: 2048 }),
   bytes() {
@@ -80,11 +80,11 @@ const place = bytes => {
 };
 
 /** A VM in a process of its own, so to speak: after a panic, Rust's run-time part is of no use. */
-const newVm = (input, told) => {
+const newVm = (input, world) => {
   delete require.cache[vmFile];
   const { VM } = require(vmFile);
-  const vm = new VM(contextOf(input, told), guest);
-  vm.set_block_timestamp(BigInt(told.blockTimestamp ?? 1600000000000000000n));
+  const vm = new VM(contextOf(input, world), guest);
+  vm.set_block_timestamp(BigInt(world.blockTimestamp ?? 1600000000000000000n));
   return vm;
 };
 
@@ -111,20 +111,20 @@ const keep = (vm, keys) =>
     }
   });
 
-const contextOf = (input, told) => ({
-  current_account_id: told.account ?? account,
-  signer_account_id: told.signer ?? 'alice.near',
+const contextOf = (input, world) => ({
+  current_account_id: world.account ?? account,
+  signer_account_id: world.signer ?? 'alice.near',
   signer_account_pk: KEY,
-  predecessor_account_id: told.predecessor ?? told.signer ?? 'alice.near',
+  predecessor_account_id: world.predecessor ?? world.signer ?? 'alice.near',
   input: base64(input ?? ''),
-  block_index: told.blockHeight ?? 1,
+  block_index: world.blockHeight ?? 1,
   block_timestamp: 0,
-  epoch_height: told.epochHeight ?? 1,
-  account_balance: told.balance ?? '1000000000000000000000000000',
+  epoch_height: world.epochHeight ?? 1,
+  account_balance: world.balance ?? '1000000000000000000000000000',
   account_locked_balance: '0',
   storage_usage: 0,
-  attached_deposit: told.deposit ?? '0',
-  prepaid_gas: told.gas ?? 300000000000000,
+  attached_deposit: world.deposit ?? '0',
+  prepaid_gas: world.gas ?? 300000000000000,
   random_seed: KEY,
   is_view: false,
   output_data_receivers: [],
@@ -144,7 +144,7 @@ const link = (vm, keys) => {
   return new WebAssembly.Instance(module, { env }).exports;
 };
 
-/** What only a chain can do, in gaspipe's words. */
+/** Actions that need a chain, in gaspipe's words. */
 const actionWords = {
   CreateAccount: () => 'create account',
   Transfer: ({ deposit }) => `transfer ${deposit}`,
@@ -163,7 +163,7 @@ const actionsOf = vm => {
   );
 };
 
-/** What a call returned itself, not by a promise. */
+/** The value that a call returned itself, not by a promise. */
 const valueOf = returned => {
   if (returned === 'None' || returned.ReceiptIndex !== undefined) return null;
   try {
@@ -173,16 +173,16 @@ const valueOf = returned => {
   }
 };
 
-const call = ({ method, args: [input, told = {}] }) => {
+const call = ({ method, args: [input, world = {}] }) => {
   const printed = [];
   const { error } = console;
   console.error = text => printed.push(text);
   try {
     guest.memory = new WebAssembly.Memory({ initial: 1024, maximum: 2048 });
-    const vm = newVm(input, told);
+    const vm = newVm(input, world);
     const keys = new Set();
     restore(vm);
-    vm.set_is_view(told.view ?? false);
+    vm.set_is_view(world.view ?? false);
     const exports = link(vm, keys);
     if (!exports[method]) return { error: 'MethodNotFound' };
     exports[method]();

@@ -52,7 +52,7 @@ lie() {
     [ "${lines[2]}" = 'ExitSignal SIGKILL: it exited due to signal SIGKILL' ]
 }
 
-@test "a worker that sends no frames is told with a line" {
+@test "a worker that sends no frames is reported with a line" {
     lie 'junk' stays
     [ "${lines[0]}" = "Error -: a frame's length needs decimal digits and then ':', not 'j'" ]
     lie '1001:' stays
@@ -67,7 +67,7 @@ lie() {
     [ "${lines[0]}" = 'Error -: Uncaught exception in it: why' ]
 }
 
-@test "a worker that is not there is told with a line" {
+@test "a worker that is absent is reported with a line" {
     # Many times: which is met first, the error or the end of the pipes, differs.
     for _ in {1..10}; do
         GASPIPE_WORKER=/nonexistent/worker client missing
@@ -94,7 +94,7 @@ lie() {
     [ "$output" = 'done' ]
 }
 
-@test "a snapshot that is abandoned holds up neither the worker nor its end" {
+@test "a snapshot that is abandoned blocks neither the worker nor its end" {
     mkdir "$BATS_TEST_TMPDIR/files"
     client abandoned "$BATS_TEST_TMPDIR/files"
     assert_status 0
@@ -152,13 +152,13 @@ lie() {
     [ "$output" = 'there' ]
 }
 
-@test "a stream that begins late, or a snapshot that is never written, holds up no other worker" {
+@test "a stream that begins late, or a snapshot that is never written, blocks no other worker" {
     client late
     assert_status 0
     [ "$output" = 'done' ]
 }
 
-@test "a hundred workers, each from the snapshot of the one before, leave nothing behind" {
+@test "a hundred workers, each from the snapshot of the one before, leave nothing open" {
     client descendants
     assert_status 0
     [ "$output" = 'done' ]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our client for Node and a worker in trouble.
+// gaspipe's client for Node and a failing worker.
 // usage: node node.mjs PACKAGE CASE [ARGUMENT...]
 // Each case prints what came of it, a line each.
 import assert from 'node:assert/strict';
@@ -11,9 +11,9 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 
-const [folder, which, ...rest] = process.argv.slice(2);
+const [directory, which, ...rest] = process.argv.slice(2);
 const { xsnap, recordXSnap, replayXSnap } = await import(
-  pathToFileURL(path.join(folder, 'src/index.js')).href
+  pathToFileURL(path.join(directory, 'src/index.js')).href
 );
 
 let child;
@@ -91,8 +91,8 @@ const cases = {
     const { meterUsage } = await worker.issueStringCommand('a question');
     const { monotimes, clientMonotimes } = meterUsage;
     const [sent, question, answered, returned] = clientMonotimes;
-    const [arrived, asked, told, finished] = monotimes;
-    const order = [sent, arrived, asked, question, answered, told, finished, returned];
+    const [arrived, asked, received, finished] = monotimes;
+    const order = [sent, arrived, asked, question, answered, received, finished, returned];
     assert.deepEqual(order, order.toSorted((a, b) => a - b));
     assert.equal(clientMonotimes.length, 4);
     assert.equal(monotimes.length, 4);
@@ -134,9 +134,9 @@ const cases = {
       const worker = await start();
       await worker.evaluate('1');
       if (i % 3 === 0) for await (const _ of worker.makeSnapshotStream());
-      if (i % 3 === 1) worker.makeSnapshotStream(); // which nobody reads
+      if (i % 3 === 1) worker.makeSnapshotStream(); // whose stream is never read
       await (i % 2 ? worker.close() : worker.terminate());
-      // What Node closes later is closed by then.
+      // By then Node has closed everything.
       const [pipe] = child.stdio.slice(7);
       if (!pipe.closed) await new Promise(resolve => pipe.once('close', resolve));
       globalThis.gc();
@@ -147,7 +147,7 @@ const cases = {
     console.log('done');
   },
 
-  /** What a worker has written of its heap is its snapshot for good; later ones are as good. */
+  /** A written snapshot does not change with the heap; later ones are complete, too. */
   async sealed() {
     const worker = await start();
     await worker.evaluate('globalThis.kept = 7');
@@ -172,7 +172,7 @@ const cases = {
 
   /** A channel that is closed leaves alone what has a number by now that was its own. */
   async reused() {
-    const channels = pathToFileURL(path.join(folder, 'src/channel.js')).href;
+    const channels = pathToFileURL(path.join(directory, 'src/channel.js')).href;
     const { makePipes, openChannel } = await import(channels);
     const { ours } = makePipes();
     const channel = openChannel(ours, 1000, 0);
@@ -214,7 +214,7 @@ const cases = {
     console.log('done');
   },
 
-  /** A hundred workers, each from the snapshot of the one before it, leave nothing behind. */
+  /** A hundred workers, each from the snapshot of the one before it, leave no resources open. */
   async descendants() {
     let before;
     let worker = await start();
@@ -233,7 +233,7 @@ const cases = {
     }
     assert(descriptors() <= before + 2, `${before} descriptors became ${descriptors()}`);
     // When Node gives memory back is its own affair. That it does not is what would be wrong here: then
-    // this goes on until the test's time is over.
+    // this continues until the test times out.
     const kept = () => fs.readFileSync('/proc/self/maps', 'utf8').match(/memfd:snapshot/g)?.length ?? 0;
     while (kept() > 2) {
       globalThis.gc();
@@ -243,9 +243,9 @@ const cases = {
     console.log('done');
   },
 
-  /** Snapshots whose reader stops, in the middle or before the first piece, hold up nobody. */
+  /** Snapshots whose reader stops, in the middle or before the first piece, block no other worker. */
   async abandoned(place) {
-    const tmpName = ({ template }, tell) => tell(null, path.join(place, template));
+    const tmpName = ({ template }, done) => done(null, path.join(place, template));
     for (const snapshotUseFs of [false, true]) {
       const worker = await start({ snapshotUseFs, fs: { ...powers.fs, tmpName } });
       await worker.evaluate('globalThis.large = "x".repeat(8_000_000)');
@@ -255,9 +255,9 @@ const cases = {
       assert((await halfway.next()).done);
       for await (const _ of worker.makeSnapshotStream()) break;
       const unread = worker.makeSnapshotStream();
-      const behind = worker.evaluate('1');
+      const later = worker.evaluate('1');
       await unread.return();
-      await behind;
+      await later;
       const reason = Error('no more');
       await assert.rejects(worker.makeSnapshotStream().throw(reason), reason);
       let size = 0;
@@ -274,7 +274,7 @@ const cases = {
    * and closed when no worker starts.
    */
   async early(place) {
-    const told = [];
+    const events = [];
     const worker = await start();
     await worker.evaluate('globalThis.kept = 7');
     const pieces = [];
@@ -282,25 +282,25 @@ const cases = {
     await worker.close();
     let closed;
     const snapshot = () => {
-      let tellClosed;
-      closed = new Promise(resolve => (tellClosed = resolve));
+      let resolveClosed;
+      closed = new Promise(resolve => (resolveClosed = resolve));
       return (async function* read() {
-        told.push('asked');
+        events.push('asked');
         try {
           yield* pieces;
         } finally {
-          tellClosed();
+          resolveClosed();
         }
       })();
     };
     const spawnTold = (...args) => {
-      told.push('started');
+      events.push('started');
       return powers.spawn(...args);
     };
     const next = await start({ snapshotStream: snapshot(), spawn: spawnTold });
     await next.evaluate('if (kept !== 7) throw Error()');
     await next.close();
-    assert.deepEqual(told, ['asked', 'started']);
+    assert.deepEqual(events, ['asked', 'started']);
 
     const reason = Error('no process');
     const refuse = () => {
@@ -308,14 +308,14 @@ const cases = {
     };
     await assert.rejects(start({ snapshotStream: snapshot(), spawn: refuse }), reason);
     await closed;
-    const tmpName = ({ template }, tell) => tell(null, path.join(place, template));
+    const tmpName = ({ template }, done) => done(null, path.join(place, template));
     const files = { snapshotUseFs: true, fs: { ...powers.fs, tmpName } };
     await assert.rejects(start({ ...files, snapshotStream: pieces, spawn: refuse }), reason);
     assert.deepEqual(fs.readdirSync(place), []);
     console.log('done');
   },
 
-  /** What a command came to is forgotten when its caller forgets it, not when the worker ends. */
+  /** A result is freed when its caller drops it, not when the worker ends. */
   async forgotten() {
     const worker = await start();
     const results = [];

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # slogreport --trace as speedscope's importer reads it, without a browser (make check-npm).
-# Perfetto's trace processor is not on npm; what it would see of the nesting is in
+# Perfetto's trace_processor is not on npm; its view of the nesting is tested in
 # tests/program/slogreport_trace.bats.
 
 load ../program/common
@@ -54,7 +54,7 @@ END
     no_complaint 4 "$BATS_TEST_TMPDIR/long.slog"
 }
 
-@test "so are deliveries that were under way at the same time" {
+@test "so are deliveries that were in progress at the same time" {
     cd "$BATS_TEST_TMPDIR"
     WORK=$PWD/exchange "$ROOT/examples/exchange/run" 40 --counter none --jobs 2 --slog "$PWD/exchange.slog"
     "$BUILD/slogreport" --trace trace.json exchange.slog

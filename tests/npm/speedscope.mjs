@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What speedscope's own importer, the one that npm's package carries, says of traces.
-// usage: speedscope.mjs FOLDER_OF_RELEASE TRACE...
+// Reads traces with the importer in npm's package of speedscope.
+// usage: speedscope.mjs RELEASE_DIR TRACE...
 // Prints for each trace: complaints, profiles, and the first complaint if there is one.
 import fs from 'node:fs';
 import vm from 'node:vm';
 
-const [folder, ...traces] = process.argv.slice(2);
-const name = fs.readdirSync(folder).find(file => /^speedscope-.*\.js$/.test(file));
-const program = fs.readFileSync(`${folder}/${name}`, 'utf8');
+const [directory, ...traces] = process.argv.slice(2);
+const name = fs.readdirSync(directory).find(file => /^speedscope-.*\.js$/.test(file));
+const program = fs.readFileSync(`${directory}/${name}`, 'utf8');
 
 // The program is one function; its importer of trace events, and what must have run
 // before it, are handed out by a line at its beginning. The version is pinned, so are the forms.
@@ -15,7 +15,7 @@ const importer = program.match(
     /function (\w+)\(t\)\{return \w+\(t\)\?\w+\(t\):\w+\(t\)\?\w+\(t\.traceEvents\)/);
 const beginning = importer && program.slice(importer.index).match(/,(\w+)=\w+\(\(\)=>\{"use strict"/);
 if (!beginning || !program.includes('(()=>{')) {
-    console.error(`${folder}/${name}: another version of speedscope, whose importer is not found`);
+    console.error(`${directory}/${name}: another version of speedscope, whose importer is not found`);
     process.exit(1);
 }
 const opened = program.replace('(()=>{',
@@ -28,7 +28,7 @@ const context = vm.createContext({
 try {
     vm.runInContext(opened, context);
 } catch {
-    // Of its user interface, which wants a browser.
+    // The user interface needs a browser.
 }
 for (const trace of traces) {
     complaints = [];

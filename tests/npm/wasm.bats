@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Contracts of NEAR that others' tools made: ours in AssemblyScript, compiled by npm's assemblyscript,
+# Contracts of NEAR from others' tools: gaspipe's in AssemblyScript, compiled by npm's assemblyscript,
 # and the one that npm's near-workspaces ships, in Rust.
 
 load ../program/common

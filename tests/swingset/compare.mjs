@@ -3,21 +3,21 @@
 // kd and vd, syscalls with ksc and vsc and their answers, results with computrons, changes
 // of c-lists, vats made and ended, snapshots, what vats said. What depends on the time, the
 // host or the way in which a kernel hashes is left out.
-// usage: node compare.mjs THEIRS OURS
+// usage: node compare.mjs THEIRS GASPIPE
 // Prints the first differences, or `same: N lines`. Exit status: 0 the same, 1 they differ.
 import fs from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 
 const pick = (object, ...names) => Object.fromEntries(names.map(name => [name, object[name]]));
 const crank = line => pick(line, 'crankType', 'crankNum', 'messageType', 'message');
-// SwingSet keeps no meter of a delivery that a limit has stopped; ours has what it used.
+// SwingSet keeps no meter of a delivery that a limit has stopped; gaspipe records its use.
 const kept = (problem, meter) =>
   /meter exceeded$/.test(problem) ? {} : pick(meter ?? {}, 'compute', 'allocate');
 const compared = {
   'crank-start': crank,
   deliver: line => pick(line, 'crankNum', 'vatID', 'deliveryNum', 'dispatch', 'kd', 'vd'),
   'deliver-result': ({ crankNum, vatID, deliveryNum, dr: [status, problem, meter] }) => ({
-    // SwingSet notes liveslots' own statistics behind some that are ok.
+    // SwingSet notes liveslots' own statistics after some that are ok.
     ...{ crankNum, vatID, deliveryNum, status, problem: status === 'ok' ? null : problem },
     ...kept(problem, meter),
   }),
@@ -45,7 +45,7 @@ const linesOf = file =>
     .map(line => ({ type: line.type, ...JSON.parse(JSON.stringify(compared[line.type](line))) }));
 
 // SwingSet queues bootstrap() before the vats have started, and writes no line on what it
-// exports for that; gaspipe is told it afterwards. So only what vats were sent, asked and
+// exports for that; gaspipe reads it afterwards. So only what vats were sent, asked and
 // answered is compared up to there, and without the cranks' numbers.
 const sinceBootstrap = lines => {
   const first = lines.findIndex(({ type, dispatch }) => type === 'deliver' && dispatch === 'message');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The judge: runs vats under SwingSet's own kernel, npm @agoric/swingset-vat, from what
 // `gaspipe run` takes, and leaves what can be compared.
-// usage: node kernel.mjs MODULES FOLDER OPTIONS.json DELIVERIES
+// usage: node kernel.mjs MODULES DIR OPTIONS.json DELIVERIES
 // OPTIONS: {"worker":PATH, "echo":BUNDLE-FILE, "vats":{NAME:BUNDLE-FILE,...},
 //           "bundles":{NAME:BUNDLE-FILE,...}, "reapInterval":N, "snapshotInitial":N,
 //           "snapshotInterval":N, "linesPerRun":N, "runsPerCommit":N, "keys":BOOLEAN,
@@ -11,13 +11,13 @@
 // The first delivery must be bootstrap(vats, devices), which this kernel sends by itself.
 // Prints a line {"kind":"result",...} for each delivery, as gaspipe does, and at the end one
 // {"kind":"summary",...} with seconds: until the kernel was there, of all lines, of commits among
-// them. Writes FOLDER/slog and FOLDER/keys.jsonl, all keys of the kernel and of the vats' stores.
+// them. Writes DIR/slog and DIR/keys.jsonl, all keys of the kernel and of the vatstores.
 import fs from 'node:fs';
 import path from 'node:path';
 import { spawn } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
 
-const [modules, folder, optionsFile, deliveriesFile] = process.argv.slice(2);
+const [modules, directory, optionsFile, deliveriesFile] = process.argv.slice(2);
 const load = file => import(pathToFileURL(path.resolve(modules, file)).href);
 await load('@endo/init/pre-bundle-source.js');
 await load('@endo/init/index.js');
@@ -57,13 +57,13 @@ const config = {
   },
 };
 
-const slog = fs.openSync(path.join(folder, 'slog'), 'w');
+const slog = fs.openSync(path.join(directory, 'slog'), 'w');
 const slogSender = line => {
   const plain = (_, value) => (typeof value === 'bigint' ? Number(value) : value);
   fs.writeSync(slog, `${JSON.stringify(line, plain)}\n`);
 };
 
-const { kernelStorage, hostStorage } = initSwingStore(path.join(folder, 'swing-store'), {
+const { kernelStorage, hostStorage } = initSwingStore(path.join(directory, 'swing-store'), {
   keepSnapshots: true,
 });
 const provideBundles = async file => {
@@ -90,7 +90,7 @@ const controller = await makeSwingsetController(
   kernelStorage,
   {
     clock: { ...timer.endowments },
-    echo: { registerTrigger: tell => (trigger = tell) },
+    echo: { registerTrigger: notify => (trigger = notify) },
   },
   {
     slogSender,
@@ -102,7 +102,7 @@ const roots = Object.fromEntries(
   Object.keys({ ...options.vats, vatAdmin: '' }).map(name => [name, controller.pinVatRoot(name)]),
 );
 
-// What a result is in JSON, as gaspipe prints it.
+// A result in JSON, as gaspipe prints it.
 const plainText = text => {
   if (text === '#undefined') return null;
   return /^[!+]/.test(text) ? text.slice(1) : text;
@@ -126,7 +126,7 @@ const decode = value => {
   return harden(Object.fromEntries(Object.entries(value).map(([key, of]) => [key, decode(of)])));
 };
 
-// A result is told once, when its promise is settled.
+// A result is printed once, when its promise is settled.
 let waiting = [];
 const started = performance.now();
 let committing = 0;
@@ -176,7 +176,7 @@ const seconds = { start: started, lines: performance.now() - started, commits: c
 for (const [name, ms] of Object.entries(seconds)) seconds[name] = ms / 1000;
 console.log(JSON.stringify({ kind: 'summary', ...seconds }));
 
-const keys = fs.openSync(path.join(folder, 'keys.jsonl'), 'w');
+const keys = fs.openSync(path.join(directory, 'keys.jsonl'), 'w');
 const firstKey = options.keys === false ? undefined : kvStore.getNextKey('');
 for (let key = firstKey; key !== undefined; key = kvStore.getNextKey(key)) {
   fs.writeSync(keys, `${JSON.stringify([key, kvStore.get(key)])}\n`);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What kernel.mjs takes, from a case's .json: $bundles is the folder of all bundles of vats.
+# What kernel.mjs takes, from a case's .json: $bundles is the directory of all bundles of vats.
 def file: if startswith("vat-") then "\($bundles)/swingset/\(.).bundle" else "\($bundles)/tests/\(.).bundle" end;
 . + {
   worker: $worker,
