@@ -552,6 +552,32 @@ static LLVMValueRef build_common_bytes(const struct charge *charge, LLVMBuilderR
                           arguments, 3, "");
 }
 
+static void move_pointer(const struct ir *ir, LLVMBuilderRef builder, LLVMValueRef call,
+                         unsigned argument, LLVMValueRef bytes)
+{
+    LLVMValueRef pointer = LLVMGetOperand(call, argument);
+
+    LLVMSetOperand(
+        call, argument,
+        LLVMBuildInBoundsGEP2(builder, LLVMInt8TypeInContext(ir->context), pointer, &bytes, 1, ""));
+}
+
+/* Charges the equal part of two strings, and lets the call compare only the rest, so that long
+ * equal strings are read once. */
+static LLVMValueRef compare_the_rest(const struct charge *charge, LLVMBuilderRef builder,
+                                     const struct cost *cost, LLVMValueRef call)
+{
+    const struct ir *ir = charge->ir;
+    LLVMValueRef same = build_common_bytes(charge, builder, cost, call);
+
+    move_pointer(ir, builder, call, cost->first, same);
+    move_pointer(ir, builder, call, cost->second, same);
+    if (cost->bytes == COST_LIMITED)
+        LLVMSetOperand(call, cost->third,
+                       LLVMBuildSub(builder, LLVMGetOperand(call, cost->third), same, ""));
+    return build_units(charge, builder, same);
+}
+
 /* Returns true if the call has all arguments that its cost names. A program may declare any
  * function with any arguments. */
 static bool has_arguments(const struct cost *cost, LLVMValueRef call)
@@ -598,7 +624,7 @@ LLVMValueRef charge_before(struct charge *charge, LLVMBuilderRef builder, LLVMVa
             build_string_bytes(charge, builder, LLVMGetOperand(instruction, cost->first)));
     case COST_STRINGS:
     case COST_LIMITED:
-        return build_units(charge, builder, build_common_bytes(charge, builder, cost, instruction));
+        return compare_the_rest(charge, builder, cost, instruction);
     default:
         return NULL;
     }
