@@ -2,6 +2,7 @@
 // Modules for bench/wasm: one for each operation, in which a loop does little else until its gas is used up.
 // usage: node bench/wasm_operations.mjs DIR
 // Writes DIR/NAME.wat for each; `empty` is the loop that the others are compared with.
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 
 const directory = process.argv[2];
@@ -95,7 +96,21 @@ for (const count of [0, 1, 7, 64, 4096]) {
 
 // NEAR's host functions: [name, parameters, result, arguments], each with lengths of 0 and more.
 const at = '(i64.const 64)', zero = '(i64.const 0)';
-const big = '(i64.const 4096)';
+const big = '(i64.const 4096)', huge = '(i64.const 65536)';
+
+// Signatures that are valid, since one that is not may be refused at once; each of the message `at`, of zeros, is 32 long.
+const message = Buffer.alloc(32);
+const ed25519 = generateKeyPairSync('ed25519'), p256 = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+const secp256k1 = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
+const bytesOf = (key, name) => Buffer.from(key.publicKey.export({ format: 'jwk' })[name], 'base64url');
+const raw = (key) => sign('sha256', message, { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
+const objects = [
+    sign(null, message, ed25519.privateKey), bytesOf(ed25519, 'x'),
+    raw(p256), Buffer.concat([Buffer.from([2 + (bytesOf(p256, 'y')[31] & 1)]), bytesOf(p256, 'x')]),
+    raw(secp256k1),
+];
+const objectsAt = 131072;
+const object = (number) => `(i64.const ${objectsAt + number * 128})`;
 const functions = [
     ['read_register', 2, 0, `${zero} ${at}`], ['register_len', 1, 1, zero], ['write_register', 3, 0, `${zero} ${zero} ${at}`],
     ['current_account_id', 1, 0, zero], ['signer_account_id', 1, 0, zero], ['signer_account_pk', 1, 0, zero],
@@ -107,7 +122,16 @@ const functions = [
     ['keccak512', 3, 0, `${zero} ${at} ${zero}`], ['keccak512', 3, 0, `${big} ${at} ${zero}`],
     ['ripemd160', 3, 0, `${zero} ${at} ${zero}`], ['ripemd160', 3, 0, `${big} ${at} ${zero}`],
     ['ecrecover', 7, 1, `(i64.const 32) ${at} (i64.const 64) ${at} ${zero} ${zero} ${zero}`],
+    ['ecrecover', 7, 1, `(i64.const 32) ${at} (i64.const 64) ${object(4)} ${zero} ${zero} ${zero}`, 'valid'],
     ['ed25519_verify', 6, 1, `(i64.const 64) ${at} ${zero} ${at} (i64.const 32) ${at}`],
+    ['ed25519_verify', 6, 1, `(i64.const 64) ${object(0)} (i64.const 32) ${at} (i64.const 32) ${object(1)}`, 'valid'],
+    ['ed25519_verify', 6, 1, `(i64.const 64) ${object(0)} ${huge} ${at} (i64.const 32) ${object(1)}`],
+    ['p256_verify', 6, 1, `(i64.const 64) ${object(2)} (i64.const 32) ${at} (i64.const 33) ${object(3)}`, 'valid'],
+    ['p256_verify', 6, 1, `(i64.const 64) ${object(2)} ${huge} ${at} (i64.const 33) ${object(3)}`],
+    ...['sha256', 'keccak256', 'keccak512', 'ripemd160'].map((name) => [name, 3, 0, `${huge} ${at} ${zero}`]),
+    ['write_register', 3, 0, `${zero} ${huge} ${at}`],
+    ['storage_write', 5, 1, `(i64.const 8) ${at} ${huge} ${at} ${zero}`],
+    ['value_return', 2, 0, `${huge} ${at}`],
     ['storage_write', 5, 1, `${zero} ${at} ${zero} ${at} ${zero}`], ['storage_write', 5, 1, `(i64.const 2048) ${at} ${big} ${at} ${zero}`],
     ['storage_read', 3, 1, `${zero} ${at} ${zero}`], ['storage_read', 3, 1, `(i64.const 2048) ${at} ${zero}`],
     ['storage_remove', 3, 1, `${zero} ${at} ${zero}`], ['storage_has_key', 2, 1, `${zero} ${at}`],
@@ -117,14 +141,17 @@ const functions = [
 ];
 const setup = 'write_register';
 const imports = new Map();
-for (const [name, parameters, result, text] of functions) {
+for (const [name, parameters, result, text, kind] of functions) {
     imports.set(name, `(import "env" "${name}" (func $${name} (param${' i64'.repeat(parameters)})${result ? ' (result i64)' : ''}))`);
     const call = `(call $${name} ${text})`;
-    add(`${name}${/const (4096|2048)/.test(text) ? ' long' : ''}`, result ? `(drop ${call})` : call);
+    const length = kind ? ` ${kind}` : /const 65536/.test(text) ? ' huge' : /const (4096|2048)/.test(text) ? ' long' : '';
+    add(`${name}${length}`, result ? `(drop ${call})` : call);
 }
 
+const escaped = (bytes) => bytes.toString('hex').replace(/../g, '\\$&');
 const text = (body) => `(module ${[...imports].filter(([name]) => body.includes(`$${name} `) || (name === setup && body.includes('register'))).map((one) => one[1]).join('\n')}
-    (memory 2) (global $global (mut i64) (i64.const 0)) (table $table 5000 funcref) (type $nothing (func))
+    (memory 3) (data (i32.const ${objectsAt}) "${objects.map((one) => escaped(Buffer.concat([one, Buffer.alloc(128 - one.length)]))).join('')}")
+    (global $global (mut i64) (i64.const 0)) (table $table 5000 funcref) (type $nothing (func))
     (elem (i32.const 0) $nothing) (elem $elements func $nothing) (data $data "${'0123456789abcdef'.repeat(256)}")
     (func $nothing) (func $locals (local ${'i64 '.repeat(1000)}))
     (func (export "m") (local $i i32) (local $j i64) (local $f f32) (local $g f64)

@@ -118,8 +118,9 @@ struct kernel_limits {
     int64_t transfer_bytes;
 };
 
-/* Keeps entries of transcripts far below SQLite's limit of a gigabyte for a row. */
-enum { KERNEL_TRANSFER_DEFAULT = 64 << 20, KERNEL_TRANSFER_MAX = 512 << 20 };
+/* The entry of a transcript is one row, which SQLite has in memory up to three times: the most keeps
+ * gaspipe below 300 MB. */
+enum { KERNEL_TRANSFER_DEFAULT = 64 << 20, KERNEL_TRANSFER_MAX = 96 << 20 };
 
 struct kernel_options {
     /*

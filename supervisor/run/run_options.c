@@ -59,7 +59,7 @@ static int take_transfer(void *place, const char *option, char *value, struct er
         return -1;
     return *bytes <= KERNEL_TRANSFER_MAX
                ? 0
-               : error_set(error, ERROR_USAGE, "%s is at most 512M, not '%s'", option, value);
+               : error_set(error, ERROR_USAGE, "%s is at most 96M, not '%s'", option, value);
 }
 
 /* NAME=FILE */
@@ -163,7 +163,7 @@ static const struct option_row rows[] = {
      "limit what one syscall sends, resolves or stores to SIZE bytes (default: no limit)",
      OPTION_IS_BYTES(struct run_options, message_limit)},
     {"max-transfer-bytes", "SIZE",
-     "limit the JSON of a delivery's syscalls and answers to SIZE bytes, at most 512M (default: "
+     "limit the JSON of a delivery's syscalls and answers to SIZE bytes, at most 96M (default: "
      "64M)",
      OPTION_IS_OTHER(struct run_options, transfer_limit, take_transfer),
      .given = offsetof(struct run_options, transfer_given)},
