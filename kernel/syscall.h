@@ -33,8 +33,7 @@ static inline bool syscall_is_of_store(const struct vat_syscall *syscall)
     return syscall->kind <= VAT_SYSCALL_STORE_NEXT_KEY;
 }
 
-/* Appends what a read of the vat's own store is answered with; also the empty text is answered with
- * null, as SwingSet does. */
+/* Appends the answer to a vatstore read. An empty text is answered with null, as in SwingSet. */
 void syscall_answer_text(struct buf *answer, const struct buf *text, bool found);
 
 /* Appends the answer to a vatstore read. An empty text is answered with null, as in SwingSet. */

@@ -337,7 +337,7 @@ static void put_cost(struct buf *json, const struct cost *cost)
     buf_append_byte(json, ']');
 }
 
-static void put_profile_nodes(const struct profile *profile, struct buf *json,
+static void put_command_nodes(const struct profile *profile, struct buf *json,
                               const uint32_t *numbers)
 {
     for (size_t i = 0; i < profile->node_count; i++) {
@@ -349,7 +349,7 @@ static void put_profile_nodes(const struct profile *profile, struct buf *json,
     }
 }
 
-static void put_profile_lines(const struct profile *profile, struct buf *json)
+static void put_command_lines(const struct profile *profile, struct buf *json)
 {
     for (size_t i = 0; i < profile->line_count; i++) {
         const struct line *line = &profile->lines[i];
@@ -372,9 +372,9 @@ void profile_encode(const struct profile *profile, struct buf *json)
         buf_append_string(json, "{\"functions\":[");
         put_profile_functions(profile, json, numbers);
         buf_append_string(json, "],\"nodes\":[");
-        put_profile_nodes(profile, json, numbers);
+        put_command_nodes(profile, json, numbers);
         buf_append_string(json, "],\"lines\":[");
-        put_profile_lines(profile, json);
+        put_command_lines(profile, json);
         buf_append_string(json, "]}");
     }
     free(numbers);

@@ -7,8 +7,16 @@
 
 #include "proto/meter.h"
 
-/* The counted part of a delivery: from reading its last byte until before writing its result,
- * without writing requests and reading their answers. */
+/*
+ * The counted part of a delivery. It must not contain the pipe's work, whose instructions depend on
+ * how the bytes arrive:
+ *
+ *     read the frame | start == engine == pause | write a request,  | resume == engine == stop |
+ * write |                          | read its answer   |                          | result
+ *
+ * Both counters see the region: QEMU's by marks (counter/gasmark.h), the compiled-in meter by its
+ * own number, which is read inside the marks. So each costs the same with and without the other.
+ */
 struct region {
     bool counter;   /* an instruction counter is there */
     uint64_t limit; /* instructions; 0: none */

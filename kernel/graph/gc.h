@@ -28,7 +28,7 @@ int gc_action_add(struct kernel *kernel, const json_t *actions, struct error *er
 /*
  * Takes the next group of actions, as an item of the run queue that the caller frees:
  * {"type":"dropExports","vatID":"vN","krefs":[...]}, or {"type":"negated-gc-action"} if none
- * of its actions still applies. NULL if there are none.
+ * of its actions still applies. NULL if none is queued.
  */
 int gc_action_next(struct kernel *kernel, json_t **item, struct error *error);
 

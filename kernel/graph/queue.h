@@ -37,7 +37,7 @@ int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, stru
 int queue_length(struct kernel *kernel, enum queue_name queue, int64_t *length,
                  struct error *error);
 
-/* Returns the item at `index`, which stays queued; NULL with 0 if there is none. The value is
+/* Returns the item at `index`, which stays queued; NULL with 0 if absent. The value is
  * shared: release it, and do not change it. */
 int queue_look(struct kernel *kernel, enum queue_name queue, int64_t index, json_t **item,
                struct error *error);

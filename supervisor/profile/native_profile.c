@@ -297,7 +297,7 @@ static bool open_native_file(struct native_code *code, const char *path, struct 
 }
 
 /* NULL without memory. */
-static struct native_file *file_of_place(struct native_code *code, const char *path)
+static struct native_file *native_file_of_place(struct native_code *code, const char *path)
 {
     struct native_file *files;
 
@@ -358,7 +358,7 @@ static size_t add_native_function(struct native_code *code, const struct native_
 static size_t find_native_function(struct native_code *code, const char *path, uint64_t offset,
                                    uint64_t *within)
 {
-    struct native_file *const file = file_of_place(code, path);
+    struct native_file *const file = native_file_of_place(code, path);
     struct elf_function found = {.name = "[unknown]", .address = UINT64_MAX, .within = offset};
     struct pair *number;
 
@@ -602,7 +602,7 @@ static bool find_runs(struct making *making, struct region_place *place)
 
     if (place->run_count > 0)
         return true;
-    file = file_of_place(making->code, path_of(making, place));
+    file = native_file_of_place(making->code, path_of(making, place));
     return file != NULL && add_runs(making->code, file->symbols, place->offset,
                                     place->length > 0 ? place->length : 1, place->function - 1,
                                     &place->first_run, &place->run_count);

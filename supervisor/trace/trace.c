@@ -685,11 +685,11 @@ static int run_traced_program(struct trace *trace, struct error *error)
         return -1;
     if (close_outputs(trace, error) != 0)
         return -1;
-    if (trace->plan != NULL && trace_ring_refusal(trace->ring)[0] == '\0')
+    if (trace->plan != NULL && trace_ring_attach_check(trace->ring)[0] == '\0')
         return report_trace(trace, error);
     return error_set(error, ERROR_INPUT, "%s was not traced: %s", trace->program,
-                     trace_ring_refusal(trace->ring)[0] != '\0'
-                         ? trace_ring_refusal(trace->ring)
+                     trace_ring_attach_check(trace->ring)[0] != '\0'
+                         ? trace_ring_attach_check(trace->ring)
                          : "the agent was not loaded into it");
 }
 

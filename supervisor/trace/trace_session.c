@@ -153,8 +153,8 @@ static int finish_traced(struct traced *traced, struct error *error)
 {
     const struct trace_sink sink = sink_of(traced);
 
-    if (trace_ring_refusal(traced->ring)[0] != '\0')
-        log_line("%s is not traced: %s", traced->name, trace_ring_refusal(traced->ring));
+    if (trace_ring_attach_check(traced->ring)[0] != '\0')
+        log_line("%s is not traced: %s", traced->name, trace_ring_attach_check(traced->ring));
     if (trace_ring_finish(traced->ring, &sink, error) != 0)
         return -1;
     return log_left_out(traced, error);

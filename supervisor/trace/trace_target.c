@@ -336,7 +336,7 @@ static int start_agent(struct attaching *attaching, const struct trace_ring_opti
     if ((int32_t)result == 0 && trace_ring_plan(attached->ring) != NULL)
         return 0;
     return error_set(error, ERROR_INPUT, "process %d cannot be traced: %s", attached->process,
-                     trace_ring_refusal(attached->ring));
+                     trace_ring_attach_check(attached->ring));
 }
 
 /* ---- text ---- */

@@ -298,7 +298,7 @@ static void answer(struct trace_ring *ring)
     set_wake_word(&head->wake_word);
 }
 
-const char *trace_ring_refusal(struct trace_ring *ring)
+const char *trace_ring_attach_check(struct trace_ring *ring)
 {
     struct trace_head *const head = trace_ring_head(ring);
 

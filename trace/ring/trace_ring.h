@@ -80,7 +80,7 @@ int trace_ring_step(struct trace_ring *ring, const struct trace_sink *sink, bool
 int trace_ring_finish(struct trace_ring *ring, const struct trace_sink *sink, struct error *error);
 
 /* The reason why no functions are traced; "" if the agent never answered. */
-const char *trace_ring_refusal(struct trace_ring *ring);
+const char *trace_ring_attach_check(struct trace_ring *ring);
 
 const struct patch_plan *trace_ring_plan(const struct trace_ring *ring);
 struct trace_head *trace_ring_head(const struct trace_ring *ring);

@@ -31,7 +31,7 @@ enum step {
 };
 
 enum { STEP_BITS = 7, PUSHED_MOST = 3 };
-_Static_assert(_Alignof(txSlot) > STEP_BITS, "the address of a slot leaves above for a step");
+_Static_assert(_Alignof(txSlot) > STEP_BITS, "the address of a slot leaves bits for a step");
 
 static struct {
     uintptr_t *items;

@@ -543,7 +543,7 @@ static bool terminated_length_16(struct near_call *call, uint64_t at, uint64_t *
     }
 }
 
-static void append_code_point(struct buf *text, uint32_t point)
+static void append_utf8_point(struct buf *text, uint32_t point)
 {
     const unsigned char bytes[] = {
         (unsigned char)(0xf0 | point >> 18), (unsigned char)(0x80 | (point >> 12 & 0x3f)),
@@ -581,7 +581,7 @@ static bool decode_16(const struct wasm_bytes *bytes, struct buf *text)
             point = 0x10000 + ((point - 0xd800) << 10 | (low - 0xdc00));
             at += 2;
         }
-        append_code_point(text, point);
+        append_utf8_point(text, point);
     }
     return true;
 }
