@@ -171,10 +171,8 @@ struct trace_frame {
     uint64_t function;
 };
 
-/*
- * What has no atomic type is written by one side before it stores `state`, and read by the other
- * after it has loaded that value: nothing changes once the state is TRACE_RUNNING.
- */
+/* The hand-over of plain fields: one side writes them before it stores `state`, and the other reads
+ * them after it loaded that value. Nothing changes once the state is TRACE_RUNNING. */
 struct trace_head {
     uint64_t magic;
     uint32_t version;

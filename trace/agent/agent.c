@@ -154,24 +154,24 @@ static struct page_range find_page_range(const struct trace_head *head,
     return range;
 }
 
-static bool protect(const struct page_range *range, int protection)
+static bool protect_range(const struct page_range *range, int protection)
 {
     return mprotect((void *)range->begin, range->end - range->begin, protection) == 0;
 }
 
-static int write_text(struct trace_head *head, bool undo)
+static int write_patches(struct trace_head *head, bool undo)
 {
     struct trace_patch *const patches = patches_of(head);
     struct page_range range;
 
     for (uint32_t i = 0; i < head->patch_count; i = range.after) {
         range = find_page_range(head, patches, i);
-        if (!protect(&range, PROT_READ | PROT_WRITE | PROT_EXEC))
+        if (!protect_range(&range, PROT_READ | PROT_WRITE | PROT_EXEC))
             return apply_refuse(head, "the program's text cannot be written to");
         for (uint32_t k = range.first; k < range.after; k++)
             memcpy((void *)patches[k].address, undo ? patches[k].before : patches[k].after,
                    PATCH_BYTES);
-        (void)protect(&range, PROT_READ | PROT_EXEC);
+        (void)protect_range(&range, PROT_READ | PROT_EXEC);
     }
     return 0;
 }
@@ -188,15 +188,15 @@ static int apply_patches(struct trace_head *head)
                  "the program's text is not what its file has");
         return -1;
     }
-    if (write_text(head, false) == 0)
+    if (write_patches(head, false) == 0)
         return 0;
-    (void)write_text(head, true);
+    (void)write_patches(head, true);
     return -1;
 }
 
 static void undo_patches(struct trace_head *head)
 {
-    (void)write_text(head, true);
+    (void)write_patches(head, true);
 }
 
 /* ---- threads ---- */
@@ -213,7 +213,7 @@ EXPORTED int gastrace_memory(void);
 EXPORTED int gastrace_start(int fd);
 EXPORTED void gastrace_stop(void);
 
-static void thread_began(void)
+static void begin_thread(void)
 {
     agent_clock_thread_begins();
     (void)pthread_setspecific(key, head);
@@ -330,7 +330,7 @@ static uint64_t find_register_frame(void)
     return (uint64_t)function;
 }
 
-static void describe(void)
+static void describe_process(void)
 {
     head->process = (uint32_t)getpid();
     head->mapped_at = (uint64_t)head;
@@ -375,7 +375,7 @@ static void register_frames(void)
 /* Everything that needs memory, files or locks is done before the first function is patched. */
 static int put_into_force(int fd)
 {
-    lanes_open(head, thread_began);
+    lanes_open(head, begin_thread);
     if (pthread_key_create(&key, thread_ends) != 0 ||
         pthread_atfork(before_fork, in_parent, in_child) != 0) {
         snprintf(head->refusal, sizeof head->refusal, "out of memory");
@@ -397,7 +397,7 @@ static int agent_start(int fd)
     head = map_memory(fd);
     if (head == NULL)
         return -1;
-    describe();
+    describe_process();
     atomic_store(&head->state, TRACE_ASKED);
     if (!wait_for_answer())
         return -1;
@@ -433,7 +433,7 @@ __attribute__((constructor)) static void begin(void)
     fd = strtol(given, &end, 10);
     if (*given == '\0' || *end != '\0' || fd < 3 || fd > 1 << 20)
         return;
-    if (dladdr((void *)describe, &self) != 0)
+    if (dladdr((void *)describe_process, &self) != 0)
         clean_environment(self.dli_fname);
     patched_here = true;
     (void)agent_start((int)fd);

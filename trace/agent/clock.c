@@ -110,12 +110,12 @@ int agent_clock_open(struct trace_head *head)
     if (kind == TRACE_CLOCK_COMPUTRONS) {
         computrons = (const volatile uint32_t *const volatile *)head->computrons_at;
         return computrons != NULL ? 0
-                                  : agent_clock_refuse(head, "it counts no computrons",
+                                  : agent_clock_refuse(head, "this program counts no computrons",
                                                        "only gaspipe-worker does");
     }
-    return open_counter() ? 0
-                          : agent_clock_refuse(head, "this machine has no such counter for it",
-                                               strerror(errno));
+    return open_counter()
+               ? 0
+               : agent_clock_refuse(head, "this machine has no such counter", strerror(errno));
 }
 
 void agent_clock_thread_begins(void)

@@ -92,7 +92,7 @@ static struct saved_frame *saved_frames_find(struct table table, uint64_t slot)
     return unused;
 }
 
-static bool move(struct table from, struct table to)
+static bool move_frames(struct table from, struct table to)
 {
     for (size_t i = 0; i < (size_t)1 << from.bits; i++) {
         struct saved_frame *place;
@@ -114,7 +114,7 @@ static size_t size_of(struct table table)
 }
 
 /* A signal handler in between finds one table or the other. */
-static bool grow(struct saved_frames *saved)
+static bool grow_saved_frames(struct saved_frames *saved)
 {
     const struct table before = table_of(saved);
 
@@ -124,7 +124,7 @@ static bool grow(struct saved_frames *saved)
         larger.frames = system_map(size_of(larger));
         if (larger.frames == NULL)
             return false;
-        if (move(before, larger)) {
+        if (move_frames(before, larger)) {
             saved->bits = bits;
             saved->frames = larger.frames;
             if (before.frames != saved->first)
@@ -151,7 +151,7 @@ static void saved_frames_put(struct saved_frames *saved, uint64_t slot, uint64_t
 {
     struct saved_frame *place = saved_frames_find(table_of(saved), slot);
 
-    while (place == NULL && grow(saved))
+    while (place == NULL && grow_saved_frames(saved))
         place = saved_frames_find(table_of(saved), slot);
     if (place == NULL)
         place = find_lowest(table_of(saved), slot);
@@ -283,7 +283,7 @@ static unsigned lane_number_of(uint64_t event)
     return event >> 1 & 0x7fff;
 }
 
-static bool is_full(const struct lane *lane, uint64_t published)
+static bool is_lane_full(const struct lane *lane, uint64_t published)
 {
     return published + 1 - atomic_load_explicit(&lane->shared->tail, memory_order_acquire) >=
            atomic_load(&head->chunks_open);
@@ -303,7 +303,7 @@ static bool wait_for_space(struct lane *lane, uint64_t published)
         const uint32_t before = wake_word_clear(word);
         enum wake_end end;
 
-        if (!is_full(lane, published))
+        if (!is_lane_full(lane, published))
             return true;
         end = wake_word_wait(word, before);
         waits = heartbeat != atomic_load(&head->heartbeat) ? 0 : waits + (end == WAKE_SECOND);
@@ -311,7 +311,7 @@ static bool wait_for_space(struct lane *lane, uint64_t published)
         if (end == WAKE_ALONE || waits >= WAITS_MAX)
             head->policy = TRACE_DROP;
     }
-    return !is_full(lane, published); /* the tracer may have emptied it before it ended */
+    return !is_lane_full(lane, published); /* the tracer may have emptied it before it ended */
 }
 
 static void open_chunk(struct lane *lane, uint64_t number)
@@ -414,7 +414,7 @@ static uint64_t *next_chunk(struct lane *lane, uint64_t event)
 
     if ((atomic_load(&lane->shared->wake_word) & TRACE_WAKE_TRACER) == 0)
         stop_tracing();
-    if (is_full(lane, published) &&
+    if (is_lane_full(lane, published) &&
         (head->policy != TRACE_WAIT || !wait_for_space(lane, published)))
         return drop_chunk(lane, event);
     atomic_store_explicit(&lane->shared->head, published + 1, memory_order_release);

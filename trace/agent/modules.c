@@ -74,7 +74,7 @@ static uint64_t reserve_near(const struct extent *extent, uint64_t size)
     return got;
 }
 
-static bool is_named(const char *patterns, const char *path)
+static bool matches_patterns(const char *patterns, const char *path)
 {
     const char *const slash = strrchr(path, '/');
     const char *const name = slash != NULL ? slash + 1 : path;
@@ -99,7 +99,7 @@ static int describe_one(struct dl_phdr_info *info, size_t size, void *context)
     uint64_t wanted;
 
     (void)size;
-    if (described->program_seen && !is_named(head->libraries, info->dlpi_name))
+    if (described->program_seen && !matches_patterns(head->libraries, info->dlpi_name))
         return 0;
     wanted = (extent.text * 8 + REGION_LEAST + 4 * PAGE - 1) & ~(4 * PAGE - 1);
     if (head->module_count == TRACE_MODULES_MAX || wanted > REACH / 2 ||

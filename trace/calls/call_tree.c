@@ -62,7 +62,8 @@ static int grow_index(struct call_tree *tree)
     return 0;
 }
 
-static size_t look_up(struct call_tree *tree, size_t parent, uint32_t function, struct error *error)
+static size_t find_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
+                              struct error *error)
 {
     size_t place = call_tree_place_of(tree, parent, function);
     struct call_node *nodes;
@@ -92,7 +93,7 @@ size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
 
     if (latest != 0 && tree->nodes[latest].function == function)
         return latest;
-    child = look_up(tree, parent, function, error);
+    child = find_tree_child(tree, parent, function, error);
     if (child != SIZE_MAX)
         tree->nodes[parent].latest = (uint32_t)child;
     return child;
@@ -108,7 +109,7 @@ void call_tree_settle(struct call_tree *tree)
 
 /* ---- sums ---- */
 
-static bool is_below(const struct call_tree *tree, size_t node, size_t root)
+static bool is_below_node(const struct call_tree *tree, size_t node, size_t root)
 {
     while (node > root)
         node = tree->nodes[node].parent;
@@ -145,7 +146,7 @@ int call_tree_sums(const struct call_tree *tree, size_t root, struct call_sum **
     for (size_t i = root + 1; i < tree->count; i++) {
         const struct call_node *const node = &tree->nodes[i];
 
-        if (node->function >= CALL_TREE_GROUPS || !is_below(tree, i, root))
+        if (node->function >= CALL_TREE_GROUPS || !is_below_node(tree, i, root))
             continue;
         all[node->function].calls += node->calls;
         all[node->function].self += node->self;
@@ -216,7 +217,7 @@ static struct call_span_list *list_of(struct call_spans *spans, size_t number)
     return &lists[number];
 }
 
-static int append(struct call_span_list *list, struct call_span span)
+static int append_span(struct call_span_list *list, struct call_span span)
 {
     struct call_span *const all =
         array_reserve(list->spans, &list->capacity, list->count + 1, sizeof *all);
@@ -249,7 +250,7 @@ void call_spans_add(struct call_spans *spans, uint32_t group, struct call_span s
     if (list == NULL)
         spans->failed = true;
     else if (list->count < spans->most)
-        spans->failed |= append(list, span) != 0;
+        spans->failed |= append_span(list, span) != 0;
     else
         replace_least(list, span);
 }
@@ -292,7 +293,7 @@ uint64_t thread_stack_time(const struct thread_stack *stack, uint64_t event)
     return stack->last + ((low - stack->last) & TRACE_TIME_MASK);
 }
 
-static size_t top(const struct thread_stack *stack)
+static size_t top_node(const struct thread_stack *stack)
 {
     return stack->depth > 0 ? stack->frames[stack->depth - 1].node : stack->root;
 }
@@ -300,7 +301,7 @@ static size_t top(const struct thread_stack *stack)
 static int thread_stack_push(struct thread_stack *stack, struct call_tree *tree, uint32_t function,
                              struct error *error)
 {
-    const size_t node = call_tree_child(tree, top(stack), function, error);
+    const size_t node = call_tree_child(tree, top_node(stack), function, error);
     struct stack_frame *const frames =
         array_reserve(stack->frames, &stack->capacity, stack->depth + 1, sizeof *frames);
 
@@ -382,7 +383,7 @@ static int pass_time(struct thread_stack *stack, struct call_tree *tree, struct 
         const uint64_t cut = cuts->ticks[cuts->next];
 
         if (stack->last != 0 && cut > stack->last) {
-            tree->nodes[top(stack)].self += cut - stack->last;
+            tree->nodes[top_node(stack)].self += cut - stack->last;
             stack->last = cut;
         }
         if (change_root(stack, tree, cuts->groups[cuts->next++], error) != 0)
@@ -390,7 +391,7 @@ static int pass_time(struct thread_stack *stack, struct call_tree *tree, struct 
     }
     /* Outside of all functions nothing is known of what happens. */
     if (stack->last != 0 && stack->depth > 0)
-        tree->nodes[top(stack)].self += now - stack->last;
+        tree->nodes[top_node(stack)].self += now - stack->last;
     if (stack->last == 0)
         begin_frames(stack, now);
     stack->last = now;
@@ -483,8 +484,8 @@ static void thread_stack_leave(struct thread_stack *stack, const struct call_tre
     }
 }
 
-static int add_one(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
-                   uint64_t event, struct error *error)
+static int add_event(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                     uint64_t event, struct error *error)
 {
     const uint32_t function = event >> 1 & 0x7fff;
 
@@ -503,7 +504,7 @@ static int add_one(struct thread_stack *stack, struct call_tree *tree, struct ca
     }
     if (thread_stack_push(stack, tree, function, error) != 0)
         return -1;
-    tree->nodes[top(stack)].calls++;
+    tree->nodes[top_node(stack)].calls++;
     return 0;
 }
 
@@ -511,7 +512,7 @@ int thread_stack_add(struct thread_stack *stack, struct call_tree *tree, struct 
                      const uint64_t *events, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++)
-        if (add_one(stack, tree, cuts, events[i], error) != 0)
+        if (add_event(stack, tree, cuts, events[i], error) != 0)
             return -1;
     return 0;
 }

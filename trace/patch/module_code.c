@@ -469,7 +469,7 @@ bool branches_lead_into(const struct branches *branches, uint64_t begin, uint64_
 /* ---- entries ---- */
 
 /*
- * The jump to a trampoline takes five bytes. The instructions that begin in them are copied behind
+ * The jump to a trampoline takes five bytes. The instructions that begin in them are copied after
  * the trampoline and executed there. Three hazards:
  *
  * - A branch into the five bytes would land in the middle of the jump. Such functions are not
@@ -595,7 +595,7 @@ static bool move_other(struct moving *moving, const ZydisDecodedInstruction *ins
         (int64_t)(moving->next + (uint64_t)instruction->raw.disp.value - here(moving)));
 }
 
-static bool move_one(struct moving *moving, const ZydisDecodedInstruction *instruction)
+static bool move_instruction(struct moving *moving, const ZydisDecodedInstruction *instruction)
 {
     return instruction->raw.imm[0].is_relative ? move_branch(moving, instruction)
                                                : move_other(moving, instruction);
@@ -635,7 +635,7 @@ enum trace_outcome relocate_entry(const struct module_code *code, const struct b
         moving.from = moving.begin + used;
         used += instruction.length;
         moving.next = moving.begin + used;
-        if (!move_one(&moving, &instruction))
+        if (!move_instruction(&moving, &instruction))
             return TRACE_UNMOVABLE;
     }
     if (used < TRACE_JUMP_SIZE && !(moving.ends && is_padded(branches, function, used)))

@@ -76,7 +76,7 @@ static int add_planned_function(struct filling *filling, const struct planned_fu
 }
 
 /* The next trampoline's offset in the region; 0: no space is left. */
-static uint64_t next_place(const struct filling *filling)
+static uint64_t next_trampoline_place(const struct filling *filling)
 {
     const uint64_t place =
         (filling->used + TRAMPOLINE_ALIGNMENT - 1) & ~(uint64_t)(TRAMPOLINE_ALIGNMENT - 1);
@@ -109,7 +109,7 @@ static void add_patch(struct filling *filling, const struct code_function *funct
 static int plan_function(struct filling *filling, const struct code_function *function,
                          struct error *error)
 {
-    const uint64_t place = next_place(filling);
+    const uint64_t place = next_trampoline_place(filling);
     uint8_t *const out = filling->memory + filling->at + place;
     struct planned_function planned = {
         .name = function->name,
@@ -178,7 +178,7 @@ static int plan_call(struct filling *filling, const struct code_call *call, stru
     static const uint8_t jump[] = {0xff, 0x25}; /* jmp *DISTANCE(%rip) */
     struct trace_call *const calls =
         (struct trace_call *)(filling->memory + filling->head->calls_at);
-    const uint64_t place = next_place(filling);
+    const uint64_t place = next_trampoline_place(filling);
     struct planned_function planned = {
         .name = call->name, .module = filling->module, .trampoline = filling->at + place};
     uint8_t *const out = filling->memory + filling->at + place;

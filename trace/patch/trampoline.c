@@ -4,23 +4,27 @@
 #include <string.h>
 
 /*
- * The template:
+ * The template. A number is the label of the slow path:
  *
- *      save registers; is the frame on top stale (below this slot)?    7: agent, not traced: 5
- *      push a frame of return address, slot and function on the shadow stack
- *      put the event of the entry                                      8: agent, if the chunk is
- * full restore registers; call the body, whose copy of five bytes follows the template save
- * registers; is the frame on top this one?                   9: agent, if not put the event of the
- * exit                                       6: agent, if the chunk is full pop the frame, put the
- * return address back, return
+ *   save registers; is the top frame stale (its slot below this)?  7: agent; 5: not traced
+ *   push a frame: return address, slot, function
+ *   put the entry's event                                          8: agent, if chunk full
+ *   restore registers; call the body
+ *   save registers; is the top frame this one?                     9: agent, if not
+ *   put the exit's event                                           6: agent, if chunk full
+ *   pop the frame, restore the return address, return
  *
- * Each HOLE is filled with the function's number or the offset of one of the thread's two
- * variables; the label after it says which.
+ * The body is a copy of the function's first five bytes, after the template; it
+ * jumps back into the function.
  *
- * The hazard: a signal handler may come between any two instructions, and call traced functions
- * itself. So one xadd takes the place of an event, which is written afterwards. A frame is written
- * (so that handlers can compare its slot), then taken, and then written again, because a handler in
- * between may have used its place.
+ * Each HOLE is filled with the function's number or the offset of one of the
+ * thread's two variables; the label after it says which.
+ *
+ * The hazard: a signal handler may interrupt between any two instructions and
+ * call traced functions itself. So one xadd reserves the place of an event, which
+ * is written afterwards. A frame is written first, so that handlers can compare
+ * its slot. Then its place is reserved, and the frame is written again,
+ * because a handler in between may have used that place.
  */
 #define HOLE "0x11223344"
 

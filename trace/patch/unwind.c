@@ -12,7 +12,7 @@
 
 /* ---- where functions begin ---- */
 
-/* Reads a section: a read beyond `end` sets `bad` for good. */
+/* Reads a section: a read beyond `end` sets `bad` permanently. */
 struct cursor {
     const uint8_t *at, *end;
     const uint8_t *begin; /* of the section */
@@ -176,8 +176,8 @@ static int add_start(struct starts *starts, uint64_t address, uint64_t size, str
 }
 
 /* `cursor` is after the FDE's pointer to its CIE, and ends with the FDE. */
-static int read_range(struct cursor *cursor, const struct common *common, struct starts *starts,
-                      struct error *error)
+static int read_unwind_range(struct cursor *cursor, const struct common *common,
+                             struct starts *starts, struct error *error)
 {
     const uint64_t address = take_encoded(cursor, common->encoding);
     const uint64_t size = take_encoded(cursor, common->encoding & 0x0f);
@@ -241,7 +241,7 @@ int unwind_starts_read(const uint8_t *bytes, size_t length, uint64_t address,
         /* Linkers merge equal CIEs, so an FDE's CIE need not directly precede it. */
         if (id_at - id != common_at)
             common_at = find_common(&section, id_at - id, &common) ? id_at - id : SIZE_MAX;
-        if (common_at != SIZE_MAX && read_range(&entry, &common, &found, error) != 0) {
+        if (common_at != SIZE_MAX && read_unwind_range(&entry, &common, &found, error) != 0) {
             free(found.items);
             return -1;
         }
@@ -265,7 +265,7 @@ struct table {
     uint8_t *begin, *at;
 };
 
-static void put_byte(struct table *table, unsigned byte)
+static void put_table_byte(struct table *table, unsigned byte)
 {
     *table->at++ = (uint8_t)byte;
 }
@@ -276,29 +276,29 @@ static void put_bytes(struct table *table, const void *bytes, size_t length)
     table->at += length;
 }
 
-static void put_word(struct table *table, uint64_t word)
+static void put_table_word(struct table *table, uint64_t word)
 {
     put_bytes(table, &word, sizeof word);
 }
 
 static void put_constant(struct table *table, uint64_t number)
 {
-    put_byte(table, DW_OP_const8u);
-    put_word(table, number);
+    put_table_byte(table, DW_OP_const8u);
+    put_table_word(table, number);
 }
 
 static void put_add(struct table *table, uint64_t number)
 {
-    put_byte(table, DW_OP_plus_uconst);
+    put_table_byte(table, DW_OP_plus_uconst);
     for (; number >= 0x80; number >>= 7)
-        put_byte(table, 0x80 | (number & 0x7f));
-    put_byte(table, (unsigned)number);
+        put_table_byte(table, 0x80 | (number & 0x7f));
+    put_table_byte(table, (unsigned)number);
 }
 
 /* A jump whose target lead() sets later. */
 static uint8_t *put_expression_jump(struct table *table, unsigned operation)
 {
-    put_byte(table, operation);
+    put_table_byte(table, operation);
     table->at += 2;
     return table->at;
 }
@@ -314,7 +314,7 @@ static void put_load(struct table *table, uint64_t offset)
 {
     if (offset > 0)
         put_add(table, offset);
-    put_byte(table, DW_OP_deref);
+    put_table_byte(table, DW_OP_deref);
 }
 
 /*
@@ -331,52 +331,52 @@ static void put_search(struct table *table, const struct trace_head *head, uint6
     const uint8_t *lane, *compare;
 
     /* libgcc's DW_OP_pick does not reach the lowest element: one more lies below. */
-    put_byte(table, DW_OP_dup);
+    put_table_byte(table, DW_OP_dup);
     put_constant(table, lanes);
     lane = table->at;
-    put_byte(table, DW_OP_dup);
+    put_table_byte(table, DW_OP_dup);
     put_load(table, offsetof(struct trace_lane, shadow));
-    put_byte(table, DW_OP_over);
+    put_table_byte(table, DW_OP_over);
     put_load(table, offsetof(struct trace_lane, shadow_top));
-    put_byte(table, DW_OP_dup);
+    put_table_byte(table, DW_OP_dup);
     used = put_expression_jump(table, DW_OP_bra);
-    put_byte(table, DW_OP_drop);
-    put_byte(table, DW_OP_drop);
+    put_table_byte(table, DW_OP_drop);
+    put_table_byte(table, DW_OP_drop);
     unused = put_expression_jump(table, DW_OP_skip);
     lead(used, table->at);
     put_load(table, 0);
     compare = table->at;
-    put_byte(table, DW_OP_over);
-    put_byte(table, DW_OP_over);
-    put_byte(table, DW_OP_lt);
+    put_table_byte(table, DW_OP_over);
+    put_table_byte(table, DW_OP_over);
+    put_table_byte(table, DW_OP_lt);
     inside = put_expression_jump(table, DW_OP_bra);
-    put_byte(table, DW_OP_drop);
-    put_byte(table, DW_OP_drop);
+    put_table_byte(table, DW_OP_drop);
+    put_table_byte(table, DW_OP_drop);
     outside = put_expression_jump(table, DW_OP_skip);
     lead(inside, table->at);
-    put_byte(table, DW_OP_over);
+    put_table_byte(table, DW_OP_over);
     put_load(table, offsetof(struct trace_frame, slot));
-    put_byte(table, DW_OP_pick);
-    put_byte(table, 4);
-    put_byte(table, DW_OP_eq);
+    put_table_byte(table, DW_OP_pick);
+    put_table_byte(table, 4);
+    put_table_byte(table, DW_OP_eq);
     found = put_expression_jump(table, DW_OP_bra);
-    put_byte(table, DW_OP_swap);
+    put_table_byte(table, DW_OP_swap);
     put_add(table, sizeof(struct trace_frame));
-    put_byte(table, DW_OP_swap);
+    put_table_byte(table, DW_OP_swap);
     again = put_expression_jump(table, DW_OP_skip);
     lead(again, compare);
     lead(unused, table->at);
     lead(outside, table->at);
     put_add(table, sizeof(struct trace_lane));
-    put_byte(table, DW_OP_dup);
+    put_table_byte(table, DW_OP_dup);
     put_constant(table, lanes + head->lanes * sizeof(struct trace_lane));
-    put_byte(table, DW_OP_lt);
+    put_table_byte(table, DW_OP_lt);
     more = put_expression_jump(table, DW_OP_bra);
     lead(more, lane);
     put_constant(table, zero);
     done = put_expression_jump(table, DW_OP_skip);
     lead(found, table->at);
-    put_byte(table, DW_OP_drop); /* leaves the frame, which begins with the return address */
+    put_table_byte(table, DW_OP_drop); /* leaves the frame, which begins with the return address */
     lead(done, table->at);
 }
 
@@ -392,7 +392,7 @@ static void end_entry(struct table *table, uint8_t *begin)
     uint32_t length;
 
     while ((table->at - begin) % 8 != 4)
-        put_byte(table, DW_CFA_nop);
+        put_table_byte(table, DW_CFA_nop);
     length = (uint32_t)(table->at - begin);
     memcpy(begin - 4, &length, sizeof length);
 }
@@ -402,19 +402,19 @@ static uint8_t *put_common(struct table *table)
     uint8_t *const entry = begin_entry(table);
 
     put_bytes(table, "\0\0\0\0\1zR", 8); /* its id, version 1, augmentation */
-    put_byte(table, 1);                  /* code alignment */
-    put_byte(table, 0x78);               /* data alignment: -8 */
-    put_byte(table, RETURN_ADDRESS);
-    put_byte(table, 1); /* bytes of augmentation */
-    put_byte(table, DW_EH_PE_absptr);
+    put_table_byte(table, 1);            /* code alignment */
+    put_table_byte(table, 0x78);         /* data alignment: -8 */
+    put_table_byte(table, RETURN_ADDRESS);
+    put_table_byte(table, 1); /* bytes of augmentation */
+    put_table_byte(table, DW_EH_PE_absptr);
     /* Unwinders distinguish frames by their canonical addresses. A trampoline's would equal its
      * caller's, so it is the slot, eight bytes lower, and rsp has a rule of its own. */
-    put_byte(table, DW_CFA_def_cfa_sf);
-    put_byte(table, RSP);
-    put_byte(table, 1); /* times the data alignment */
-    put_byte(table, DW_CFA_val_offset_sf);
-    put_byte(table, RSP);
-    put_byte(table, 0x7f); /* -1 */
+    put_table_byte(table, DW_CFA_def_cfa_sf);
+    put_table_byte(table, RSP);
+    put_table_byte(table, 1); /* times the data alignment */
+    put_table_byte(table, DW_CFA_val_offset_sf);
+    put_table_byte(table, RSP);
+    put_table_byte(table, 0x7f); /* -1 */
     end_entry(table, entry);
     return entry;
 }
@@ -428,11 +428,11 @@ size_t unwind_table_write(uint8_t out[UNWIND_TABLE_SIZE], const struct trace_hea
     const uint32_t distance = (uint32_t)(entry - (common - 4)), end = 0;
 
     put_bytes(&table, &distance, sizeof distance);
-    put_word(&table, begin);
-    put_word(&table, size);
-    put_byte(&table, 0); /* bytes of augmentation */
-    put_byte(&table, DW_CFA_expression);
-    put_byte(&table, RETURN_ADDRESS);
+    put_table_word(&table, begin);
+    put_table_word(&table, size);
+    put_table_byte(&table, 0); /* bytes of augmentation */
+    put_table_byte(&table, DW_CFA_expression);
+    put_table_byte(&table, RETURN_ADDRESS);
     length = table.at;
     table.at += 2;
     put_search(&table, head, zero);

@@ -86,7 +86,8 @@ static int add_modules(struct reading *reading, const json_t *modules, struct er
     return 0;
 }
 
-static int add_name(struct archive *archive, uint32_t number, const char *name, struct error *error)
+static int add_function_name(struct archive *archive, uint32_t number, const char *name,
+                             struct error *error)
 {
     const size_t count = archive->process_count > number ? archive->process_count : number + 1;
     char **const names = reallocarray(archive->process_names, count, sizeof *names);
@@ -122,7 +123,7 @@ static int add_process(struct reading *reading, uint32_t number, const json_t *c
     processes[number].first_module = reading->archive->module_count;
     if (processes[number].sums == NULL)
         return archive_memory(error);
-    if (add_name(reading->archive, number, name, error) != 0)
+    if (add_function_name(reading->archive, number, name, error) != 0)
         return -1;
     return add_modules(reading, json_object_get(content, "modules"), error);
 }

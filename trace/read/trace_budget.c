@@ -107,7 +107,7 @@ enum { SHOWN = 8 }; /* functions in a line */
 
 static int exclusion_memory(struct error *error)
 {
-    return error_memory(error, "what a trace leaves out");
+    return error_memory(error, "the list of excluded functions");
 }
 
 int trace_exclusions_add(struct trace_exclusions *exclusions, uint32_t process, uint32_t function,
@@ -143,7 +143,8 @@ static int compare_exclusions(const void *left, const void *right)
     return (a->function > b->function) - (a->function < b->function);
 }
 
-/* Those of a process, most called first, for the caller to free; NULL if out of memory. */
+/* Returns the exclusions of a process, most called first, for the caller to free; NULL if out of
+ * memory. */
 static struct trace_exclusion *find_exclusions(const struct trace_exclusions *exclusions,
                                                uint32_t process,
                                                const struct trace_exclusion_words *words,
@@ -219,7 +220,7 @@ int trace_exclusions_put_json(const struct trace_exclusions *exclusions, uint32_
 
 /* ---- the budget ---- */
 
-enum { DECISION_EVENTS = 2000 }; /* enough to tell which functions are called most */
+enum { DECISION_EVENTS = 2000 }; /* enough to find the functions that are called most */
 
 /* A decision aims at half of the share, because tracing costs more than its events: the process
  * waits and wakes, and its caches hold less of its own data. */
@@ -243,7 +244,8 @@ void trace_budget_close(struct trace_budget *budget)
     *budget = (struct trace_budget){0};
 }
 
-static void add_call(struct trace_budget *budget, struct budget_function *function, uint64_t time)
+static void add_budget_call(struct trace_budget *budget, struct budget_function *function,
+                            uint64_t time)
 {
     function->calls++;
     function->all++;
@@ -263,7 +265,7 @@ void trace_budget_add(struct trace_budget *budget, const uint64_t *events, size_
         const uint64_t number = events[i] >> 1 & 0x7fff;
 
         if ((events[i] & 1) == 0 && number < budget->count)
-            add_call(budget, &budget->functions[number], events[i] >> TRACE_TIME_SHIFT);
+            add_budget_call(budget, &budget->functions[number], events[i] >> TRACE_TIME_SHIFT);
     }
     budget->events += count;
 }
@@ -378,11 +380,9 @@ static int64_t nanoseconds_of(clockid_t clock)
     return clock_gettime(clock, &now) == 0 ? now.tv_sec * INT64_C(1000000000) + now.tv_nsec : 0;
 }
 
-/*
- * Nanoseconds of an event on this machine: a reading of the counter, which takes longer in a
- * virtual machine, and the code around it, which takes a quarter as long in bench/trace's loop, and
- * four fifths in code as large as an engine (docs/benchmarks.md).
- */
+/* Measures the nanoseconds that one event costs on this machine. The main part is reading the time
+ * stamp counter, which is slower in a virtual machine. The code around it takes a quarter as long
+ * in bench/trace's loop, and four fifths in code as large as an engine (docs/benchmarks.md). */
 static double event_cost(void)
 {
     enum { READINGS = 2000 };
@@ -402,9 +402,9 @@ static double event_cost(void)
     return 1.8 * (double)least / READINGS;
 }
 
-static void hurry(struct trace_throttle *throttle)
+static void read_often(struct trace_throttle *throttle)
 {
-    throttle->hurry = nanoseconds_of(CLOCK_MONOTONIC) + HURRY;
+    throttle->read_often_until = nanoseconds_of(CLOCK_MONOTONIC) + HURRY;
     throttle->is_close = true;
     trace_ring_open_chunks(throttle->ring, CHUNKS_HURRIED);
 }
@@ -415,7 +415,8 @@ int64_t trace_throttle_moment(const struct trace_throttle *throttle, int64_t usu
 
     if (throttle->ring == NULL || !throttle->is_close)
         return usual;
-    moment = nanoseconds_of(CLOCK_MONOTONIC) < throttle->hurry ? MOMENT_HURRIED : MOMENT_CLOSE;
+    moment = nanoseconds_of(CLOCK_MONOTONIC) < throttle->read_often_until ? MOMENT_HURRIED
+                                                                          : MOMENT_CLOSE;
     return moment < usual ? moment : usual;
 }
 
@@ -443,7 +444,7 @@ int trace_throttle_open(struct trace_throttle *throttle, struct trace_ring *ring
     if (clock_getcpuclockid(throttle->process_id, &throttle->clock) != 0)
         throttle->clock = CLOCK_MONOTONIC;
     throttle->process = nanoseconds_of(throttle->clock);
-    hurry(throttle);
+    read_often(throttle);
     return 0;
 }
 
@@ -544,7 +545,7 @@ static int decide(struct trace_throttle *throttle, struct error *error)
     restore_now(throttle);
     result = leave_out(throttle, chosen, count, error);
     if (count > 0)
-        hurry(throttle);
+        read_often(throttle);
     else
         open_wide(throttle);
     throttle->process = nanoseconds_of(throttle->clock);

@@ -64,7 +64,7 @@ struct trace_exclusion_words {
 };
 
 /* Appends a line with the functions of a process that were left out, and when, most called first;
- * nothing if there are none. -1 with ERROR_SYSTEM if out of memory. */
+ * nothing if none were. -1 with ERROR_SYSTEM if out of memory. */
 int trace_exclusions_put(const struct trace_exclusions *exclusions, uint32_t process,
                          const struct trace_exclusion_words *words, struct buf *out,
                          struct error *error);
@@ -76,7 +76,7 @@ int trace_exclusions_put_json(const struct trace_exclusions *exclusions, uint32_
 
 /*
  * Keeps the overhead of tracing below a share of the process's own time. If it is more, the most
- * expensive functions are left out for good. Does no I/O.
+ * expensive functions are left out permanently. Does no I/O.
  */
 
 /* CPU time since the last decision, in nanoseconds. */
@@ -139,10 +139,10 @@ struct trace_throttle {
     bool *restored;    /* owned; by number: its jump was removed, or cannot be */
     size_t to_restore; /* functions left out whose jumps remain */
     pid_t process_id;
-    clockid_t clock; /* of the process's own time */
-    int64_t process; /* nanoseconds, at the last decision */
-    int64_t hurry;   /* read most often until then: nanoseconds of CLOCK_MONOTONIC */
-    bool is_close;   /* the process waits after a few chunks */
+    clockid_t clock;          /* of the process's own time */
+    int64_t process;          /* nanoseconds, at the last decision */
+    int64_t read_often_until; /* read most often until then: nanoseconds of CLOCK_MONOTONIC */
+    bool is_close;            /* the process waits after a few chunks */
     struct trace_reading {
         bool has_more; /* more events than the last ones were published */
         int64_t last;  /* when the last ones were read: nanoseconds of the reader's CPU time */

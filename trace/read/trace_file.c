@@ -224,8 +224,8 @@ static bool read_call(struct event_code *code, uint64_t first, const uint8_t **a
     return true;
 }
 
-static bool read_one(struct event_code *code, const uint8_t **at, const uint8_t *end,
-                     uint64_t *event)
+static bool read_event(struct event_code *code, const uint8_t **at, const uint8_t *end,
+                       uint64_t *event)
 {
     uint64_t first;
 
@@ -248,7 +248,7 @@ int event_code_read(const uint8_t *at, const uint8_t *end, uint64_t **events, si
             *events = more;
         if (more == NULL)
             result = -2;
-        else if (!read_one(code, &at, end, &more[*count]))
+        else if (!read_event(code, &at, end, &more[*count]))
             result = -1;
         else
             (*count)++;
@@ -295,7 +295,7 @@ int trace_file_open(struct trace_file *file, const char *path, enum trace_clock_
 }
 
 /* Compresses the content, unless that makes it larger. */
-static struct iovec pack(struct trace_file *file, const struct buf *content)
+static struct iovec pack_content(struct trace_file *file, const struct buf *content)
 {
     const size_t bound = ZSTD_compressBound(content->length);
     size_t length;
@@ -319,7 +319,7 @@ static int gather_block(struct trace_file *file, enum trace_block_kind kind, uin
     struct iovec stored = {0};
 
     if (!buf_failed(content))
-        stored = pack(file, content);
+        stored = pack_content(file, content);
     if (stored.iov_base == NULL)
         return trace_file_memory(error);
     block.stored = (uint32_t)stored.iov_len;
@@ -345,8 +345,8 @@ static void trace_file_write_put_text(struct buf *out, const char *text)
     json_text_string(out, text, strlen(text));
 }
 
-static int put_functions(struct trace_file *file, uint32_t process, const struct patch_plan *plan,
-                         struct error *error)
+static int put_process_functions(struct trace_file *file, uint32_t process,
+                                 const struct patch_plan *plan, struct error *error)
 {
     struct buf content = {0};
 
@@ -379,7 +379,7 @@ int trace_file_process(struct trace_file *file, uint32_t process, uint32_t pid, 
     buf_append_string(&content, "]}");
     if (put_block(file, TRACE_BLOCK_PROCESS, process, &content, error) != 0)
         return -1;
-    return put_functions(file, process, plan, error);
+    return put_process_functions(file, process, plan, error);
 }
 
 /* ---- events ---- */
@@ -408,7 +408,7 @@ static struct event_block *add_block(struct trace_file *file, uint32_t process, 
 }
 
 /* The next events of the lane begin a new block. */
-static int end_block(struct trace_file *file, struct event_block *block, struct error *error)
+static int end_event_block(struct trace_file *file, struct event_block *block, struct error *error)
 {
     int result;
 
@@ -437,7 +437,7 @@ int trace_file_events(struct trace_file *file, uint32_t process, unsigned lane, 
     }
     event_code_write(&block->code, &block->content, events, count);
     return block->content.length >= EVENT_BLOCK_FULL || buf_failed(&block->content)
-               ? end_block(file, block, error)
+               ? end_event_block(file, block, error)
                : 0;
 }
 
@@ -448,7 +448,7 @@ int trace_file_lane_ended(struct trace_file *file, uint32_t process, unsigned la
     struct buf content = {0};
 
     if (block != NULL) {
-        if (end_block(file, block, error) != 0)
+        if (end_event_block(file, block, error) != 0)
             return -1;
         buf_free(&block->content);
         *block = file->blocks[--file->block_count];
@@ -501,7 +501,7 @@ int trace_file_left_out(struct trace_file *file, uint32_t process, const uint32_
 int trace_file_flush(struct trace_file *file, struct error *error)
 {
     for (size_t i = 0; i < file->block_count; i++)
-        if (end_block(file, &file->blocks[i], error) != 0)
+        if (end_event_block(file, &file->blocks[i], error) != 0)
             return -1;
     return output_file_write(&file->file, &file->gathered, error);
 }
@@ -531,7 +531,7 @@ int trace_file_close(struct trace_file *file, struct error *error)
     return result;
 }
 
-static int damaged(const char *path, size_t at, struct error *error)
+static int report_damage(const char *path, size_t at, struct error *error)
 {
     return error_set(error, ERROR_INPUT, "%s: damaged at byte %zu", path, at);
 }
@@ -550,7 +550,7 @@ static int visit_block(const char *path, size_t at, const struct trace_block *bl
     if (content == NULL)
         return error_memory(error, "a trace");
     if (ZSTD_decompress(content, block->length, stored, block->stored) != block->length)
-        result = damaged(path, at, error);
+        result = report_damage(path, at, error);
     else
         result = visit(context, block, content, error);
     free(content);
@@ -570,12 +570,12 @@ static int read_blocks(const char *path, const uint8_t *bytes, size_t size,
             return 0;
         memcpy(&block, bytes + at, sizeof block);
         if (block.length > TRACE_BLOCK_MOST || block.stored > block.length)
-            return damaged(path, at, error);
+            return report_damage(path, at, error);
         *torn = block.stored > size - at - TRACE_BLOCK_HEAD;
         if (*torn)
             return 0;
         if (crc32(0, bytes + at + TRACE_BLOCK_HEAD, block.stored) != block.sum)
-            return damaged(path, at, error);
+            return report_damage(path, at, error);
         if (visit_block(path, at, &block, bytes + at + TRACE_BLOCK_HEAD, visit, context, error) !=
             0)
             return -1;

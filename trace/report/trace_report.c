@@ -106,7 +106,7 @@ static void put_json_text(struct buf *out, const char *name, const char *text)
     json_text_string(out, text, strlen(text));
 }
 
-static void put_function(struct buf *out, const struct traced_function *function)
+static void put_traced_function(struct buf *out, const struct traced_function *function)
 {
     put_json_text(out, "module", function->module);
     if (function->build_id[0] != '\0')
@@ -152,7 +152,7 @@ static int put_sums(struct buf *out, const struct trace_report *report, size_t r
                           trace_report_name(report, report->tree->nodes[root].function));
         put_json_text(out, "function", trace_report_name(report, sum->function));
         if (function != NULL)
-            put_function(out, function);
+            put_traced_function(out, function);
         put_times(out, report, sum);
     }
     free(sums);
@@ -186,15 +186,15 @@ static struct chrome_track track_of(const struct perfetto_thread *thread)
 
 /* ---- calls ---- */
 
-static int begin(void *context, struct error *error)
+static int begin_perfetto(void *context, struct error *error)
 {
     struct perfetto *const perfetto = context;
     const enum trace_clock_kind kind = perfetto->archive->clock.kind;
 
     if (kind != TRACE_CLOCK_TSC)
         return error_set(error, ERROR_INPUT,
-                         "%s: its clock counts %s, and says nothing of when calls were, which "
-                         "Perfetto shows",
+                         "%s: recorded with a clock of %s; Perfetto needs times: record with "
+                         "the default clock",
                          perfetto->trace, trace_clock_names[kind]);
     if (output_file_check(perfetto->path, "the trace for Perfetto", perfetto->trace, error) != 0)
         return -1;
@@ -293,7 +293,7 @@ void perfetto_open(struct perfetto *perfetto, const char *path, const char *trac
     perfetto->out.file.fd = -1;
     perfetto->listener = (struct archive_listener){
         .calls = {.context = perfetto, .begun = on_call, .ended = on_return},
-        .begin = begin,
+        .begin = begin_perfetto,
         .thread = on_thread,
     };
 }
@@ -436,7 +436,7 @@ static bool add_profile_function(struct making *making, uint32_t number)
 }
 
 /* Nodes come after their callers. */
-static bool add_node(struct making *making, size_t number, size_t caller)
+static bool add_profile_node(struct making *making, size_t number, size_t caller)
 {
     const struct call_node *const from = &making->report->tree->nodes[number];
     struct profile_node *node;
@@ -461,7 +461,7 @@ static bool add_all(struct making *making)
     const struct call_tree *const tree = making->report->tree;
 
     for (size_t i = 1; i < tree->count; i++)
-        if (!add_node(making, i, making->nodes[tree->nodes[i].parent]))
+        if (!add_profile_node(making, i, making->nodes[tree->nodes[i].parent]))
             return false;
     return true;
 }
@@ -567,7 +567,7 @@ static bool report_delivery(struct making *making, const uint32_t *nodes, size_t
         const uint32_t parent = tree->nodes[nodes[i]].parent;
         const bool outermost = tree->nodes[parent].function >= CALL_TREE_GROUPS;
 
-        if (!add_node(making, nodes[i], outermost ? 0 : making->nodes[parent]))
+        if (!add_profile_node(making, nodes[i], outermost ? 0 : making->nodes[parent]))
             return false;
     }
     return true;

@@ -198,7 +198,7 @@ static void disown_wake_words(struct trace_ring *ring)
 
 /* ---- making ---- */
 
-static int open_memory(struct trace_ring *ring, struct error *error)
+static int open_ring_memory(struct trace_ring *ring, struct error *error)
 {
     if (ring->fd < 0)
         ring->fd = memfd_create("gaspipe-trace", MFD_CLOEXEC);
@@ -227,7 +227,7 @@ struct trace_ring *trace_ring_new(const struct trace_ring_options *options, int 
     ring->open = options->lane_chunks;
     ring->fd = fd;
     lay_out(ring);
-    if (open_memory(ring, error) == 0)
+    if (open_ring_memory(ring, error) == 0)
         return ring;
     trace_ring_free(ring);
     return NULL;
@@ -279,7 +279,7 @@ static struct trace_lane *lane_of(const struct trace_ring *ring, unsigned lane)
 
 /* ---- answering the agent ---- */
 
-static void answer(struct trace_ring *ring)
+static void answer_agent(struct trace_ring *ring)
 {
     struct trace_head *const head = trace_ring_head(ring);
     struct error error;
@@ -408,7 +408,7 @@ int trace_ring_step(struct trace_ring *ring, const struct trace_sink *sink, bool
         own_wake_words(ring);
     atomic_fetch_add(&head->heartbeat, 1);
     if (!ring->planned && !ring->refused && atomic_load(&head->state) == TRACE_ASKED)
-        answer(ring);
+        answer_agent(ring);
     if (trace_ring_begin(ring, sink, error) != 0)
         return -1;
     for (unsigned i = 0; ring->begun && i < ring->layout.lanes; i++)
