@@ -413,6 +413,9 @@ const slow = {
   reverse: n => [...Array(n).keys()].reverse()[0],
   concat: n => { let s = ''; for (let i = 0; i < n; i += 1) s += i; return s.length; },
   define: n => { const o = {}; for (let i = 0; i < n; i += 1) o[`p${i % 3000}`] = i; return Object.keys(o).length; },
+  registry: n => { for (let i = 0; i < n; i += 1) Symbol.for(`r${i % 500}`); return n; },
+  equal: n => { const a = 'e'.repeat(n << 6), b = 'e'.repeat(n << 6); let c = 0; for (let i = 0; i < 99; i += 1) c += a === b; return c; },
+  slices: n => { const b = new ArrayBuffer(n << 6); for (let i = 0; i < 99; i += 1) b.slice(0); return b.byteLength; },
   uri: n => encodeURIComponent('\u00e9'.repeat(n)).length,
   freeze: n => Object.isFrozen(harden(values.words(n))),
 };

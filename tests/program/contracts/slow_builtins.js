@@ -21,6 +21,9 @@ export const weakMaps = n => { const o = {}, k = []; for (let i = 0; i < n; i++)
 export const regexpClass = n => { let s = ''; for (let i = 0; i < n; i++) s += String.fromCodePoint(0x10000 + i % 0x80000 * 2); RegExp(`[${s}]`, 'u'); }; // limited
 export const equalStrings = n => { const a = 'x'.repeat(1 << 20), b = 'x'.repeat(1 << 20); for (let i = 0, c = 0; i < n; i++) c += a === b; }; // limited
 export const unicodeSplit = n => 'x'.repeat(n).split(/(?:)/u).length; // limited
+export const symbolRegistry = n => { for (let i = 0; i < n; i++) Symbol.for(`s${i}`); }; // limited
+export const bufferSlice = n => { const b = new ArrayBuffer(1e7); for (let i = 0; i < n; i++) b.slice(0); }; // limited
+export const indexOfHoles = () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1); // limited
 export const raceEndless = () => Promise.race(endless); // limited
 export const setEndless = () => new Set(native).size; // limited
 export const anyEndless = () => Promise.any(native); // limited
