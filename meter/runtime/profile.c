@@ -384,7 +384,7 @@ static void put_profile_lines(void)
     }
 }
 
-static void forget_written(struct profile_node *all, unsigned count)
+static void clear_written_marks(struct profile_node *all, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         all[i].is_written = false;
@@ -402,7 +402,7 @@ static void put_tree(void)
     mark_nodes(all, count);
     put_profile_nodes(all, count);
     put_profile_lines();
-    forget_written(all, count);
+    clear_written_marks(all, count);
 }
 
 /* ---- the profile of a process

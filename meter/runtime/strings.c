@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What functions of libc are charged by, where no argument says it. */
+/* The lengths that libc functions are charged by if no argument has them. */
 
 uint64_t gasmeter_string_bytes(const char *string);
 uint64_t gasmeter_common_bytes(const char *one, const char *other, uint64_t most);

@@ -224,8 +224,8 @@ static bool read_call(struct event_code *code, uint64_t first, const uint8_t **a
     return true;
 }
 
-static bool read_event(struct event_code *code, const uint8_t **at, const uint8_t *end,
-                       uint64_t *event)
+static bool read_packed_event(struct event_code *code, const uint8_t **at, const uint8_t *end,
+                              uint64_t *event)
 {
     uint64_t first;
 
@@ -248,7 +248,7 @@ int event_code_read(const uint8_t *at, const uint8_t *end, uint64_t **events, si
             *events = more;
         if (more == NULL)
             result = -2;
-        else if (!read_event(code, &at, end, &more[*count]))
+        else if (!read_packed_event(code, &at, end, &more[*count]))
             result = -1;
         else
             (*count)++;

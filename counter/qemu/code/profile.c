@@ -160,7 +160,8 @@ static uint32_t stream_file(FILE *out, const char *path)
 }
 
 /* Writes the file to `out` at once, and the place to `places`. */
-static void add_place(FILE *out, FILE *places, uint64_t address, struct profile_stream_place place)
+static void add_stream_place(FILE *out, FILE *places, uint64_t address,
+                             struct profile_stream_place place)
 {
     const struct guest_file *file;
 
@@ -196,11 +197,11 @@ static bool mark_known(uint32_t number)
 static void add_sequence(FILE *out, FILE *places, const struct insn_sequence *sequence)
 {
     if (mark_known(sequence->number))
-        add_place(out, places, sequence->address,
-                  (struct profile_stream_place){
-                      .number = sequence->number,
-                      .length = (uint32_t)sequence->length,
-                  });
+        add_stream_place(out, places, sequence->address,
+                         (struct profile_stream_place){
+                             .number = sequence->number,
+                             .length = (uint32_t)sequence->length,
+                         });
 }
 
 static void stream_sequences(FILE *out, FILE *places, const struct chain_tree *tree,
@@ -214,11 +215,11 @@ static void stream_sequences(FILE *out, FILE *places, const struct chain_tree *t
 static void stream_chains(FILE *out, FILE *places, const struct chain_tree *tree)
 {
     for (; known_chains < tree->count; known_chains++)
-        add_place(out, places, tree->chains[known_chains]->return_address,
-                  (struct profile_stream_place){
-                      .number = (uint32_t)known_chains,
-                      .caller = tree->chains[known_chains]->caller,
-                  });
+        add_stream_place(out, places, tree->chains[known_chains]->return_address,
+                         (struct profile_stream_place){
+                             .number = (uint32_t)known_chains,
+                             .caller = tree->chains[known_chains]->caller,
+                         });
 }
 
 /* Writes the gathered places, after the files that they name. */
