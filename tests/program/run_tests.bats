@@ -132,6 +132,17 @@ last_line_is() {
     last_line_is '5 passed, 0 failed'
 }
 
+@test "a build without times goes by those of the build around it" {
+    for name in one two three; do unit $name 'echo 1..1; echo ok 1 - a'; done
+    printf '%s build/tests/test_%s\n' '1 1' one '3 1' two '2 1' three > "$BATS_TEST_TMPDIR/test-times"
+    JOBS=1 BUILD=$BATS_TEST_TMPDIR/inner run "$ROOT/scripts/run-tests" "$BATS_TEST_TMPDIR"/tests/*
+    assert_equal "$(grep ^pass <<< "$output" | cut -d ' ' -f 6 | tr '\n' ' ')" 'test_two test_three test_one '
+    # Its own times count more.
+    printf '9 1 build/inner/tests/test_one\n' > "$BATS_TEST_TMPDIR/inner/test-times"
+    JOBS=1 BUILD=$BATS_TEST_TMPDIR/inner run "$ROOT/scripts/run-tests" "$BATS_TEST_TMPDIR"/tests/*
+    assert_equal "$(grep -m 1 ^pass <<< "$output" | cut -d ' ' -f 6)" test_one
+}
+
 @test "of many files, the ten slowest are listed" {
     for i in {1..12}; do unit "$i" 'echo 1..1; echo ok 1 - a'; done
     run_tests
