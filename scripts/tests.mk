@@ -6,8 +6,12 @@
 # The tests themselves, which compile in half of the time; what they call is optimized as ever.
 $(BUILD)/obj/tests/unit/%: ROOM_CFLAGS = $(if $(SAN),-O0)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(call sources_below,tests/unit))
-# Tests without sanitized programs: they run scripts, gaspipe-meter and programs of gaspipe-cc.
-NEVER_SANITIZED := $(patsubst %,tests/program/%.bats,meter meter_musl meter_turns run_fuzzers run_tests setup)
+# Tests in which no sanitized program runs, or none for its own sake: of scripts (lint, run_fuzzers, run_tests,
+# setup); of gaspipe-meter and programs of gaspipe-cc (meter*); of libgascount.so in QEMU (counter); of the
+# ordinary worker beside xsnap-worker (xsnap), or in QEMU in other surroundings (determinism); of pages,
+# whose commands other tests run as well (readme).
+NEVER_SANITIZED := $(patsubst %,tests/program/%.bats,counter determinism lint meter meter_musl meter_turns \
+	readme run_fuzzers run_tests setup xsnap)
 # What the threads do: sync commits and compress snapshots (run_*, store, quarantine), speak to NATS
 # (run_stream, fleet*), extend leases (fleet*), read traces (trace_run), read slogfiles (slog*), compute (ping).
 # Not run_stopped, run_stream and run_vats: gcc's ThreadSanitizer loses some of the signals that stop its runs.
@@ -95,7 +99,7 @@ built: check-built
 check check-quick unit program:
 	@mkdir -p build
 	@flock -o build/make.lock $(MAKE) --no-print-directory $@-built
-	$(if $(LEFT_OUT),@echo 'left to the ordinary build ($(if $(filter thread,$(SAN)),their threads are tested there only,nothing of theirs is sanitized)): $(basename $(notdir $(LEFT_OUT)))')
+	$(if $(LEFT_OUT),@echo 'left to the ordinary build ($(if $(filter thread,$(SAN)),their threads are tested there only,they are not about what is sanitized)): $(basename $(notdir $(LEFT_OUT)))')
 	$(run_tests) $(call narrow,$($@_tests))
 
 golden: all

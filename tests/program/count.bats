@@ -59,6 +59,7 @@ instructions() {
 @test "programs of the system have one count each" {
     local data=$BATS_TEST_TMPDIR/data
 
+    [ "$NATIVE" = "$BUILD" ] || skip "QEMU and these programs are not sanitized"
     seq 5000 > "$data"
     cd /
     # Missing programs are reported.
