@@ -8,11 +8,10 @@ $(BUILD)/obj/tests/unit/%: ROOM_CFLAGS = $(if $(SAN),-O0)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(call sources_below,tests/unit))
 # Tests in which no sanitized program runs, or none for its own sake: of scripts (lint, run_fuzzers, run_tests,
 # setup); of gaspipe-meter and programs of gaspipe-cc (meter*); of libgascount.so in QEMU (counter); of the
-# ordinary worker beside xsnap-worker (xsnap), or in QEMU in other surroundings (determinism); of pages,
-# whose commands other tests run as well (readme).
-NEVER_SANITIZED := $(patsubst %,tests/program/%.bats,counter determinism lint meter meter_musl meter_turns \
-	readme run_fuzzers run_tests setup xsnap)
-# What the threads do: sync commits and compress snapshots (run_*, store, quarantine), speak to NATS
+# ordinary worker next to xsnap-worker (xsnap).
+NEVER_SANITIZED := $(patsubst %,tests/program/%.bats,counter lint meter meter_musl meter_turns \
+	run_fuzzers run_tests setup xsnap)
+# Threads sync commits and compress snapshots (run_*, store, quarantine), speak to NATS
 # (run_stream, fleet*), extend leases (fleet*), read traces (trace_run), read slogfiles (slog*), compute (ping).
 # Not run_stopped, run_stream and run_vats: gcc's ThreadSanitizer loses some of the signals that stop its runs.
 WITH_THREADS := $(patsubst %,tests/program/%.bats,run_jobs run_workers store quarantine \
