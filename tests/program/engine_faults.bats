@@ -103,9 +103,10 @@ null
 ["aab","a"]'
 }
 
-@test "parameters, RegExps, digits of numbers, BigInts and positions in strings are the language's" {
-    everywhere language names escapes negated sources texts bigints
+@test "parameters, instances, RegExps, digits of numbers, BigInts and positions in strings are the language's" {
+    everywhere language names bounds escapes negated sources texts bigints
     assert_equal "$(jq -c '.[:2]' first)" '["ok",null]
+["ok","ok"]
 ["ok","ok"]
 ["ok","ok"]
 ["ok","ok"]

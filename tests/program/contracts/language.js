@@ -65,6 +65,14 @@ export const sources = () => {
   return 'ok';
 };
 
+export const bounds = () => {
+  const Plain = class {};
+  let Bound = Plain;
+  for (let i = 0; i < 20; i += 1) Bound = Bound.bind();
+  is('instances', [new Plain() instanceof Bound, {} instanceof Bound, Plain instanceof Plain.bind()], 'true,false,false');
+  return 'ok';
+};
+
 export const texts = () => {
   is('toFixed', [(0.4).toFixed(0), (0.5).toFixed(), (-0.5).toFixed(0), (1e-7).toFixed(0), (0.04).toFixed(1), (2.5).toFixed(0)], '0,1,-1,0,0.0,3');
   is('toPrecision', [(123.456).toPrecision(7), (0.95).toPrecision(4), (1e-5).toPrecision(3), (1.5).toPrecision(1), (5).toPrecision(3)],
