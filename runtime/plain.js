@@ -157,7 +157,12 @@
     ['Atomics SharedArrayBuffer', 'there is one thread', 'use ArrayBuffer'],
     ['Intl', 'the engine has no data of locales', 'bundle a package for it'],
     [
-      'queueMicrotask structuredClone URL URLSearchParams',
+      'queueMicrotask structuredClone URL URLSearchParams atob btoa',
+      'the engine does not have it',
+      'bundle a package for it',
+    ],
+    [
+      'Blob File AbortController Event EventTarget',
       'the engine does not have it',
       'bundle a package for it',
     ],

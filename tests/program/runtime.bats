@@ -56,7 +56,7 @@ undefinedundefined"
 @test "a name that other engines have is undefined, and its use says why" {
     local name result
 
-    for name in fetch process WeakRef Atomics Intl crypto performance require; do
+    for name in fetch process WeakRef Atomics Intl crypto performance require atob Blob; do
         result=$(contract_result <<< "export const go = () => $name(typeof $name);" | jq -r .)
         [[ $result == "ReferenceError: go: get $name: undefined variable; $name is not available: "* ]] ||
             fail "$result"
