@@ -90,6 +90,9 @@ static int answer_to_vat(struct kernel *kernel, const struct vat_syscall *syscal
     return result;
 }
 
+static int syscall_perform(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
+                           const json_t *ksc, json_t **answer, struct error *error);
+
 static int do_translated(struct kernel *kernel, const struct vat_syscall *syscall,
                          const json_t *ksc, struct kernel_syscall_texts *texts, struct error *error)
 {
@@ -110,6 +113,10 @@ static int do_translated(struct kernel *kernel, const struct vat_syscall *syscal
     json_decref(ksr);
     return result;
 }
+
+static int syscall_perform_store(struct kernel *kernel, int64_t vat,
+                                 const struct vat_syscall *syscall, struct buf *answer,
+                                 struct error *error);
 
 /* ["vatstoreSet","vN",key,value]: the vat's syscall with its vatID inserted. */
 static int do_of_store(struct kernel *kernel, const struct vat_syscall *syscall,
@@ -243,8 +250,10 @@ static int perform_read(struct kernel *kernel, int64_t vat, const struct vat_sys
     return result;
 }
 
-int syscall_perform_store(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
-                          struct buf *answer, struct error *error)
+/* Performs a vatstore syscall, and appends the answer. */
+static int syscall_perform_store(struct kernel *kernel, int64_t vat,
+                                 const struct vat_syscall *syscall, struct buf *answer,
+                                 struct error *error)
 {
     const struct iovec key = bytes_of_text(syscall->key);
 
@@ -358,8 +367,9 @@ static int perform_abandon(struct kernel *kernel, int64_t vat, const struct vat_
     return 0;
 }
 
-int syscall_perform(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
-                    const json_t *ksc, json_t **answer, struct error *error)
+/* *answer is ["ok",RESULT] or ["error",MESSAGE] with krefs, the caller's; NULL: ["ok",null]. */
+static int syscall_perform(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
+                           const json_t *ksc, json_t **answer, struct error *error)
 {
     static int (*const perform[])(struct kernel *, int64_t, const struct vat_syscall *,
                                   const json_t *, json_t **, struct error *) = {

@@ -20,14 +20,6 @@
 int syscall_translate(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                       json_t **ksc, struct error *error);
 
-/* *answer is ["ok",RESULT] or ["error",MESSAGE] with krefs, the caller's; NULL: ["ok",null]. */
-int syscall_perform(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
-                    const json_t *ksc, json_t **answer, struct error *error);
-
-/* Performs a vatstore syscall, and appends the answer. */
-int syscall_perform_store(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
-                          struct buf *answer, struct error *error);
-
 static inline bool syscall_is_of_store(const struct vat_syscall *syscall)
 {
     return syscall->kind <= VAT_SYSCALL_STORE_NEXT_KEY;

@@ -208,7 +208,9 @@ int statements_begin(struct store *store, struct error *error)
     return 0;
 }
 
-int statements_enter(struct store *store, struct error *error)
+/* Checks the last commit, and begins as above if the store's transaction has begun; before any
+ * other use of the database. */
+static int statements_enter(struct store *store, struct error *error)
 {
     if (statements_check_commit(store, error) != 0)
         return -1;

@@ -114,10 +114,6 @@ int statements_check_commit(struct store *store, struct error *error);
  */
 int statements_begin(struct store *store, struct error *error);
 
-/* Checks the last commit, and begins as above if the store's transaction has begun; before any
- * other use of the database. */
-int statements_enter(struct store *store, struct error *error);
-
 /* For SQL that is rarely needed: begins as above; the caller steps and finalizes the statement. */
 int statements_prepare_one(struct store *store, const char *text, sqlite3_stmt **statement,
                            struct error *error);

@@ -107,8 +107,9 @@ int nats_link_fail(const struct nats_link *link, natsStatus status, jsErrCode co
                      natsStatus_GetText(status), (int)code);
 }
 
-int nats_link_fail_for_now(const struct nats_link *link, natsStatus status, jsErrCode code,
-                           const char *what, struct error *error)
+/* The same of a failure that may pass: always ERROR_SYSTEM. */
+static int nats_link_fail_for_now(const struct nats_link *link, natsStatus status, jsErrCode code,
+                                  const char *what, struct error *error)
 {
     (void)nats_link_fail(link, status, code, what, error);
     error->kind = ERROR_SYSTEM;

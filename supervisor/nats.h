@@ -104,10 +104,6 @@ int nats_link_subjects(struct nats_link *link, const char *stream, const char *f
 int nats_link_fail(const struct nats_link *link, natsStatus status, jsErrCode code,
                    const char *what, struct error *error);
 
-/* The same of a failure that may pass: always ERROR_SYSTEM. */
-int nats_link_fail_for_now(const struct nats_link *link, natsStatus status, jsErrCode code,
-                           const char *what, struct error *error);
-
 /* Returns true if the call may be repeated, after a short wait. `tries` is counted from 0. */
 bool nats_link_again(struct nats_link *link, natsStatus status, jsErrCode code, int *tries);
 

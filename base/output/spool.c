@@ -36,12 +36,15 @@ static int open_and_unlink(const char *spool_directory)
     return fd;
 }
 
+static int temporary_file_open_in(const char *place, struct error *error);
+
 int temporary_file_open(struct error *error)
 {
     return temporary_file_open_in(temporary_file_place(), error);
 }
 
-int temporary_file_open_in(const char *spool_directory, struct error *error)
+/* Opens an unnamed file in another directory. */
+static int temporary_file_open_in(const char *spool_directory, struct error *error)
 {
     int fd = open(spool_directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 

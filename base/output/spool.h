@@ -15,9 +15,6 @@ const char *temporary_file_place(void);
  * ERROR_SYSTEM. */
 int temporary_file_open(struct error *error);
 
-/* Opens an unnamed file in another directory. */
-int temporary_file_open_in(const char *place, struct error *error);
-
 /* A sequence of bytes that may become long: bytes beyond SPOOL_MEMORY go to an unnamed temporary
  * file. All zeros is an empty spool. After a failed append, later ones do nothing, and the
  * functions that read report the failure. */

@@ -27,7 +27,6 @@ struct device_call {
 /* Returns -1 only with ERROR_SYSTEM. */
 typedef int (*device_method)(struct kernel *kernel, struct device_call *call, struct error *error);
 
-int device_accounts(struct kernel *kernel, struct device_call *call, struct error *error);
 int device_echo(struct kernel *kernel, struct device_call *call, struct error *error);
 int device_clock(struct kernel *kernel, struct device_call *call, struct error *error);
 int device_vat_admin(struct kernel *kernel, struct device_call *call, struct error *error);

@@ -39,7 +39,7 @@ static int device_accounts_find(struct kernel *kernel, struct device_call *call,
     return 0;
 }
 
-int device_accounts(struct kernel *kernel, struct device_call *call, struct error *error)
+static int device_accounts(struct kernel *kernel, struct device_call *call, struct error *error)
 {
     if (strcmp(call->method, "find") == 0)
         return device_accounts_find(kernel, call, error);

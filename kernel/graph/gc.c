@@ -28,8 +28,9 @@ static const struct {
 
 enum { ACTIONS = sizeof words / sizeof *words };
 
-int gc_action_append(json_t *actions, int64_t vat, enum gc_action action, const char *koid,
-                     struct error *error)
+/* Appends an action to an array of these texts. */
+static int gc_action_append(json_t *actions, int64_t vat, enum gc_action action, const char *koid,
+                            struct error *error)
 {
     json_t *text = json_sprintf("v%" PRId64 " %s %s", vat, words[action].name, koid);
 
@@ -79,7 +80,8 @@ static int set_actions(struct kernel *kernel, const json_t *actions, struct erro
     return result;
 }
 
-int gc_action_add(struct kernel *kernel, const json_t *actions, struct error *error)
+/* Adds an array of actions to `gcActions`. */
+static int gc_action_add(struct kernel *kernel, const json_t *actions, struct error *error)
 {
     json_t *all;
     int result;

@@ -18,13 +18,6 @@
 
 enum gc_action { GC_DROP_EXPORT, GC_RETIRE_EXPORT, GC_RETIRE_IMPORT };
 
-/* Appends an action to an array of these texts. */
-int gc_action_append(json_t *actions, int64_t vat, enum gc_action action, const char *koid,
-                     struct error *error);
-
-/* Adds an array of actions to `gcActions`. */
-int gc_action_add(struct kernel *kernel, const json_t *actions, struct error *error);
-
 /*
  * Takes the next group of actions, as an item of the run queue that the caller frees:
  * {"type":"dropExports","vatID":"vN","krefs":[...]}, or {"type":"negated-gc-action"} if none

@@ -298,7 +298,10 @@ static bool is_guard_mask(LLVMValueRef instruction)
     return LLVMIsALoadInst(from) && is_block_named(LLVMGetOperand(from, 0), "_ZGV");
 }
 
-uint64_t convention_copied_bytes(const struct ir *ir, LLVMValueRef call)
+/* Returns the bytes of structures that this call copies as arguments, if the code generator makes
+ * the copy (attribute byval). Sizes up to CONVENTION_SMALL count as 0, because another machine may
+ * pass them in registers. */
+static uint64_t convention_copied_bytes(const struct ir *ir, LLVMValueRef call)
 {
     unsigned byval = ir_attribute_kind("byval");
     uint64_t sum = 0;
@@ -318,7 +321,9 @@ uint64_t convention_copied_bytes(const struct ir *ir, LLVMValueRef call)
 
 /* ---- all of it ------------------------------------------------------------------ */
 
-void convention_find(struct convention *convention, const struct ir *ir, LLVMValueRef function)
+/* Analyses a function. Call convention_free() afterwards. */
+static void convention_find(struct convention *convention, const struct ir *ir,
+                            LLVMValueRef function)
 {
     *convention = (struct convention){.ir = ir};
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
@@ -331,12 +336,14 @@ void convention_find(struct convention *convention, const struct ir *ir, LLVMVal
                 follow_value(convention, instruction);
 }
 
-void convention_free(struct convention *convention)
+static void convention_free(struct convention *convention)
 {
     pointer_set_free(&convention->worked_out);
 }
 
-bool convention_is_free(const struct convention *convention, LLVMValueRef instruction)
+/* Returns true if the instruction only serves the calling convention or the function's own
+ * frame. */
+static bool convention_is_free(const struct convention *convention, LLVMValueRef instruction)
 {
     if (is_va_code(convention, instruction))
         return true;

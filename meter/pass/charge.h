@@ -14,20 +14,6 @@ struct convention {
     struct pointer_set worked_out; /* values derived from va_list fields or member pointers */
 };
 
-/* Analyses a function. Call convention_free() afterwards. */
-void convention_find(struct convention *convention, const struct ir *ir, LLVMValueRef function);
-
-void convention_free(struct convention *convention);
-
-/* Returns true if the instruction only serves the calling convention or the function's own
- * frame. */
-bool convention_is_free(const struct convention *convention, LLVMValueRef instruction);
-
-/* Returns the bytes of structures that this call copies as arguments, if the code generator makes
- * the copy (attribute byval). Sizes up to CONVENTION_SMALL count as 0, because another machine may
- * pass them in registers. */
-uint64_t convention_copied_bytes(const struct ir *ir, LLVMValueRef call);
-
 /* The largest structure that any machine passes in registers (four vectors, aarch64). */
 #define CONVENTION_SMALL 64
 

@@ -70,7 +70,8 @@ static bool is_reached_unseen(const struct graph *graph, size_t from, size_t to)
     return reached;
 }
 
-bool graph_leads(const struct graph *graph, size_t from, size_t to, size_t barrier)
+/* Returns true if a path leads from one block to the other without passing `barrier`. */
+static bool graph_leads(const struct graph *graph, size_t from, size_t to, size_t barrier)
 {
     struct walk walk;
     bool reached;
@@ -133,7 +134,10 @@ static void find_back_edges(struct graph *graph)
     free(visits);
 }
 
-bool graph_is_nested(const struct graph *graph, size_t head)
+static bool graph_is_back(const struct graph *graph, LLVMBasicBlockRef from, size_t to);
+
+/* Returns true if an outer loop can repeat this loop's head without a flush. */
+static bool graph_is_nested(const struct graph *graph, size_t head)
 {
     for (size_t i = 0; i < graph->count; i++)
         for (unsigned k = 0; k < graph->blocks[i].successor_count; k++)
@@ -144,7 +148,8 @@ bool graph_is_nested(const struct graph *graph, size_t head)
     return false;
 }
 
-bool graph_is_back(const struct graph *graph, LLVMBasicBlockRef from, size_t to)
+/* Returns true if this is a back edge. Blocks that were added later have none. */
+static bool graph_is_back(const struct graph *graph, LLVMBasicBlockRef from, size_t to)
 {
     for (size_t i = 0; i < graph->back_count; i++)
         if (graph->back[i].to == to && graph->blocks[graph->back[i].from].block == from)

@@ -37,15 +37,6 @@ void graph_find(struct graph *graph, LLVMValueRef function, const struct charge 
 
 void graph_free(struct graph *graph);
 
-/* Returns true if this is a back edge. Blocks that were added later have none. */
-bool graph_is_back(const struct graph *graph, LLVMBasicBlockRef from, size_t to);
-
-/* Returns true if an outer loop can repeat this loop's head without a flush. */
-bool graph_is_nested(const struct graph *graph, size_t head);
-
-/* Returns true if a path leads from one block to the other without passing `barrier`. */
-bool graph_leads(const struct graph *graph, size_t from, size_t to, size_t barrier);
-
 /*
  * Makes long loops check their pending units. The hazard: a loop without calls
  * never flushes, so it could pass its budget by any amount. A check per turn

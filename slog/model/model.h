@@ -24,8 +24,6 @@ struct entries {
 /* Counts a line. -1 when out of memory. */
 int entries_add(struct entries *entries, const struct record *record);
 
-void entries_free(struct entries *entries);
-
 /*
  * The model of a delivery's times, which all reports share.
  *

@@ -151,7 +151,8 @@ static size_t end_word(struct buf *words, size_t start)
     return start;
 }
 
-const char *pending_word(const struct pending_delivery *pending, size_t place)
+/* The word at this offset, or "". */
+static const char *pending_word(const struct pending_delivery *pending, size_t place)
 {
     return place == NO_WORD ? "" : pending->words.data + place;
 }

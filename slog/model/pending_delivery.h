@@ -77,9 +77,6 @@ void pending_reset(struct pending_delivery *pending);
 int pending_describe(struct pending_delivery *pending, const struct record *record,
                      struct error *error);
 
-/* The word at this offset, or "". */
-const char *pending_word(const struct pending_delivery *pending, size_t place);
-
 /* Stores what identifies the send or resolve that caused the delivery. -1 when out of memory. */
 int pending_add_causes(struct pending_delivery *pending, const struct record *record,
                        struct error *error);

@@ -66,7 +66,7 @@ int entries_add(struct entries *entries, const struct record *record)
     return 0;
 }
 
-void entries_free(struct entries *entries)
+static void entries_free(struct entries *entries)
 {
     names_free(&entries->types);
     free(entries->counts);

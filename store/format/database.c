@@ -59,7 +59,8 @@ static int check_version(const struct store *store, int64_t version, enum schema
                            (long long)version, SCHEMA_VERSION);
 }
 
-int schema_check(struct store *store, enum schema_state *state, struct error *error)
+/* ERROR_INPUT for a file of another program or format. */
+static int schema_check(struct store *store, enum schema_state *state, struct error *error)
 {
     int64_t application = 0, version = 0, tables = 0;
 
@@ -76,7 +77,8 @@ int schema_check(struct store *store, enum schema_state *state, struct error *er
     return check_version(store, version, state, error);
 }
 
-int schema_create(struct store *store, struct error *error)
+/* Creates the tables. */
+static int schema_create(struct store *store, struct error *error)
 {
     char pragmas[128];
 
@@ -189,7 +191,8 @@ static int create_tables(struct store *store, struct error *error)
     return statements_execute(store, "COMMIT", error);
 }
 
-int database_sync_directory(const struct store *store, struct error *error)
+/* Makes the names of files in its directory durable. */
+static int database_sync_directory(const struct store *store, struct error *error)
 {
     const char *slash = strrchr(store->path, '/');
     char *directory =
@@ -249,7 +252,8 @@ int database_set_up(struct store *store, enum schema_state state, struct error *
     return statements_prepare(store, error);
 }
 
-void database_close(struct store *store)
+/* Closes the database; the store can be opened again. */
+static void database_close(struct store *store)
 {
     statements_wait(store);
     statements_finalize(store);

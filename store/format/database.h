@@ -16,14 +16,8 @@ enum schema_state {
     SCHEMA_CURRENT,
 };
 
-/* ERROR_INPUT for a file of another program or format. */
-int schema_check(struct store *store, enum schema_state *state, struct error *error);
-
 /* *same: the file's tables are those that schema_create() makes. */
 int schema_compare(struct store *store, bool *same, struct error *error);
-
-/* Creates the tables. */
-int schema_create(struct store *store, struct error *error);
 
 /* The rest is for store.c. Functions return 0 or a store, or -1 or NULL with the error filled. */
 
@@ -35,12 +29,6 @@ int database_open(struct store *store, int flags, enum schema_state *state, stru
 
 /* For writing: creates the tables in an empty one, and prepares the statements. */
 int database_set_up(struct store *store, enum schema_state state, struct error *error);
-
-/* Makes the names of files in its directory durable. */
-int database_sync_directory(const struct store *store, struct error *error);
-
-/* Closes the database; the store can be opened again. */
-void database_close(struct store *store);
 
 /* Closes and frees all; NULL is allowed. */
 void database_free(struct store *store);

@@ -210,6 +210,8 @@ static int bind_rest(struct store *store, enum statement which, int next, const 
     }
 }
 
+static int running_sums_add(struct store *store, const struct vat_sum *change, struct error *error);
+
 static int add_to_sum(struct store *store, const struct row *row, const struct row_change *change,
                       struct error *error)
 {
@@ -490,7 +492,8 @@ static int note_sum_change(struct running_sums *sums, const struct vat_sum *chan
     return 0;
 }
 
-int running_sums_add(struct store *store, const struct vat_sum *change, struct error *error)
+/* Adds to the vat's; the number of rows may be negative, the sum wraps around. */
+static int running_sums_add(struct store *store, const struct vat_sum *change, struct error *error)
 {
     struct running_sum *sum = provide_sum(store, change->vat, error);
 

@@ -149,9 +149,6 @@ struct sum_writes {
     size_t count, capacity;
 };
 
-/* Adds to the vat's; the number of rows may be negative, the sum wraps around. */
-int running_sums_add(struct store *store, const struct vat_sum *change, struct error *error);
-
 int running_sums_savepoint(struct running_sums *sums, struct error *error);
 void running_sums_undo(struct running_sums *sums);
 void running_sums_release(struct running_sums *sums);

@@ -63,7 +63,8 @@ int estimate_read_cost(struct cost *cost, const json_t *line, struct error *erro
 
 enum { RECORD_VERSION = 1, RECORD_FILE_MAX = 256 << 20 };
 
-void estimate_record_name(struct buf *name, const struct cost *cost)
+/* The name of a cost: "OPERATION" or "OPERATION per UNIT". */
+static void estimate_record_name(struct buf *name, const struct cost *cost)
 {
     buf_append_string(name, cost->operation);
     if (cost->unit != NULL)
@@ -188,7 +189,8 @@ int estimate_record_append(const char *path, const struct estimate *estimate, st
 
 enum { NAME_WIDTH_LEAST = 9 };
 
-void estimate_print_ratio(struct buf *out, double ratio)
+/* The ratio of what is charged to what it should be, in words; "" where it is not known. */
+static void estimate_print_ratio(struct buf *out, double ratio)
 {
     if (isnan(ratio))
         return;
@@ -200,7 +202,8 @@ void estimate_print_ratio(struct buf *out, double ratio)
         buf_printf(out, "%.2f x over", ratio);
 }
 
-void estimate_print_warnings(struct buf *out, unsigned warnings)
+/* The warnings in words, separated by commas. */
+static void estimate_print_warnings(struct buf *out, unsigned warnings)
 {
     bool first = true;
 

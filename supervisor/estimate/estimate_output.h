@@ -18,9 +18,6 @@ struct estimate {
     struct costs costs;
 };
 
-/* The name of a cost: "OPERATION" or "OPERATION per UNIT". */
-void estimate_record_name(struct buf *name, const struct cost *cost);
-
 /*
  * Appends
  * {"kind":"estimate","version":1,"suite":NAME,"label":TEXT,"fingerprint":HASH,"costs":{NAME:
@@ -48,12 +45,6 @@ void estimate_print_table(struct buf *out, const struct estimate *estimate);
 
 /* The same as JSON: {"kind":"cost",...} for each, then {"kind":"summary",...}. */
 void estimate_print_json(struct buf *out, const struct estimate *estimate);
-
-/* The ratio of what is charged to what it should be, in words; "" where it is not known. */
-void estimate_print_ratio(struct buf *out, double ratio);
-
-/* The warnings in words, separated by commas. */
-void estimate_print_warnings(struct buf *out, unsigned warnings);
 
 /*
  * Appends a line for each cost that moved by more than `allow` percent since the record, or is

@@ -711,7 +711,6 @@ struct fleet_transport *directory_transport_open(const char *path, bool make, ui
         .put_object = directory_put_object,
         .get_object = directory_get_object,
         .put_job = directory_put_job,
-        .get_job = directory_get_job,
         .take = directory_transport_take,
         .extend = directory_extend,
         .finish = directory_transport_finish,

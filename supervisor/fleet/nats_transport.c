@@ -228,17 +228,6 @@ static int nats_put_job(struct fleet_transport *transport, const char *id, const
     return nats_link_add(&nats->link, JOBS, subject, job->data, job->length, added, error);
 }
 
-static int nats_get_job(struct fleet_transport *transport, const char *id, struct buf *job,
-                        struct error *error)
-{
-    struct nats_transport *nats = nats_of(transport);
-    bool found;
-
-    if (nats_record_get(&nats->link, "job", id, job, &found, error) != 0)
-        return -1;
-    return found ? 0 : nats_missing(nats, "the job", id, error);
-}
-
 static int nats_cancel(struct fleet_transport *transport, const char *id, struct error *error)
 {
     struct nats_transport *nats = nats_of(transport);
@@ -636,7 +625,6 @@ struct fleet_transport *nats_transport_open(const struct nats_access *access, in
         .put_object = nats_put_object,
         .get_object = nats_get_object,
         .put_job = nats_put_job,
-        .get_job = nats_get_job,
         .take = nats_transport_take,
         .extend = nats_extend,
         .finish = nats_transport_finish,

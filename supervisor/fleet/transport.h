@@ -72,8 +72,6 @@ struct fleet_operations {
     /* Adds a job, unless it waits, is taken or done already. Heavy jobs are taken first. */
     int (*put_job)(struct fleet_transport *transport, const char *id, const struct buf *job,
                    int64_t weight, bool *added, struct error *error);
-    int (*get_job)(struct fleet_transport *transport, const char *id, struct buf *job,
-                   struct error *error);
 
     /* 1 with a job, or with that of this ID; 0: none at present; *left: others still have jobs. */
     int (*take)(struct fleet_transport *transport, const char *id, struct fleet_lease *lease,

@@ -187,6 +187,10 @@ static int stop(struct replay_vat *vat, const struct source_event *event,
     return 0;
 }
 
+static int replay_probes_note(struct replay_probes *probes, const struct replay_result *vat,
+                              const struct source_event *event, const struct meter *meter,
+                              struct error *error);
+
 /* A delivery that was stopped has a meter, too. */
 static int note_probes(struct replay_vat *vat, const struct source_event *event,
                        const struct delivery_outcome *outcome, struct error *error)
@@ -547,9 +551,10 @@ static int describe_probed(struct replay_probes *probes, struct scan_span delive
     return buf_string(&probes->method) != NULL ? 0 : error_memory(error, "a delivery");
 }
 
-int replay_probes_note(struct replay_probes *probes, const struct replay_result *vat,
-                       const struct source_event *event, const struct meter *meter,
-                       struct error *error)
+/* Writes what a delivery's meter says. -1 with ERROR_INPUT or ERROR_SYSTEM. */
+static int replay_probes_note(struct replay_probes *probes, const struct replay_result *vat,
+                              const struct source_event *event, const struct meter *meter,
+                              struct error *error)
 {
     struct profiled_delivery delivery = {
         .delivery = {.vat_id = vat->id,

@@ -65,11 +65,6 @@ struct replay_probes {
 int replay_probes_open(struct replay_probes *probes, const struct replay_options *options,
                        struct launch_config *launcher, struct error *error);
 
-/* Writes what a delivery's meter says. -1 with ERROR_INPUT or ERROR_SYSTEM. */
-int replay_probes_note(struct replay_probes *probes, const struct replay_result *vat,
-                       const struct source_event *event, const struct meter *meter,
-                       struct error *error);
-
 /* When all workers have ended. */
 int replay_probes_close(struct replay_probes *probes, struct error *error);
 

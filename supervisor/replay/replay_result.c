@@ -73,7 +73,8 @@ static void put_side(struct buf *out, const char *name, const struct buf *side)
         buf_append_string(out, "null");
 }
 
-void replay_counts_put(struct buf *out, const struct replay_counts *counts)
+/* Appends the counts as JSON members, each with a comma before it. */
+static void replay_counts_put(struct buf *out, const struct replay_counts *counts)
 {
     struct replay_counts put = *counts;
 
@@ -81,8 +82,10 @@ void replay_counts_put(struct buf *out, const struct replay_counts *counts)
         buf_printf(out, ",\"%s\":%" PRId64, members[i].name, *compare_count_of(&put, i));
 }
 
-void replay_result_put_difference(struct buf *out, const char *kind, struct replay_result *result,
-                                  const struct difference *difference)
+/* Appends a JSON line of that kind about a difference of its last delivery. */
+static void replay_result_put_difference(struct buf *out, const char *kind,
+                                         struct replay_result *result,
+                                         const struct difference *difference)
 {
     buf_printf(out, "{\"kind\":\"%s\"", kind);
     replay_result_put_text(out, "vatID", result->id);
@@ -101,7 +104,8 @@ void replay_result_put_difference(struct buf *out, const char *kind, struct repl
     buf_printf(out, ",\"against\":%s}\n", result->is_against ? "true" : "false");
 }
 
-void replay_result_put_vat(struct buf *out, const struct replay_result *result)
+/* Appends a JSON line of kind "vat". */
+static void replay_result_put_vat(struct buf *out, const struct replay_result *result)
 {
     buf_append_string(out, "{\"kind\":\"vat\"");
     replay_result_put_text(out, "vatID", result->id);
@@ -174,7 +178,11 @@ static int take_vat_line(struct replay_result *result, const json_t *line)
     return 0;
 }
 
-int replay_result_take(struct replay_result *result, const json_t *line, struct error *error)
+/*
+ * Reads a line of either kind again, into a result that was all zeros or has taken the
+ * "difference" line before. -1 with ERROR_SYSTEM: it is no such line.
+ */
+static int replay_result_take(struct replay_result *result, const json_t *line, struct error *error)
 {
     static const char *const kinds[] = {"difference", "vat"};
     const int kind = find_name(json_object_get(line, "kind"), kinds, 2);
@@ -209,7 +217,8 @@ static const char *replay_note_text_of(const json_t *line, const char *name)
     return text != NULL ? text : "none";
 }
 
-void replay_note_put_text(struct buf *out, const json_t *line)
+/* Appends what a "tolerated" JSON line says as a line for people. */
+static void replay_note_put_text(struct buf *out, const json_t *line)
 {
     buf_printf(
         out, "%s %s: delivery %" PRIi64 ", %s: tolerated: %s, recorded %.*s, replayed %.*s\n",

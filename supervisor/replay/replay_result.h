@@ -53,22 +53,6 @@ struct replay_result {
 
 void replay_counts_add(struct replay_counts *sum, const struct replay_counts *counts);
 
-/* Appends a JSON line of that kind about a difference of its last delivery. */
-void replay_result_put_difference(struct buf *out, const char *kind, struct replay_result *result,
-                                  const struct difference *difference);
-
-/* Appends a JSON line of kind "vat". */
-void replay_result_put_vat(struct buf *out, const struct replay_result *result);
-
-/*
- * Reads a line of either kind again, into a result that was all zeros or has taken the
- * "difference" line before. -1 with ERROR_SYSTEM: it is no such line.
- */
-int replay_result_take(struct replay_result *result, const json_t *line, struct error *error);
-
-/* Appends the counts as JSON members, each with a comma before it. */
-void replay_counts_put(struct buf *out, const struct replay_counts *counts);
-
 void replay_result_free(struct replay_result *result);
 
 /* Notes that are printed during a replay: tolerated differences, and deliveries. */
@@ -93,9 +77,6 @@ void replay_note_tolerated(struct replay_notes *notes, struct replay_result *res
                            const struct difference *difference);
 void replay_note_delivery(struct replay_notes *notes, struct replay_result *result,
                           const struct replay_note_delivery *delivery);
-
-/* Appends what a "tolerated" JSON line says as a line for people. */
-void replay_note_put_text(struct buf *out, const json_t *line);
 
 /*
  * Prints on stdout what gaspipe replay found: where vats differ, both sides; a line for each

@@ -30,7 +30,8 @@ int replay_worker_answer(struct replay_worker *worker, struct scan_span answer, 
                              (struct iovec){(char *)answer.at, answer.length}, error);
 }
 
-struct scan_span replay_worker_word(struct iovec frame)
+/* The first word of the vat message after a frame's first byte. */
+static struct scan_span replay_worker_word(struct iovec frame)
 {
     struct scan_span message = {(char *)frame.iov_base + 1, frame.iov_len - 1};
 

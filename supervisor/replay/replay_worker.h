@@ -67,9 +67,6 @@ void replay_worker_end(struct replay_worker *worker);
 /* The first byte of a frame; '\0' for other news and an empty frame. */
 char replay_worker_command(const struct session_news *news);
 
-/* The first word of the vat message after a frame's first byte. */
-struct scan_span replay_worker_word(struct iovec frame);
-
 /* Appends what a worker's end, its silence, or a frame out of turn comes to. */
 void replay_worker_put_end(const struct replay_worker *worker, const struct session_news *news,
                            struct buf *reason);

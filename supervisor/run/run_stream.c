@@ -563,9 +563,10 @@ static void on_news(uv_async_t *news)
 
 /* ---- beginning and end ---- */
 
-struct stream_results *stream_results_open(const struct stream_results_options *options,
-                                           const struct stream_results_listener *listener,
-                                           struct error *error)
+/* NULL with ERROR_SYSTEM. */
+static struct stream_results *stream_results_open(const struct stream_results_options *options,
+                                                  const struct stream_results_listener *listener,
+                                                  struct error *error)
 {
     struct stream_results *results = calloc(1, sizeof *results);
 

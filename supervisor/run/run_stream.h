@@ -46,11 +46,6 @@ struct stream_results_options {
     const char *identity;
 };
 
-/* NULL with ERROR_SYSTEM. */
-struct stream_results *stream_results_open(const struct stream_results_options *options,
-                                           const struct stream_results_listener *listener,
-                                           struct error *error);
-
 /* Adds the result of a line, which waits for its release. -1 with ERROR_SYSTEM. */
 int stream_results_add(struct stream_results *results, int64_t line, const char *text,
                        size_t length, struct error *error);

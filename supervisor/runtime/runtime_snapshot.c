@@ -97,8 +97,14 @@ static int unpack_prepared(const char *path, const struct buf *compressed,
     return error_system(error, errno, "cannot empty the file for a snapshot");
 }
 
-int prepared_start_read(const char *name, int fd, struct buf *compressed,
-                        struct store_snapshot *snapshot, bool *found, struct error *error)
+/*
+ * Fills *snapshot and appends its compressed bytes if the file has the snapshot of that name, and
+ * writes what they unpack to to `fd`, once its hash is right. Else *found is false: there is no
+ * such file, it belongs to another worker or runtime, or it is damaged. -1 with ERROR_SYSTEM:
+ * memory ran out, or `fd` cannot be written.
+ */
+static int prepared_start_read(const char *name, int fd, struct buf *compressed,
+                               struct store_snapshot *snapshot, bool *found, struct error *error)
 {
     char path[PATH_MAX];
     struct error missing;

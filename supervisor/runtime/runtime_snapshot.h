@@ -24,15 +24,6 @@
 int prepared_start_write(const char *path, const char *name, int fd, struct error *error);
 
 /*
- * Fills *snapshot and appends its compressed bytes if the file has the snapshot of that name, and
- * writes what they unpack to to `fd`, once its hash is right. Else *found is false: there is no
- * such file, it belongs to another worker or runtime, or it is damaged. -1 with ERROR_SYSTEM:
- * memory ran out, or `fd` cannot be written.
- */
-int prepared_start_read(const char *name, int fd, struct buf *compressed,
-                        struct store_snapshot *snapshot, bool *found, struct error *error);
-
-/*
  * Warm snapshots: of workers that have evaluated a runtime and nothing else. Vats start from
  * them, which takes a tenth of the time of evaluating the runtime.
  *

@@ -54,7 +54,8 @@ static bool has_section(int fd, const Elf64_Ehdr *head, const char *wanted)
     return false;
 }
 
-int trace_child_check(const char *program, struct error *error)
+/* 0 if the dynamic linker starts this program, so that the agent can be preloaded. */
+static int trace_child_check(const char *program, struct error *error)
 {
     const int fd = open(program, O_RDONLY | O_CLOEXEC);
     Elf64_Ehdr head = {0};

@@ -25,9 +25,6 @@ int trace_child_start(struct trace_child *child, const char *program, char *cons
  * 0: not yet. -1 with ERROR_SYSTEM. */
 int trace_child_wait(struct trace_child *child, int milliseconds, int *status, struct error *error);
 
-/* 0 if the dynamic linker starts this program, so that the agent can be preloaded. */
-int trace_child_check(const char *program, struct error *error);
-
 /* A running process into which the agent is loaded. */
 struct trace_attached {
     pid_t process;

@@ -210,9 +210,6 @@ struct stamp vat_send_delivery(struct vat *vat, struct iovec vd);
 
 void vat_answer_console(struct vat *vat);
 
-/* Stops its worker's timer and shows what the worker printed. */
-void vat_show_last_words(struct vat *vat);
-
 /* The same, and closes its worker's pipe; the worker ends by itself, or is killed. */
 void vat_leave(struct vat *vat);
 

@@ -104,7 +104,8 @@ void vat_answer_console(struct vat *vat)
     vat_send_frame(vat, COMMAND_ANSWER, (struct iovec){(char *)answer, strlen(answer)});
 }
 
-void vat_show_last_words(struct vat *vat)
+/* Stops its worker's timer and shows what the worker printed. */
+static void vat_show_last_words(struct vat *vat)
 {
     vat_timer_stop(&vat->timer);
     worker_process_read_stderr(vat->process);

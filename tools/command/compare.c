@@ -125,6 +125,8 @@ static void append_usual_text(struct buf *out, const struct pairs *pairs)
     }
 }
 
+static const char *ranking_quantile_name(enum ranking_quantile quantile);
+
 static void append_ratios(struct buf *out, const struct ranking *ranking)
 {
     buf_append_string(out, "\nof a delivery's total, B / A:");
@@ -472,7 +474,8 @@ static const struct {
     [RANKING_NINETY_NINE] = {"99 %", 0.99}, [RANKING_MOST] = {"most", 1},
 };
 
-const char *ranking_quantile_name(enum ranking_quantile quantile)
+/* "10 %", ... */
+static const char *ranking_quantile_name(enum ranking_quantile quantile)
 {
     return quantiles[quantile].name;
 }

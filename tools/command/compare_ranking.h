@@ -46,9 +46,6 @@ struct ranking {
 int ranking_make(struct ranking *ranking, const struct pairs *pairs, struct error *error);
 void ranking_free(struct ranking *ranking);
 
-/* "10 %", ... */
-const char *ranking_quantile_name(enum ranking_quantile quantile);
-
 /*
  * `slogreport compare` of three or more files: which is slow, and where they diverge.
  * ERROR_DELIVERY if they do.

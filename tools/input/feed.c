@@ -125,7 +125,13 @@ done:
     return ordered;
 }
 
-char **file_order(char *const *files, struct error *error)
+/*
+ * The files (ended by NULL) in the order of their first lines' times, equal ones as given. In the
+ * given order if one is not a regular file or does not begin as a slogfile, which its reader will
+ * report. Logs a change of the order. Free the list; its strings are borrowed. NULL when out of
+ * memory.
+ */
+static char **file_order(char *const *files, struct error *error)
 {
     return file_order_by(files, slog_begin, error);
 }

@@ -15,14 +15,6 @@
  */
 
 /*
- * The files (ended by NULL) in the order of their first lines' times, equal ones as given. In the
- * given order if one is not a regular file or does not begin as a slogfile, which its reader will
- * report. Logs a change of the order. Free the list; its strings are borrowed. NULL when out of
- * memory.
- */
-char **file_order(char *const *files, struct error *error);
-
-/*
  * The same for other files. begin() finds when one begins, if it can; it is called for regular
  * files only.
  */

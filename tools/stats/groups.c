@@ -121,8 +121,12 @@ static struct group *group_of(struct groups *groups, uint32_t number, enum group
     return &array[number];
 }
 
-struct group *groups_find(struct groups *groups, enum group_kind kind, const char *name,
-                          const char *label)
+/*
+ * Finds or adds the group of this name; NULL when out of memory. Another label means another
+ * group; "" matches any.
+ */
+static struct group *groups_find(struct groups *groups, enum group_kind kind, const char *name,
+                                 const char *label)
 {
     struct group *group;
     uint32_t number;

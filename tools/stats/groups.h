@@ -82,13 +82,6 @@ const char *group_column_name(enum group_column column);
 /* Instructions per computron of all deliveries of the group; NAN unless all have both. */
 double group_ratio(const struct group *group);
 
-/*
- * Finds or adds the group of this name; NULL when out of memory. Another label means another
- * group; "" matches any.
- */
-struct group *groups_find(struct groups *groups, enum group_kind kind, const char *name,
-                          const char *label);
-
 /* Adds a delivery and its syscalls. -1 when out of memory. */
 int groups_add(struct groups *groups, const struct model_delivery *delivery, struct error *error);
 

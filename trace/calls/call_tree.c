@@ -85,8 +85,9 @@ static size_t find_tree_child(struct call_tree *tree, size_t parent, uint32_t fu
     return tree->count++;
 }
 
-size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
-                       struct error *error)
+/* The child of a node; SIZE_MAX with ERROR_SYSTEM without memory. */
+static size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
+                              struct error *error)
 {
     const uint32_t latest = tree->nodes[parent].latest;
     size_t child;
@@ -240,7 +241,8 @@ static void replace_least(struct call_span_list *list, struct call_span span)
     sink(list, 0);
 }
 
-void call_spans_add(struct call_spans *spans, uint32_t group, struct call_span span)
+/* Adds a call, unless it is in no group. */
+static void call_spans_add(struct call_spans *spans, uint32_t group, struct call_span span)
 {
     struct call_span_list *list;
 
@@ -283,7 +285,8 @@ void call_spans_free(struct call_spans *spans)
     spans->list_count = spans->capacity = 0;
 }
 
-uint64_t thread_stack_time(const struct thread_stack *stack, uint64_t event)
+/* An event's ticks are 48 bits; the others are those of the event before. */
+static uint64_t thread_stack_time(const struct thread_stack *stack, uint64_t event)
 {
     const uint64_t low = event >> TRACE_TIME_SHIFT;
 

@@ -37,10 +37,6 @@ struct call_tree {
 int call_tree_open(struct call_tree *tree, struct error *error);
 void call_tree_close(struct call_tree *tree);
 
-/* The child of a node; SIZE_MAX with ERROR_SYSTEM without memory. */
-size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
-                       struct error *error);
-
 /* Sets all totals. */
 void call_tree_settle(struct call_tree *tree);
 
@@ -76,9 +72,6 @@ struct call_spans {
     size_t list_count, capacity;
     bool failed; /* out of memory: spans are missing */
 };
-
-/* Adds a call, unless it is in no group. */
-void call_spans_add(struct call_spans *spans, uint32_t group, struct call_span span);
 
 /* Sorts all lists by when their calls began, callers first. Nothing can be added afterwards. */
 void call_spans_settle(struct call_spans *spans);
@@ -122,9 +115,6 @@ struct call_cuts {
     size_t count;
     size_t next;
 };
-
-/* An event's ticks are 48 bits; the others are those of the event before. */
-uint64_t thread_stack_time(const struct thread_stack *stack, uint64_t event);
 
 /* Adds a thread's events in their order. 0, or -1 with ERROR_SYSTEM without memory. */
 int thread_stack_add(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,

@@ -145,7 +145,6 @@ static int take_starts(struct module_code *code, struct error *error)
     size_t count = 0;
     GElf_Ehdr file;
 
-    code->stripped = true;
     if (data == NULL || data->d_buf == NULL || gelf_getehdr(elf, &file) == NULL ||
         find_section(elf, SHT_PROGBITS, ".text", &text) == NULL)
         return 0;
@@ -451,7 +450,8 @@ void branches_free(struct branches *branches)
     *branches = (struct branches){0};
 }
 
-bool branches_lead_into(const struct branches *branches, uint64_t begin, uint64_t end)
+/* Returns true if a target is in [begin, end). */
+static bool branches_lead_into(const struct branches *branches, uint64_t begin, uint64_t end)
 {
     size_t low = 0, high = branches->count;
 

@@ -30,7 +30,6 @@ struct module_code {
     struct code_call *calls;
     size_t call_count;
     uint64_t text_begin, text_end; /* around all segments that are executed */
-    bool stripped;                 /* its functions are from its unwind table */
     char build_id[41];             /* hexadecimal; "": it has none */
     struct module_code_file *file;
 };
@@ -54,9 +53,6 @@ struct branches {
 /* 0, or -1 with ERROR_SYSTEM if out of memory. */
 int branches_find(struct branches *branches, const struct module_code *code, struct error *error);
 void branches_free(struct branches *branches);
-
-/* Returns true if a target is in [begin, end). */
-bool branches_lead_into(const struct branches *branches, uint64_t begin, uint64_t end);
 
 /* The result of patching a function. */
 enum trace_outcome {

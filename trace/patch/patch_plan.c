@@ -26,12 +26,13 @@ struct filling {
     uint64_t data, data_limit; /* bytes of cells after them, from `at` on */
 };
 
-uint32_t patch_plan_patches_max(const struct trace_head *head)
+static uint32_t patch_plan_patches_max(const struct trace_head *head)
 {
     return (uint32_t)((head->calls_at - head->patches_at) / sizeof(struct trace_patch));
 }
 
-uint32_t patch_plan_calls_max(const struct trace_head *head)
+/* The sizes of the tables, from a head that the agent has not changed. */
+static uint32_t patch_plan_calls_max(const struct trace_head *head)
 {
     return (uint32_t)((head->chunks_at - head->calls_at) / sizeof(struct trace_call));
 }

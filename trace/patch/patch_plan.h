@@ -50,8 +50,4 @@ int patch_plan_make(struct patch_plan *plan, void *memory, size_t size, const ch
                     const struct trace_choice *choice, struct error *error);
 void patch_plan_free(struct patch_plan *plan);
 
-/* The sizes of the tables, from a head that the agent has not changed. */
-uint32_t patch_plan_patches_max(const struct trace_head *head);
-uint32_t patch_plan_calls_max(const struct trace_head *head);
-
 #endif

@@ -23,7 +23,6 @@ struct cursor {
 /* The part of a CIE that its FDEs need. */
 struct common {
     uint8_t encoding; /* of addresses */
-    uint64_t code_alignment;
     bool augmented;
     bool at_entry; /* its rules are those on a function's entry: CFA = rsp + 8 */
 };
@@ -131,7 +130,7 @@ static void read_common(struct cursor *cursor, struct common *common)
     augmentation = cursor->at;
     while (take_fixed(cursor, 1) != 0 && !cursor->bad)
         ;
-    common->code_alignment = take_leb(cursor);
+    (void)take_leb(cursor);
     (void)take_leb(cursor);
     (void)take_leb(cursor);
     if (cursor->bad)

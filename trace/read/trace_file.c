@@ -108,14 +108,16 @@ static inline uint8_t *put_number(uint8_t *at, uint64_t number)
     return at;
 }
 
-void event_code_put(struct buf *out, uint64_t number)
+/* A number in groups of seven bits, the lowest first (LEB128). */
+static void event_code_put(struct buf *out, uint64_t number)
 {
     uint8_t bytes[NUMBER_MOST];
 
     buf_append(out, bytes, (size_t)(put_number(bytes, number) - bytes));
 }
 
-bool event_code_take(const uint8_t **at, const uint8_t *end, uint64_t *number)
+/* Moves *at past the number. False: no whole number before `end`. */
+static bool event_code_take(const uint8_t **at, const uint8_t *end, uint64_t *number)
 {
     *number = 0;
     for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {

@@ -56,12 +56,6 @@ struct event_code {
     uint16_t expected[EVENT_CODE_CONTEXTS]; /* the call that came last after these */
 };
 
-/* A number in groups of seven bits, the lowest first (LEB128). */
-void event_code_put(struct buf *out, uint64_t number);
-
-/* Moves *at past the number. False: no whole number before `end`. */
-bool event_code_take(const uint8_t **at, const uint8_t *end, uint64_t *number);
-
 /* Appends events (trace/memory.h) to the block. Its speed matters: the program waits for its
  * reader. */
 void event_code_write(struct event_code *code, struct buf *out, const uint64_t *events,

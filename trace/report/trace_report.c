@@ -22,8 +22,9 @@ const char *trace_report_name(const struct trace_report *report, uint32_t number
     return report->functions[number - 1].name;
 }
 
-const struct traced_function *trace_report_function(const struct trace_report *report,
-                                                    uint32_t number)
+/* NULL for an invalid number. */
+static const struct traced_function *trace_report_function(const struct trace_report *report,
+                                                           uint32_t number)
 {
     return number >= 1 && number <= report->function_count && report->functions != NULL
                ? &report->functions[number - 1]

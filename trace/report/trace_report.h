@@ -38,10 +38,6 @@ struct trace_report {
 /* Its name, or "?" for an invalid number. */
 const char *trace_report_name(const struct trace_report *report, uint32_t number);
 
-/* NULL for an invalid number. */
-const struct traced_function *trace_report_function(const struct trace_report *report,
-                                                    uint32_t number);
-
 /* Each appends a report and returns 0, or -1 with ERROR_SYSTEM if out of memory. */
 
 /* A table of the `top` most expensive functions; 0: all. */

@@ -31,13 +31,14 @@ static struct robust_list *entry_of(uint8_t *memory, size_t wake_word)
     return (struct robust_list *)(memory - EXIT_NOTIFIER_SIZE + wake_word);
 }
 
-uint32_t exit_notifier_thread(void)
+/* The id of this thread. */
+static uint32_t exit_notifier_thread(void)
 {
     return (uint32_t)syscall(SYS_gettid);
 }
 
 /* Links the entry with one store, so that the list is valid whenever the thread is killed. */
-void exit_notifier_add(uint8_t *memory, size_t wake_word)
+static void exit_notifier_add(uint8_t *memory, size_t wake_word)
 {
     struct robust_list *const entry = entry_of(memory, wake_word);
 
@@ -50,7 +51,9 @@ void exit_notifier_add(uint8_t *memory, size_t wake_word)
     __atomic_store_n(&exit_list.list.next, entry, __ATOMIC_RELEASE);
 }
 
-void exit_notifier_remove(uint8_t *memory, size_t wake_word)
+/* Add or remove a wake word that this thread's end sets. The thread must not use robust mutexes of
+ * the C library. */
+static void exit_notifier_remove(uint8_t *memory, size_t wake_word)
 {
     const struct robust_list *const entry = entry_of(memory, wake_word);
 

@@ -23,14 +23,6 @@
  */
 enum { EXIT_NOTIFIER_SIZE = 256 << 10 };
 
-/* Add or remove a wake word that this thread's end sets. The thread must not use robust mutexes of
- * the C library. */
-void exit_notifier_add(uint8_t *memory, size_t wake_word);
-void exit_notifier_remove(uint8_t *memory, size_t wake_word);
-
-/* The id of this thread. */
-uint32_t exit_notifier_thread(void);
-
 /* The tracer's side of the memory that it shares with one traced process. */
 struct trace_ring;
 

@@ -61,7 +61,7 @@ __asm__(".pushsection .text\n"
         "    .zero 8\n"
         ".popsection\n");
 
-static bool is_on, is_left;
+static bool is_left;
 
 /* AddressSanitizer must know the current stack. */
 #ifdef TURN_IS_NOTED
@@ -133,19 +133,12 @@ bool native_turn(void *stack, size_t size, void (*function)(void *argument), voi
     const unsigned rounding = _mm_getcsr();
     void *fake = NULL;
 
-    is_on = true;
     is_left = false;
     note_switch_begin(&fake, stack, size);
     native_turn_switch((char *)stack + size, begin_turn, &turn);
     note_switch_outside(fake);
     _mm_setcsr(rounding);
-    is_on = false;
     return !is_left;
-}
-
-bool native_turn_is_on(void)
-{
-    return is_on;
 }
 
 void native_turn_leave(void)
@@ -221,7 +214,9 @@ static void set_error(const char *format, va_list arguments)
     (void)vsnprintf(call.error, sizeof call.error, format, arguments);
 }
 
-void native_host_fail(const char *format, ...)
+/* Ends the turn with this error. */
+_Noreturn __attribute__((format(printf, 1, 2))) static void native_host_fail(const char *format,
+                                                                             ...)
 {
     va_list arguments;
 

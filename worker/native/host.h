@@ -25,9 +25,6 @@
 /* Returns true if the function returned, false after native_turn_leave(). */
 bool native_turn(void *stack, size_t size, void (*function)(void *argument), void *argument);
 
-/* Returns true during a turn. */
-bool native_turn_is_on(void);
-
 /* Ends the current turn, and discards its stack. */
 _Noreturn void native_turn_leave(void);
 
@@ -37,9 +34,6 @@ _Noreturn void native_turn_leave(void);
 /* Context and storage are borrowed. `is_init`: the call is gascontract_init()'s. */
 void native_host_begin(const struct near_context *context, const struct near_storage *storage,
                        bool is_init);
-
-/* Ends the turn with this error. */
-_Noreturn void native_host_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Returns the call's outcome. Buffers belong to the host until the next native_host_begin(). */
 struct near_outcome native_host_outcome(void);
@@ -54,7 +48,6 @@ void native_locals_set(uint8_t *start);
 struct native_local_index {
     uint64_t module, offset;
 };
-void *native_locals_address(const struct native_local_index *index);
 
 /*
  * Finds a function for a native contract by name; 0: no such symbol. There are:

@@ -20,7 +20,7 @@ void native_locals_set(uint8_t *start)
     locals = start;
 }
 
-void *native_locals_address(const struct native_local_index *index)
+static void *native_locals_address(const struct native_local_index *index)
 {
     return locals + index->offset;
 }

@@ -123,19 +123,22 @@ void near_contract_close(struct near_contract *contract)
     free(contract);
 }
 
-const char *near_contract_refusal(const struct near_contract *contract)
+/* Returns why every call ends at once, or NULL. */
+static const char *near_contract_refusal(const struct near_contract *contract)
 {
     if (contract->refused[0] != '\0')
         return contract->refused;
     return contract->unlinkable[0] != '\0' ? contract->unlinkable : NULL;
 }
 
-uint64_t near_contract_size(const struct near_contract *contract)
+/* The bytes of its module. */
+static uint64_t near_contract_size(const struct near_contract *contract)
 {
     return contract->length;
 }
 
-uint64_t near_contract_memory(const struct near_contract *contract)
+/* The bytes of memory of the last call. */
+static uint64_t near_contract_memory(const struct near_contract *contract)
 {
     return contract->instance != NULL ? contract->instance->memory->size : 0;
 }

@@ -57,17 +57,8 @@ struct near_contract *near_contract_open(const uint8_t *bytes, size_t length, co
                                          struct error *error);
 void near_contract_close(struct near_contract *contract);
 
-/* Returns why every call ends at once, or NULL. */
-const char *near_contract_refusal(const struct near_contract *contract);
-
 struct near_outcome near_contract_call(struct near_contract *contract, const char *method,
                                        const struct near_context *context,
                                        const struct near_storage *storage);
-
-/* The bytes of its module. */
-uint64_t near_contract_size(const struct near_contract *contract);
-
-/* The bytes of memory of the last call. */
-uint64_t near_contract_memory(const struct near_contract *contract);
 
 #endif

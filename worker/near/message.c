@@ -181,7 +181,8 @@ json_t *near_value_exact(const void *bytes, size_t length)
     return text != NULL ? text : json_pack("{s:o}", "base64", base64_of(bytes, length));
 }
 
-json_t *near_value_shown(const void *bytes, size_t length)
+/* Bytes for the user: JSON parsed, other text as a string, other bytes as a base64 string. */
+static json_t *near_value_shown(const void *bytes, size_t length)
 {
     json_t *value = json_value_read(bytes, length, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 

@@ -26,9 +26,6 @@ int near_value_bytes(struct buf *bytes, const json_t *value);
  * of memory. */
 json_t *near_value_exact(const void *bytes, size_t length);
 
-/* Bytes for the user: JSON parsed, other text as a string, other bytes as a base64 string. */
-json_t *near_value_shown(const void *bytes, size_t length);
-
 /* The value of a message's result: the call's bytes, exact or for the user. NULL, which is
  * undefined, if none are wanted. The caller's. */
 json_t *near_value_of_result(const struct buf *bytes, bool is_exact);

@@ -70,8 +70,9 @@ static bool append_to_file(const char *path, const char *text, size_t length)
     return close(fd) == 0 && written >= 0;
 }
 
-void profile_text_append(const char *path, const struct chain_tree *tree,
-                         const struct guest_files *files)
+/* Appends the tree's counts to the file, in the format below. Reports errors on stderr. */
+static void profile_text_append(const char *path, const struct chain_tree *tree,
+                                const struct guest_files *files)
 {
     char *text = NULL;
     size_t length = 0;
@@ -105,13 +106,15 @@ static size_t known_capacity;
 static size_t known_chains = 1;
 static pid_t stream_process;
 
-bool profile_regions_open(int fd)
+/* Duplicates and closes the descriptor. Returns false if it is not open. */
+static bool profile_regions_open(int fd)
 {
     stream = fcntl(fd, F_DUPFD_CLOEXEC, STREAM_FD_LEAST);
     return stream >= 0 && close(fd) == 0;
 }
 
-void profile_regions_mapped(void)
+/* Updates the list of mapped files. If the process may not read it, the old list stays. */
+static void profile_regions_mapped(void)
 {
     struct guest_files found;
 
@@ -292,8 +295,10 @@ static bool write_stream(const char *bytes, size_t length)
     return true;
 }
 
-void profile_regions_write(const struct chain_tree *tree, int64_t began, int64_t ended,
-                           uint64_t instructions)
+/* Writes the tree's counts as one region. After a write error it writes nothing more: a program
+ * must not fail because the reader exited. */
+static void profile_regions_write(const struct chain_tree *tree, int64_t began, int64_t ended,
+                                  uint64_t instructions)
 {
     const struct profile_stream_region region = {began, ended, instructions};
     char *bytes = NULL;

@@ -11,22 +11,7 @@
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
 
-/* Appends the tree's counts to the file, in the format below. Reports errors on stderr. */
-void profile_text_append(const char *path, const struct chain_tree *tree,
-                         const struct guest_files *files);
-
 /* Writes a profile of each region in the format of counter/profile_stream.h. */
-
-/* Duplicates and closes the descriptor. Returns false if it is not open. */
-bool profile_regions_open(int fd);
-
-/* Updates the list of mapped files. If the process may not read it, the old list stays. */
-void profile_regions_mapped(void);
-
-/* Writes the tree's counts as one region. After a write error it writes nothing more: a program
- * must not fail because the reader exited. */
-void profile_regions_write(const struct chain_tree *tree, int64_t began, int64_t ended,
-                           uint64_t instructions);
 
 /*
  * A profile with call chains (`profile=PATH`). Each process appends to the

@@ -29,7 +29,8 @@ void guest_memory_learn(const struct qemu_plugin_insn *insn)
     guest_base = (uintptr_t)qemu_plugin_insn_haddr(insn) - qemu_plugin_insn_vaddr(insn);
 }
 
-uint64_t guest_memory_host_address(uint64_t guest_address)
+/* Returns the host address of a guest address. */
+static uint64_t guest_memory_host_address(uint64_t guest_address)
 {
     return guest_address + guest_base;
 }

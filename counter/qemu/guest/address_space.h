@@ -18,9 +18,6 @@
 /* Learns the distance from an instruction that is being translated. */
 void guest_memory_learn(const struct qemu_plugin_insn *insn);
 
-/* Returns the host address of a guest address. */
-uint64_t guest_memory_host_address(uint64_t guest_address);
-
 /* Repeated writes to one page are plain copies, which save a system call of about a microsecond. So
  * this module must know when the page may vanish. Call this before a system call of the guest that
  * may change its mappings. Also call it before the guest's second thread begins, which may do so at

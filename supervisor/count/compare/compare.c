@@ -99,7 +99,8 @@ static void put_ratio(struct buf *out, const struct compare_command *command,
     buf_printf(out, "  %s\n", command->text.data);
 }
 
-void compare_print_text(struct buf *out, const struct compare_command *commands, size_t count)
+static void compare_print_text(struct buf *out, const struct compare_command *commands,
+                               size_t count)
 {
     const struct compare_command *least = least_of(commands, count);
 
@@ -131,7 +132,10 @@ static void put_json_times(struct buf *out, const char *name, const struct compa
     buf_append_string(out, "]}");
 }
 
-void compare_print_json(struct buf *out, const struct compare_command *commands, size_t count)
+/* The results of at least one command, all timed equally often. Ratios are to the command with the
+ * fewest instructions. Failure stays in the buffer. */
+static void compare_print_json(struct buf *out, const struct compare_command *commands,
+                               size_t count)
 {
     const struct compare_command *least = least_of(commands, count);
 
@@ -176,7 +180,8 @@ static void put_markdown_times(struct buf *out, const struct compare_times *time
     buf_printf(out, " %.3f ± %.3f |", summary.mean * 1e3, summary.deviation * 1e3);
 }
 
-void compare_print_markdown(struct buf *out, const struct compare_command *commands, size_t count)
+static void compare_print_markdown(struct buf *out, const struct compare_command *commands,
+                                   size_t count)
 {
     const struct compare_command *least = least_of(commands, count);
 
@@ -219,7 +224,8 @@ static void put_csv_times(struct buf *out, const struct compare_times *times)
                summary.most);
 }
 
-void compare_print_csv(struct buf *out, const struct compare_command *commands, size_t count)
+/* A table of Markdown; CSV with seconds, a row for each command. */
+static void compare_print_csv(struct buf *out, const struct compare_command *commands, size_t count)
 {
     const struct compare_command *least = least_of(commands, count);
 
@@ -348,8 +354,8 @@ static int split_command(struct compare_command *command, const char *text, stru
     return words.we_wordc > 0 ? 0 : error_set(error, ERROR_USAGE, "--versus needs a command");
 }
 
-int compare_command_open(struct compare_command *command, const char *text,
-                         const char *const *arguments, struct error *error)
+static int compare_command_open(struct compare_command *command, const char *text,
+                                const char *const *arguments, struct error *error)
 {
     *command = (struct compare_command){.arguments = arguments, .agrees = true};
     if (text != NULL && split_command(command, text, error) != 0)
@@ -359,7 +365,9 @@ int compare_command_open(struct compare_command *command, const char *text,
     return buf_string(&command->text) != NULL ? 0 : error_memory(error, "a command");
 }
 
-void compare_command_free(struct compare_command *command)
+/* Splits `text` into arguments as a shell does; NULL: takes `arguments`. -1 with ERROR_USAGE if it
+ * has shell operators or no word. To be freed in any case. */
+static void compare_command_free(struct compare_command *command)
 {
     if (command->words.we_wordv != NULL)
         wordfree(&command->words);
@@ -376,8 +384,10 @@ static bool command_has_failed(int status)
     return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 
-int compare_command_count(struct compare_command *command, const struct count_options *options,
-                          const struct guest_tools *tools, struct error *error)
+/* Counts all of options->repeat runs. */
+static int compare_command_count(struct compare_command *command,
+                                 const struct count_options *options,
+                                 const struct guest_tools *tools, struct error *error)
 {
     const struct count_program program = {
         .arguments = command->arguments,
@@ -429,8 +439,9 @@ static double processor_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-int compare_command_time(struct compare_command *command, const struct count_options *options,
-                         struct error *error)
+/* One native run, in the same environment and directory. */
+static int compare_command_time(struct compare_command *command,
+                                const struct count_options *options, struct error *error)
 {
     static const int fds[] = {0, 1, 2};
     char path[PATH_MAX];

@@ -53,20 +53,6 @@ struct compare_command {
     struct compare_times wall, processor;
 };
 
-/* Splits `text` into arguments as a shell does; NULL: takes `arguments`. -1 with ERROR_USAGE if it
- * has shell operators or no word. To be freed in any case. */
-int compare_command_open(struct compare_command *command, const char *text,
-                         const char *const *arguments, struct error *error);
-void compare_command_free(struct compare_command *command);
-
-/* Counts all of options->repeat runs. */
-int compare_command_count(struct compare_command *command, const struct count_options *options,
-                          const struct guest_tools *tools, struct error *error);
-
-/* One native run, in the same environment and directory. */
-int compare_command_time(struct compare_command *command, const struct count_options *options,
-                         struct error *error);
-
 /*
  * `gaspipe count --versus` and `--time`: counts each of several commands, and also times it
  * natively, in turns with the others. The commands' input is empty, and their output is dropped.
@@ -82,14 +68,5 @@ struct compare_summary {
 
 /* There is at least one value. */
 struct compare_summary compare_summarise(const struct compare_times *times);
-
-/* The results of at least one command, all timed equally often. Ratios are to the command with the
- * fewest instructions. Failure stays in the buffer. */
-void compare_print_text(struct buf *out, const struct compare_command *commands, size_t count);
-void compare_print_json(struct buf *out, const struct compare_command *commands, size_t count);
-
-/* A table of Markdown; CSV with seconds, a row for each command. */
-void compare_print_markdown(struct buf *out, const struct compare_command *commands, size_t count);
-void compare_print_csv(struct buf *out, const struct compare_command *commands, size_t count);
 
 #endif

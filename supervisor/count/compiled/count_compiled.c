@@ -128,6 +128,8 @@ static int run_compiled_program(struct cost_run *run, const struct cost_program 
     return result == 0 ? count_run_wait(child, &run->status, error) : -1;
 }
 
+static void cost_run_free(struct cost_run *run);
+
 int cost_run(struct cost_run *run, const struct cost_program *program, struct error *error)
 {
     int out_fd = memfd_create("gaspipe-cost", MFD_CLOEXEC);
@@ -164,7 +166,7 @@ static bool same_counts(const json_t *line, const json_t *other)
 }
 
 /* Each line of one run stands for one line of the other. */
-bool cost_run_agrees(const struct cost_run *run, const struct cost_run *other)
+static bool cost_run_agrees(const struct cost_run *run, const struct cost_run *other)
 {
     const size_t count = json_array_size(run->processes);
     json_t *left = json_copy(other->processes);
@@ -182,7 +184,8 @@ bool cost_run_agrees(const struct cost_run *run, const struct cost_run *other)
     return agree;
 }
 
-void cost_run_free(struct cost_run *run)
+/* A run that is all zeros may be freed. */
+static void cost_run_free(struct cost_run *run)
 {
     json_decref(run->processes);
     *run = (struct cost_run){0};
@@ -191,7 +194,8 @@ void cost_run_free(struct cost_run *run)
 /* Names in the table; JSON lists all. */
 enum { NAMES_SHOWN = 12 };
 
-bool cost_findings_agree(const struct cost_findings *findings)
+/* Returns true if all runs have the same counts. */
+static bool cost_findings_agree(const struct cost_findings *findings)
 {
     for (size_t i = 1; i < findings->run_count; i++)
         if (!cost_run_agrees(&findings->runs[0], &findings->runs[i]))
@@ -283,7 +287,7 @@ static const char *cost_table(const struct cost_run *run)
     return table != NULL ? table : "unknown";
 }
 
-void cost_print_table(struct buf *out, const struct cost_findings *findings)
+static void cost_print_table(struct buf *out, const struct cost_findings *findings)
 {
     const struct cost_run *first = &findings->runs[0];
 
@@ -344,7 +348,8 @@ static void put_compiled_run(struct buf *out, const struct cost_findings *findin
     buf_append_string(out, "]}\n");
 }
 
-void cost_print_json(struct buf *out, const struct cost_findings *findings)
+/* One object for each run, {"kind":"run",...}, then {"kind":"summary",...}. */
+static void cost_print_json(struct buf *out, const struct cost_findings *findings)
 {
     uint64_t least, most;
 

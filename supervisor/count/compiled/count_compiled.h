@@ -35,12 +35,6 @@ struct cost_run {
  */
 int cost_run(struct cost_run *run, const struct cost_program *program, struct error *error);
 
-/* Returns true if both runs have the same counts; the order of processes does not matter. */
-bool cost_run_agrees(const struct cost_run *run, const struct cost_run *other);
-
-/* A run that is all zeros may be freed. */
-void cost_run_free(struct cost_run *run);
-
 /* The result of `gaspipe count --counter compiled`. */
 struct cost_findings {
     const char *const *arguments; /* of the user, ends with NULL */
@@ -48,14 +42,6 @@ struct cost_findings {
     size_t run_count;            /* at least 1 */
     const struct gas_model *gas; /* NULL: no prices */
 };
-
-/* Returns true if all runs have the same counts. */
-bool cost_findings_agree(const struct cost_findings *findings);
-
-void cost_print_table(struct buf *out, const struct cost_findings *findings);
-
-/* One object for each run, {"kind":"run",...}, then {"kind":"summary",...}. */
-void cost_print_json(struct buf *out, const struct cost_findings *findings);
 
 /*
  * `gaspipe count --counter compiled`: runs the program options->repeat times and writes the counts.

@@ -230,7 +230,10 @@ static bool read_whole_name(const char *at, struct scan_span *vat_id, int64_t *f
            strncmp(dot, ".sst", 4) == 0;
 }
 
-bool line_source_read_name(const char *path, struct scan_span *vat_id, int64_t *first, int64_t *end)
+/* Returns true for a file named transcript.VATID.FIRST.END, of a span, or transcript-VATID.sst, of
+ * a vat; the vat's ID is borrowed from the path. */
+static bool line_source_read_name(const char *path, struct scan_span *vat_id, int64_t *first,
+                                  int64_t *end)
 {
     static const char head[] = "transcript";
     const char *slash = strrchr(path, '/'), *at = slash != NULL ? slash + 1 : path;

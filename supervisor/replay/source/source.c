@@ -174,7 +174,10 @@ static int copy_as(const char *path, const char *name, struct scan_span hash, in
     return result;
 }
 
-int snapshot_file_copy(const char *path, struct scan_span hash, int fd, struct error *error)
+/* Copies a snapshot from a file that may be compressed (gzip or Zstandard) to `fd`, from its
+ * position. -1 with ERROR_INPUT if its bytes do not have that SHA-256, in hexadecimal digits, or
+ * ERROR_SYSTEM. */
+static int snapshot_file_copy(const char *path, struct scan_span hash, int fd, struct error *error)
 {
     return copy_as(path, path, hash, fd, error);
 }

@@ -102,11 +102,6 @@ int stored_bundle_put(struct scan_span id, const struct buf *kept, struct buf *b
 int stored_bundle_read(const char *path, struct scan_span id, struct buf *bundle, bool *found,
                        struct error *error);
 
-/* Copies a snapshot from a file that may be compressed (gzip or Zstandard) to `fd`, from its
- * position. -1 with ERROR_INPUT if its bytes do not have that SHA-256, in hexadecimal digits, or
- * ERROR_SYSTEM. */
-int snapshot_file_copy(const char *path, struct scan_span hash, int fd, struct error *error);
-
 /* The same out of memory; `name` is how messages call it. */
 int snapshot_bytes_copy(const char *name, const void *bytes, size_t length, struct scan_span hash,
                         int fd, struct error *error);
@@ -122,11 +117,6 @@ int snapshot_archive_copy(const char *directory, const struct source_event *even
                           bool *found, struct error *error);
 
 /* ---- files of lines ---- */
-
-/* Returns true for a file named transcript.VATID.FIRST.END, of a span, or transcript-VATID.sst, of
- * a vat; the vat's ID is borrowed from the path. */
-bool line_source_read_name(const char *path, struct scan_span *vat_id, int64_t *first,
-                           int64_t *end);
 
 /* Files of lines, compressed or not, read one after the other: slogfiles and transcripts. A
  * transcript has an entry a line (supervisor/transcript/recorded_delivery.h). Its vat and the

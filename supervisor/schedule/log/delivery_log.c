@@ -126,7 +126,7 @@ int delivery_times_fill(struct delivery_times *times, const struct delivery_end 
     return 0;
 }
 
-void delivery_times_clear(struct delivery_times *times)
+static void delivery_times_clear(struct delivery_times *times)
 {
     times->sent = (struct stamp){0};
     times->request_count = times->more = 0;
@@ -358,7 +358,6 @@ static int finish_report(struct report_builder *builder, const struct delivery_e
     const struct kernel_delivery *delivery = &builder->delivery;
 
     *report = (struct delivery_report){
-        .vat_number = delivery->vat,
         .vat_id = builder->vat_id,
         .vat = builder->vat_name,
         .crank_num = delivery->crank_num,

@@ -42,7 +42,6 @@ struct delivery_times {
 enum { DELIVERY_TIMES_MAX = 32767 };
 
 /* Forgets the moments and keeps the memory. */
-void delivery_times_clear(struct delivery_times *times);
 void delivery_times_free(struct delivery_times *times);
 
 /* Adds a request. -1 if out of memory. */

@@ -33,7 +33,6 @@ struct delivery_end {
 
 /* The outcome of one delivery. Texts are borrowed. */
 struct delivery_report {
-    int64_t vat_number;
     const char *vat_id; /* "v1" */
     const char *vat;    /* its name */
     int64_t crank_num;  /* REPORT_NONE: the vat had been terminated, nothing was delivered */

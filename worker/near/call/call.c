@@ -209,7 +209,8 @@ uint64_t near_used(const struct near_call *call)
     return near_burnt(call) + call->promises_gas;
 }
 
-void near_grant(struct near_call *call)
+/* Grants the remaining gas to the interpreter as operations. */
+static void near_grant(struct near_call *call)
 {
     const int64_t spent = (int64_t)near_operations(call);
     const uint64_t limit = call->context->operation_limit;

@@ -126,7 +126,6 @@ struct near_storage {
 struct near_register {
     uint64_t id;
     struct buf bytes;
-    bool is_set;
 };
 
 enum { NEAR_ERROR_SIZE = 1024 };
@@ -205,9 +204,6 @@ bool near_pay_action(struct near_call *call, enum near_fee_kind fee, uint64_t co
 uint64_t near_burnt(const struct near_call *call);
 uint64_t near_used(const struct near_call *call);
 uint64_t near_operations(const struct near_call *call);
-
-/* Grants the remaining gas to the interpreter as operations. */
-void near_grant(struct near_call *call);
 
 /* Burns all gas, because operations ran out. */
 void near_exhaust(struct near_call *call);

@@ -86,11 +86,6 @@ struct wasm_code {
     uint32_t frame_operations; /* charged at entry: an eighth of that, without operands */
 };
 
-/* Returns the comparison with the opposite result, in the same form. */
-enum wasm_operation wasm_inverse_comparison(enum wasm_operation operation);
-
-void wasm_code_free(struct wasm_code *code);
-
 /*
  * Validates and compiles all functions of a decoded module. Returns an array with one code
  * for each function, imported ones first and empty; free it with wasm_code_free_all(). NULL

@@ -212,7 +212,7 @@ static bool compile_constant(struct wasm_compiler *compiler, uint8_t opcode)
     return true;
 }
 
-bool wasm_compile_variable(struct wasm_compiler *compiler, uint8_t opcode)
+static bool wasm_compile_variable(struct wasm_compiler *compiler, uint8_t opcode)
 {
     switch (opcode) {
     case WASM_LOCAL_GET:
@@ -401,7 +401,7 @@ static void free_compiler(struct wasm_compiler *compiler)
     free(compiler->traps);
 }
 
-void wasm_code_free(struct wasm_code *code)
+static void wasm_code_free(struct wasm_code *code)
 {
     free(code->cells);
     free(code->traps);

@@ -218,9 +218,7 @@ bool wasm_compile_call(struct wasm_compiler *compiler, uint8_t opcode);
 bool wasm_compile_memory(struct wasm_compiler *compiler, uint8_t opcode);
 bool wasm_compile_table(struct wasm_compiler *compiler, uint8_t opcode);
 bool wasm_compile_prefixed(struct wasm_compiler *compiler);
-bool wasm_compile_variable(struct wasm_compiler *compiler, uint8_t opcode);
 bool wasm_compile_numeric(struct wasm_compiler *compiler, uint8_t opcode);
-bool wasm_compile_saturating(struct wasm_compiler *compiler, uint32_t opcode);
 
 /* The function's body is one block. */
 void wasm_enter_function(struct wasm_compiler *compiler);

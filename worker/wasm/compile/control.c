@@ -103,7 +103,8 @@ struct condition {
     uint16_t dd, aa;
 };
 
-enum wasm_operation wasm_inverse_comparison(enum wasm_operation operation)
+/* Returns the comparison with the opposite result, in the same form. */
+static enum wasm_operation wasm_inverse_comparison(enum wasm_operation operation)
 {
     /* EQ NE, LT_S GE_S, LT_U GE_U, GT_S LE_S, GT_U LE_U, by their order. */
     static const uint8_t inverse[] = {1, 0, 8, 9, 6, 7, 4, 5, 2, 3};

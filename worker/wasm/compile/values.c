@@ -200,7 +200,7 @@ bool wasm_compile_numeric(struct wasm_compiler *compiler, uint8_t opcode)
     return true;
 }
 
-bool wasm_compile_saturating(struct wasm_compiler *compiler, uint32_t opcode)
+static bool wasm_compile_saturating(struct wasm_compiler *compiler, uint32_t opcode)
 {
     if (opcode > WASM_LAST_SATURATING)
         return false;

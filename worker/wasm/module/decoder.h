@@ -25,15 +25,4 @@ void wasm_decode_data_count(struct wasm_decoder *decoder);
 void wasm_decode_code(struct wasm_decoder *decoder);
 void wasm_decode_data(struct wasm_decoder *decoder);
 
-/* Stops reading, for a limit or lack of memory. */
-void wasm_decoder_stop(struct wasm_decoder *decoder, enum wasm_fault fault, const char *words);
-
-/* Allocates `count` zeroed items of `size` bytes, after the `before` items in *items. False if
- * out of memory. */
-bool wasm_decoder_grow(struct wasm_decoder *decoder, void *items, uint32_t before, uint32_t count,
-                       size_t size);
-
-/* A constant expression of that type, with its end. */
-struct wasm_constant wasm_decode_constant(struct wasm_decoder *decoder, uint8_t type);
-
 #endif

@@ -6,15 +6,19 @@
 #include "worker/wasm/module/decoder.h"
 #include "worker/wasm/module/module.h"
 
-void wasm_decoder_stop(struct wasm_decoder *decoder, enum wasm_fault fault, const char *words)
+/* Stops reading, for a limit or lack of memory. */
+static void wasm_decoder_stop(struct wasm_decoder *decoder, enum wasm_fault fault,
+                              const char *words)
 {
     if (decoder->fault == WASM_FAULT_NONE && decoder->reader.fault == NULL)
         decoder->fault = fault;
     wasm_reader_fail(&decoder->reader, words);
 }
 
-bool wasm_decoder_grow(struct wasm_decoder *decoder, void *items, uint32_t before, uint32_t count,
-                       size_t size)
+/* Allocates `count` zeroed items of `size` bytes, after the `before` items in *items. False if
+ * out of memory. */
+static bool wasm_decoder_grow(struct wasm_decoder *decoder, void *items, uint32_t before,
+                              uint32_t count, size_t size)
 {
     void **place = items;
     char *grown = reallocarray(*place, (size_t)before + count + 1, size);
@@ -164,7 +168,8 @@ static struct wasm_constant read_instruction(struct wasm_decoder *decoder, uint8
     }
 }
 
-struct wasm_constant wasm_decode_constant(struct wasm_decoder *decoder, uint8_t type)
+/* A constant expression of that type, with its end. */
+static struct wasm_constant wasm_decode_constant(struct wasm_decoder *decoder, uint8_t type)
 {
     uint8_t is = WASM_UNKNOWN;
     struct wasm_constant constant = read_instruction(decoder, &is);
