@@ -349,6 +349,8 @@ const makers = [
     i => ({ i, text: "t" + i, get g() { return i; }, [Symbol("y" + i)]: i }),
     i => Array.from({ length: random(40) }, (_, k) => k % 3 ? "a" + k : k),
     i => { const a = ["x" + i]; a[random(5000)] = "far" + i; return a; },
+    i => { const a = new Array(2 + random(300)); for (let k = 0; k < a.length - random(3); k++) a[k] = k % 5 ? k : "o" + k; return a; },
+    i => { const a = kept.find(Array.isArray) ?? []; a.length += 2; for (let k = 0; k < 50; k++) a.push(k); return a; },
     i => new Map(Array.from({ length: random(30) }, (_, k) => ["k" + k, { k }])),
     i => new Set([`${i}`, i, {}]),
     i => new RegExp("(a|b)+" + i, "g"),

@@ -33,4 +33,6 @@ export const jobs = async n => { const p = Promise.resolve(0); for (let i = 0; i
 export const deleteFirst = n => { const m = new Map(range(n).map(i => [i, i])); for (const k of m.keys()) m.delete(k); }; // linear
 export const deleteEach = n => { const s = new Set(range(n)); s.forEach(v => { s.delete(v); }); }; // linear
 export const groups = n => { RegExp(range(n).map(i => `(?<a${i}>.)`).join('')); }; // linear
+export const fillHoles = n => { const a = new Array(n); for (let i = 0; i < n / 4; i++) a[i] = i; }; // linear
+export const readHoles = n => { const a = new Array(n); for (let i = 0; i < n / 4; i++) a[i] = i; for (let i = 0; i < n / 4; i++) a[i] += a[i >> 1]; }; // linear
 export const ignoredCase = n => { RegExp(`[\\u{20000}-\\u{${(0x20000 + n * 16).toString(16)}}]`, 'iu'); }; // linear
