@@ -125,7 +125,7 @@ overlaps() {
         echo '{"vat":"c","method":"store_much","args":[50]}'; lines 12 30000; } > input
     jobs_run 1 one --compute-limit 3000000 --max-store-bytes 3000 --max-syscalls 60
     grep -q 'Compute meter exceeded' one/out
-    grep -q 'bytes that a vat.s store may have' one/out
+    grep -q 'bytes that a vatstore may have' one/out
     jobs_run 3 many --compute-limit 3000000 --max-store-bytes 3000 --max-syscalls 60
     assert_same one many
 }
