@@ -151,7 +151,7 @@ setup() {
     assert_equal "$(jq -s 'map(select(.kind == "function" and .selfNanoseconds == null).self) | add' once.profile)" \
         "$(jq -s 'map(.self) | add' once)"
     run --separate-stderr "$BUILD/gaspipe" trace --read run.trace --perfetto slices
-    assert_bad_input 3 'counts computrons'
+    assert_bad_input 3 'clock of computrons'
     run --separate-stderr "$BUILD/gaspipe" trace --clock computrons -- "$(command -v true)"
     assert_bad_input 3 'only gaspipe-worker does'
     run --separate-stderr "$BUILD/gaspipe" trace --clock computrons --when-full drop -- true
