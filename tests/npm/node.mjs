@@ -174,12 +174,12 @@ const cases = {
   async reused() {
     const channels = pathToFileURL(path.join(directory, 'src/channel.js')).href;
     const { makePipes, openChannel } = await import(channels);
-    const { ours } = makePipes();
-    const channel = openChannel(ours, 1000, 0);
+    const { own } = makePipes();
+    const channel = openChannel(own, 1000, 0);
     channel.hangUp();
     const next = makePipes();
-    assert.equal(next.ours[0], ours[1]);
-    const reader = new net.Socket({ fd: next.ours[0], readable: true, writable: false });
+    assert.equal(next.own[0], own[1]);
+    const reader = new net.Socket({ fd: next.own[0], readable: true, writable: false });
     const read = new Promise(resolve => reader.once('data', resolve));
     await new Promise(setImmediate);
     await new Promise(setImmediate);
