@@ -118,8 +118,8 @@ struct kernel_limits {
     int64_t transfer_bytes;
 };
 
-/* The entry of a transcript is one row, which SQLite has in memory up to three times: the most keeps
- * gaspipe below 300 MB. */
+/* The entry of a transcript is one row, which SQLite has in memory up to three times: the most
+ * keeps gaspipe below 300 MB. */
 enum { KERNEL_TRANSFER_DEFAULT = 64 << 20, KERNEL_TRANSFER_MAX = 96 << 20 };
 
 struct kernel_options {

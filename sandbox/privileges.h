@@ -4,6 +4,9 @@
 
 #include "base/error.h"
 
+/* The steps of a sandbox, to be taken in this order: limits, namespaces, root, privileges, paths.
+ * Each later step takes away what an earlier one needs. */
+
 /* Sets resource limits of this process and of programs that it executes. They get no core file, few
  * descriptors, no locked memory, no message queues, files of at most 4 GiB (a snapshot is one), and
  * 16 GiB of address space, which every allocation needs. A lower hard limit stays. Returns 0, or -1
@@ -22,7 +25,16 @@ enum sandbox_namespace {
     SANDBOX_NAMESPACE_IPC = 4,
     SANDBOX_NAMESPACES_ALL = 7,
 };
+
 void sandbox_enter_namespaces(unsigned *had);
+
+/*
+ * Enters a new mount namespace whose root has only what the process may read and execute: the
+ * paths in sandbox/privileges.c and `programs`, absolute and ended by NULL. Everything is read-
+ * only and at its old path; the working directory is the root. Requires its own user namespace or
+ * CAP_SYS_ADMIN. 0, or -1 with ERROR_SYSTEM: nothing has changed.
+ */
+int sandbox_enter_root(const char *const *programs, struct error *error);
 
 /* Drops all privileges permanently: no capabilities, no_new_privs, killed with the parent, not
  * traceable by other processes of the user. Returns 0, or -1 with ERROR_SYSTEM. */
@@ -36,13 +48,5 @@ int sandbox_drop_privileges(struct error *error);
  * was used, 0 without Landlock, -1 with ERROR_SYSTEM.
  */
 int sandbox_restrict_paths(const char *const *programs, struct error *error);
-
-/*
- * Enters a new mount namespace whose root has only what the process may read and execute: the
- * paths in sandbox/privileges.c and `programs`, absolute and ended by NULL. Everything is read-
- * only and at its old path; the working directory is the root. Requires its own user namespace or
- * CAP_SYS_ADMIN. 0, or -1 with ERROR_SYSTEM: nothing has changed.
- */
-int sandbox_enter_root(const char *const *programs, struct error *error);
 
 #endif

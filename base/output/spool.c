@@ -15,18 +15,18 @@
 
 const char *temporary_file_place(void)
 {
-    const char *spool_directory = getenv("TMPDIR");
+    const char *place = getenv("TMPDIR");
 
-    return spool_directory != NULL && spool_directory[0] != '\0' ? spool_directory : "/tmp";
+    return place != NULL && place[0] != '\0' ? place : "/tmp";
 }
 
 /* For file systems without unnamed files, such as NFS. */
-static int open_and_unlink(const char *spool_directory)
+static int open_and_unlink(const char *place)
 {
     char path[PATH_MAX];
     int fd;
 
-    if (snprintf(path, sizeof path, "%s/gaspipe-XXXXXX", spool_directory) >= (int)sizeof path) {
+    if (snprintf(path, sizeof path, "%s/gaspipe-XXXXXX", place) >= (int)sizeof path) {
         errno = ENAMETOOLONG;
         return -1;
     }
@@ -44,15 +44,15 @@ int temporary_file_open(struct error *error)
 }
 
 /* Opens an unnamed file in another directory. */
-static int temporary_file_open_in(const char *spool_directory, struct error *error)
+static int temporary_file_open_in(const char *place, struct error *error)
 {
-    int fd = open(spool_directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int fd = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR))
-        fd = open_and_unlink(spool_directory);
+        fd = open_and_unlink(place);
     if (fd >= 0)
         return fd;
-    return error_system(error, errno, "cannot make a file in %s", spool_directory);
+    return error_system(error, errno, "cannot make a file in %s", place);
 }
 
 static const char *directory;
@@ -187,33 +187,29 @@ static bool read_file(const struct spool *spool, size_t at, char *bytes, size_t 
     return true;
 }
 
-int spool_read(const struct spool *spool, size_t spool_directory, void *bytes, size_t length,
+int spool_read(const struct spool *spool, size_t place, void *bytes, size_t length,
                struct error *error)
 {
     const size_t in_file = spool->written - spool->taken;
-    const size_t first = spool_directory >= in_file           ? 0
-                         : in_file - spool_directory < length ? in_file - spool_directory
-                                                              : length;
+    const size_t first = place >= in_file ? 0 : in_file - place < length ? in_file - place : length;
 
     if (spool_check(spool, error) != 0)
         return -1;
-    if (first > 0 && !read_file(spool, spool->taken + spool_directory, bytes, first))
+    if (first > 0 && !read_file(spool, spool->taken + place, bytes, first))
         return spool_fail(error);
     if (length > first)
-        memcpy((char *)bytes + first, spool->tail.data + (spool_directory + first - in_file),
-               length - first);
+        memcpy((char *)bytes + first, spool->tail.data + (place + first - in_file), length - first);
     return 0;
 }
 
 /* Moves the file's bytes from `place` on, the last ones first. */
-static bool shift(const struct spool *spool, size_t spool_directory, size_t by)
+static bool shift(const struct spool *spool, size_t place, size_t by)
 {
     char piece[64 * 1024];
     size_t end = spool->written;
 
-    while (end > spool_directory) {
-        const size_t length =
-            end - spool_directory < sizeof piece ? end - spool_directory : sizeof piece;
+    while (end > place) {
+        const size_t length = end - place < sizeof piece ? end - place : sizeof piece;
 
         end -= length;
         if (!read_file(spool, end, piece, length) ||
@@ -224,25 +220,25 @@ static bool shift(const struct spool *spool, size_t spool_directory, size_t by)
     return true;
 }
 
-void spool_insert(struct spool *spool, size_t spool_directory, const void *bytes, size_t length)
+void spool_insert(struct spool *spool, size_t place, const void *bytes, size_t length)
 {
     size_t end;
 
-    spool_directory += spool->taken;
+    place += spool->taken;
     if (spool->file == 0 && spool_length(spool) > 0) /* so that only one case is left */
         (void)write_tail(spool);
-    if (spool_directory >= spool->written + spool->tail.length) {
+    if (place >= spool->written + spool->tail.length) {
         spool_append(spool, bytes, length);
         return;
     }
     if (has_failed(spool) || (spool->tail.length > 0 && write_tail(spool) != 0))
         return;
     end = spool->written + length;
-    if (!shift(spool, spool_directory, length)) {
+    if (!shift(spool, place, length)) {
         spool_fail(&spool->failure);
         return;
     }
-    spool->written = spool_directory;
+    spool->written = place;
     if (write_out(spool, bytes, length) == 0)
         spool->written = end;
 }

@@ -505,8 +505,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
         return -1;
     }
     if (options.repeat_each && !host_shows_iterations()) {
-        fprintf(stderr,
-                "gascount: this QEMU does not show iterations; use rep=once\n");
+        fprintf(stderr, "gascount: this QEMU does not show iterations; use rep=once\n");
         return -1;
     }
     tally_begin();

@@ -123,7 +123,7 @@ void warehouse_start(struct warehouse *warehouse, int64_t vat);
 
 /* Restores the vat from the snapshot before its last one, until it gets another. False if it has
  * none, or does so already. */
-bool warehouse_fall_back(struct warehouse *warehouse, int64_t vat);
+bool warehouse_fall_back(struct warehouse *warehouse, int64_t id);
 
 /* Defers the vat's lines in the slog, about its start and replay, until warehouse_log_join() puts
  * them in their place. Does nothing without a slog. */
