@@ -250,8 +250,8 @@ static void only_messages_to_plain_vats_are_predicted_from_outside(void **state)
 /* ---- syscalls before their turn ---- */
 
 /* As kernel_syscall() answers; `expected` is NULL for what cannot be known. */
-static void ahead(struct harness *harness, struct overlay *overlay, const char *vsc,
-                  const char *expected)
+static void answer_early(struct harness *harness, struct overlay *overlay, const char *vsc,
+                         const char *expected)
 {
     struct buf message = {0}, answer = {0};
     struct vat_request request;
@@ -281,20 +281,20 @@ static void syscalls_are_answered_as_at_their_turn(void **state)
     open_three(&harness);
     assert_true(harness_next(&harness));
     overlay_init(&overlay, harness.store, harness.step.delivery.vat);
-    ahead(&harness, &overlay, "[\"vatstoreGet\",\"k\"]", "[\"ok\",null]");
-    ahead(&harness, &overlay, "[\"vatstoreSet\",\"k\",\"\\u0001\\\"\\u00e9\\u2028\"]",
-          "[\"ok\",null]");
-    ahead(&harness, &overlay, "[\"vatstoreGet\",\"k\"]",
-          "[\"ok\",\"\\u0001\\\"\xc3\xa9\xe2\x80\xa8\"]");
-    ahead(&harness, &overlay, "[\"vatstoreGetNextKey\",\"a\"]", "[\"ok\",\"k\"]");
-    ahead(&harness, &overlay, "[\"vatstoreSet\",\"e\",\"\"]", "[\"ok\",null]");
-    ahead(&harness, &overlay, "[\"vatstoreGet\",\"e\"]", "[\"ok\",null]");
-    ahead(&harness, &overlay, "[\"vatstoreDelete\",\"k\"]", "[\"ok\",null]");
-    ahead(&harness, &overlay, "[\"vatstoreGetNextKey\",\"e\"]", "[\"ok\",null]");
-    ahead(&harness, &overlay, "[\"resolve\",[[\"p+5\",false,{\"body\":\"#1\",\"slots\":[]}]]]",
-          "[\"ok\",null]");
-    ahead(&harness, &overlay, "[\"callNow\",\"d-70\",\"echo\",{\"body\":\"#[1]\",\"slots\":[]}]",
-          NULL);
+    answer_early(&harness, &overlay, "[\"vatstoreGet\",\"k\"]", "[\"ok\",null]");
+    answer_early(&harness, &overlay, "[\"vatstoreSet\",\"k\",\"\\u0001\\\"\\u00e9\\u2028\"]",
+                 "[\"ok\",null]");
+    answer_early(&harness, &overlay, "[\"vatstoreGet\",\"k\"]",
+                 "[\"ok\",\"\\u0001\\\"\xc3\xa9\xe2\x80\xa8\"]");
+    answer_early(&harness, &overlay, "[\"vatstoreGetNextKey\",\"a\"]", "[\"ok\",\"k\"]");
+    answer_early(&harness, &overlay, "[\"vatstoreSet\",\"e\",\"\"]", "[\"ok\",null]");
+    answer_early(&harness, &overlay, "[\"vatstoreGet\",\"e\"]", "[\"ok\",null]");
+    answer_early(&harness, &overlay, "[\"vatstoreDelete\",\"k\"]", "[\"ok\",null]");
+    answer_early(&harness, &overlay, "[\"vatstoreGetNextKey\",\"e\"]", "[\"ok\",null]");
+    answer_early(&harness, &overlay,
+                 "[\"resolve\",[[\"p+5\",false,{\"body\":\"#1\",\"slots\":[]}]]]", "[\"ok\",null]");
+    answer_early(&harness, &overlay,
+                 "[\"callNow\",\"d-70\",\"echo\",{\"body\":\"#[1]\",\"slots\":[]}]", NULL);
     overlay_free(&overlay);
     harness_close(&harness);
 }

@@ -161,7 +161,7 @@ static const char *take_session(const char *line, char session[SLOG_SESSION_SIZE
 
 static void begins_with_the_session(void **state)
 {
-    static const char behind[] = "\",\"program\":\"test 1\",\"host\":\"";
+    static const char lines_after[] = "\",\"program\":\"test 1\",\"host\":\"";
     const char *path = ((struct place *)*state)->path, *rest;
     char session[SLOG_SESSION_SIZE], next_session[SLOG_SESSION_SIZE];
     struct buf content = {0};
@@ -170,7 +170,7 @@ static void begins_with_the_session(void **state)
     close_writer(open_writer(path));
     content_of(path, &content);
     rest = take_session(buf_string(&content), session);
-    assert_memory_equal(rest, behind, strlen(behind));
+    assert_memory_equal(rest, lines_after, strlen(lines_after));
     rest = strchr(rest, '\n');
     assert_non_null(rest);
     take_session(rest + 1, next_session);

@@ -218,9 +218,9 @@ static void note_change(void *context, const struct store_changed *change)
 static void changes_are_reported_in_order_even_without_effect(void **state)
 {
     struct store *store = *state;
-    struct buf told = {0};
+    struct buf reported = {0};
 
-    store_watch(store, note_change, &told);
+    store_watch(store, note_change, &reported);
     OK(store_key_set(store, "a", bytes("1"), &error));
     vat_set(store, "k", "2");
     OK(store_key_set(store, "a", bytes("1"), &error));
@@ -230,9 +230,9 @@ static void changes_are_reported_in_order_even_without_effect(void **state)
     OK(store_vat_delete_all(store, OTHER_VAT, &error));
     store_watch(store, NULL, NULL);
     OK(store_key_set(store, "a", bytes("1"), &error));
-    assert_string_equal(buf_string(&told), "s a=1\ns v1.vs.k=2\ns a=1\nd v1.vs.k=\nd a=\nd a=\n"
-                                           "e v2.vs.=\n");
-    buf_free(&told);
+    assert_string_equal(buf_string(&reported), "s a=1\ns v1.vs.k=2\ns a=1\nd v1.vs.k=\nd a=\nd a=\n"
+                                               "e v2.vs.=\n");
+    buf_free(&reported);
 }
 
 /* ---- transcripts ---- */

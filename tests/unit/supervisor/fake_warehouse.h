@@ -18,7 +18,7 @@
 enum { FAKE_VATS = 20 };
 
 struct fake_vat {
-    bool known, waits, ahead;
+    bool known, waits, speculative;
     bool has_older; /* snapshot, to fall back on; the test's */
     int64_t saved_at;
     const char *vd; /* of the delivery in progress */
@@ -193,24 +193,24 @@ void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
 
 void warehouse_deliver_speculatively(struct warehouse *warehouse, int64_t id, const char *vd)
 {
-    warehouse->vats[id].ahead = true;
+    warehouse->vats[id].speculative = true;
     fake_deliver("deliver early", id, vd);
 }
 
 bool warehouse_is_speculative(const struct warehouse *warehouse, int64_t id)
 {
-    return warehouse->vats[id].ahead;
+    return warehouse->vats[id].speculative;
 }
 
 void warehouse_confirm(struct warehouse *warehouse, int64_t id)
 {
-    warehouse->vats[id].ahead = false;
+    warehouse->vats[id].speculative = false;
     fake_note("catch up", id);
 }
 
 static inline void fake_end_worker(const char *call, int64_t vat)
 {
-    fake->vats[vat].waits = fake->vats[vat].ahead = false;
+    fake->vats[vat].waits = fake->vats[vat].speculative = false;
     fake->vats[vat].vd = NULL;
     fake_note(call, vat);
 }

@@ -250,7 +250,7 @@ static void evicted_worker_is_delivered_to_again(void **state)
     (void)state;
     open_speculating(&world);
     fake_answers(2);
-    fake->vats[2].ahead = false;
+    fake->vats[2].speculative = false;
     world_play(1);
     fake_expect("take back v2\ndeliver v2 message\n");
     world_play(2);

@@ -94,7 +94,7 @@ static void each_thing_that_a_worker_does_is_decided_in_each_state(void **state)
 /* An action must fit the state that follows it. */
 static void action_fits_state(enum vat_state state, enum vat_event event, struct vat_step step)
 {
-    static const enum vat_state behind[VAT_ACTIONS] = {
+    static const enum vat_state next_state[VAT_ACTIONS] = {
         [VAT_ACT_PREPARE] = VAT_PREPARING,
         [VAT_ACT_START] = VAT_STARTING,
         [VAT_ACT_STARTED] = VAT_STARTING,
@@ -127,7 +127,7 @@ static void action_fits_state(enum vat_state state, enum vat_event event, struct
              (state == VAT_RESTARTING && step.action == VAT_ACT_DISMISS))
         assert_int_equal(step.next, state);
     else if (step.action != VAT_ACT_FORBIDDEN)
-        assert_int_equal(step.next, behind[step.action]);
+        assert_int_equal(step.next, next_state[step.action]);
 }
 
 static void each_action_leads_to_its_state(void **state)

@@ -229,7 +229,7 @@ struct hall {
     struct launch_config launcher;
     struct store *store;
     struct warehouse *warehouse;
-    char told[1024]; /* a word for each event, with the vat */
+    char reported[1024]; /* a word for each event, with the vat */
     enum vat_loss kind;
     int used; /* computrons, of the last loss; 0: not known */
     char reason[1024];
@@ -237,12 +237,12 @@ struct hall {
 };
 
 /* Ends the wait: a frame is also read before the loop waits. */
-static void tell(struct hall *hall, const char *what, int64_t vat)
+static void report(struct hall *hall, const char *what, int64_t vat)
 {
-    const size_t length = strlen(hall->told);
+    const size_t length = strlen(hall->reported);
 
-    snprintf(hall->told + length, sizeof hall->told - length, "%s%s%" PRId64, length > 0 ? " " : "",
-             what, vat);
+    snprintf(hall->reported + length, sizeof hall->reported - length, "%s%s%" PRId64,
+             length > 0 ? " " : "", what, vat);
     uv_stop(&hall->loop);
 }
 
@@ -275,7 +275,7 @@ static void take_event(void *context, const struct warehouse_event *event)
         hall->closed = true;
         return;
     }
-    tell(hall, names[event->kind], event->vat);
+    report(hall, names[event->kind], event->vat);
     if (event->kind == WAREHOUSE_EVENT_READY && hall->save_when_ready) {
         hall->save_when_ready = false;
         warehouse_save(hall->warehouse, event->vat);
@@ -308,7 +308,7 @@ static void open_hall(struct hall *hall, uint64_t max_workers)
     };
     struct error error;
 
-    hall->told[0] = hall->reason[0] = '\0';
+    hall->reported[0] = hall->reason[0] = '\0';
     hall->closed = false;
     hall->warehouse = warehouse_new(&options, &listener, &error);
     assert_non_null(hall->warehouse);
@@ -378,12 +378,12 @@ static void add_past(struct hall *hall, int64_t id)
 }
 
 /* Runs the loop until the listener has received exactly this. */
-static void expect(struct hall *hall, const char *told)
+static void expect(struct hall *hall, const char *reported)
 {
-    while (strlen(hall->told) < strlen(told))
+    while (strlen(hall->reported) < strlen(reported))
         (void)uv_run(&hall->loop, UV_RUN_ONCE);
-    assert_string_equal(hall->told, told);
-    hall->told[0] = '\0';
+    assert_string_equal(hall->reported, reported);
+    hall->reported[0] = '\0';
 }
 
 /* ---- the tests ---- */
@@ -575,7 +575,7 @@ static void a_warehouse_closes_while_the_first_snapshot_is_made(void **state)
     add_vat(&hall, 1, "one");
     warehouse_start(hall.warehouse, 1);
     tear_down(&hall);
-    assert_string_equal(hall.told, "");
+    assert_string_equal(hall.reported, "");
 }
 
 static void a_snapshot_that_was_not_written_is_a_loss(void **state)
@@ -632,7 +632,7 @@ static void go_wrong(struct hall *hall, int64_t id, const struct place *place,
 {
     const struct vat_reason reason = {.blame = blame_of(fault, place->state)};
     const enum vat_loss loss = vat_loss(place->state, &reason, place->past);
-    char name[32], told[64] = "";
+    char name[32], reported[64] = "";
 
     snprintf(name, sizeof name, "%s-%s", place->name, fault->name);
     if (place->past)
@@ -643,14 +643,14 @@ static void go_wrong(struct hall *hall, int64_t id, const struct place *place,
         warehouse_deliver(hall->warehouse, id, "[\"message\"]");
     else
         warehouse_start(hall->warehouse, id);
-    snprintf(told, sizeof told, "%s%s",
+    snprintf(reported, sizeof reported, "%s%s",
              place->saves      ? "ready# "
              : place->delivers ? "sent# "
                                : "",
              is_harmless(fault, place->state) ? "ready#" : "lost#");
-    for (char *at; (at = strchr(told, '#')) != NULL;)
+    for (char *at; (at = strchr(reported, '#')) != NULL;)
         *at = (char)('0' + id);
-    expect(hall, told);
+    expect(hall, reported);
     if (!is_harmless(fault, place->state)) {
         print_message("%s: %s\n", name, hall->reason);
         assert_int_equal(hall->kind == VAT_LOSS_HOPELESS, loss == VAT_LOSS_HOPELESS);
@@ -719,7 +719,7 @@ static void whatever_an_idle_worker_does_its_vat_comes_back(void **state)
         assert_int_equal(kill(only_child(), SIGUSR1), 0);
         while (warehouse_waits(hall.warehouse, 1))
             (void)uv_run(&hall.loop, UV_RUN_ONCE);
-        assert_string_equal(hall.told, "");
+        assert_string_equal(hall.reported, "");
         warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
         expect(&hall, "sent1 answered1");
         close_hall(&hall);
@@ -744,7 +744,7 @@ static void whatever_a_leaving_worker_does_it_is_gone(void **state)
         warehouse_remove(hall.warehouse, 1);
         assert_int_equal(uv_run(&hall.loop, UV_RUN_DEFAULT), 0);
         assert_false(warehouse_knows(hall.warehouse, 1));
-        assert_string_equal(hall.told, "");
+        assert_string_equal(hall.reported, "");
     }
     tear_down(&hall);
 }

@@ -14,7 +14,7 @@
 #include "supervisor/process/worker_process.h"
 
 /* The events of a process, counted. */
-struct told {
+struct observed {
     uv_loop_t loop;
     struct worker_process *process;
     size_t frames, bytes, bad, lines;
@@ -25,57 +25,57 @@ struct told {
     int exit_status, signal_number;
 };
 
-static void send_frame(struct told *told, const char *bytes, size_t length)
+static void send_frame(struct observed *observed, const char *bytes, size_t length)
 {
     const struct iovec parts[] = {{(char *)bytes, length}};
     struct stamp sent;
     struct error error;
 
-    assert_int_equal(worker_process_send(told->process, parts, 1, &sent, &error), 0);
+    assert_int_equal(worker_process_send(observed->process, parts, 1, &sent, &error), 0);
 }
 
 static void on_frame(void *context, struct iovec frame, struct stamp come)
 {
-    struct told *told = context;
+    struct observed *observed = context;
 
     assert_true(come.mono > 0);
-    told->frames++;
-    told->bytes += frame.iov_len;
-    if (told->frames == told->hang_up_after)
-        worker_process_hang_up(told->process);
-    else if (told->frames < told->again)
-        send_frame(told, frame.iov_base, frame.iov_len);
+    observed->frames++;
+    observed->bytes += frame.iov_len;
+    if (observed->frames == observed->hang_up_after)
+        worker_process_hang_up(observed->process);
+    else if (observed->frames < observed->again)
+        send_frame(observed, frame.iov_base, frame.iov_len);
 }
 
 static void on_bad_frame(void *context, const struct error *error)
 {
-    struct told *told = context;
+    struct observed *observed = context;
 
-    told->bad++;
+    observed->bad++;
     assert_true(error->text[0] != '\0');
-    worker_process_kill(told->process);
+    worker_process_kill(observed->process);
 }
 
 static void on_words(void *context, const char *line)
 {
-    struct told *told = context;
+    struct observed *observed = context;
 
-    told->lines++;
-    strncpy(told->words, line, sizeof told->words - 1);
+    observed->lines++;
+    strncpy(observed->words, line, sizeof observed->words - 1);
 }
 
 static void on_gone(void *context, int exit_status, int signal_number)
 {
-    struct told *told = context;
+    struct observed *observed = context;
 
-    told->exit_status = exit_status;
-    told->signal_number = signal_number;
-    worker_process_free(told->process);
+    observed->exit_status = exit_status;
+    observed->signal_number = signal_number;
+    worker_process_free(observed->process);
 }
 
 /* A shell with the pipes on 3 and 4. */
-static void start_in(uv_loop_t *loop, const struct worker_listener *listener, struct told *told,
-                     char *script)
+static void start_in(uv_loop_t *loop, const struct worker_listener *listener,
+                     struct observed *observed, char *script)
 {
     char *const arguments[] = {(char *)"sh", (char *)"-c", script, NULL};
     const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
@@ -86,33 +86,33 @@ static void start_in(uv_loop_t *loop, const struct worker_listener *listener, st
         .program_fd = -1,
         .snapshot_fd = -1,
         .frame_cap = 2 << 20,
-        .memory_limit = told->memory_limit,
+        .memory_limit = observed->memory_limit,
     };
     struct error error;
 
-    told->exit_status = -1;
-    told->process = worker_process_start(loop, &launch, listener, &error);
-    assert_non_null(told->process);
+    observed->exit_status = -1;
+    observed->process = worker_process_start(loop, &launch, listener, &error);
+    assert_non_null(observed->process);
 }
 
-static void start(struct told *told, char *script)
+static void start(struct observed *observed, char *script)
 {
     const struct worker_listener listener = {
-        .context = told,
+        .context = observed,
         .frame = on_frame,
         .bad_frame = on_bad_frame,
         .stderr_line = on_words,
         .gone = on_gone,
     };
 
-    assert_int_equal(uv_loop_init(&told->loop), 0);
-    start_in(&told->loop, &listener, told, script);
+    assert_int_equal(uv_loop_init(&observed->loop), 0);
+    start_in(&observed->loop, &listener, observed, script);
 }
 
-static void finish(struct told *told)
+static void finish(struct observed *observed)
 {
-    assert_int_equal(uv_run(&told->loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&told->loop), 0);
+    assert_int_equal(uv_run(&observed->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&observed->loop), 0);
 }
 
 /* The process writes all the time while 64 MB wait for it: both pipes are full. */
@@ -120,76 +120,76 @@ static void both_ends_flood_each_other_and_nothing_locks_up(void **state)
 {
     enum { FRAMES = 64, SIZE = 1 << 20 };
     static char bytes[SIZE];
-    struct told told = {0};
+    struct observed observed = {0};
 
     (void)state;
-    start(&told, (char *)"cat <&3 >&4");
-    told.hang_up_after = FRAMES;
+    start(&observed, (char *)"cat <&3 >&4");
+    observed.hang_up_after = FRAMES;
     for (int i = 0; i < FRAMES; i++)
-        send_frame(&told, bytes, sizeof bytes);
-    finish(&told);
-    assert_int_equal(told.frames, FRAMES);
-    assert_int_equal(told.bytes, (size_t)FRAMES * SIZE);
-    assert_int_equal(told.bad, 0);
-    assert_int_equal(told.exit_status, 0);
+        send_frame(&observed, bytes, sizeof bytes);
+    finish(&observed);
+    assert_int_equal(observed.frames, FRAMES);
+    assert_int_equal(observed.bytes, (size_t)FRAMES * SIZE);
+    assert_int_equal(observed.bad, 0);
+    assert_int_equal(observed.exit_status, 0);
 }
 
 static void a_process_that_never_reads_does_not_hold_up_what_it_writes(void **state)
 {
     static char bytes[1 << 20];
-    struct told told = {0};
+    struct observed observed = {0};
 
     (void)state;
-    start(&told, (char *)"printf 1:a, >&4");
-    send_frame(&told, bytes, sizeof bytes);
-    finish(&told);
-    assert_int_equal(told.frames, 1);
+    start(&observed, (char *)"printf 1:a, >&4");
+    send_frame(&observed, bytes, sizeof bytes);
+    finish(&observed);
+    assert_int_equal(observed.frames, 1);
 }
 
 static void invalid_frame_is_reported_once(void **state)
 {
-    struct told told = {0};
+    struct observed observed = {0};
 
     (void)state;
-    start(&told, (char *)"printf %s '-1:b,1:c,' >&4; exec sleep 100");
-    finish(&told);
-    assert_int_equal(told.frames, 0);
-    assert_int_equal(told.bad, 1);
-    assert_int_equal(told.signal_number, 9);
+    start(&observed, (char *)"printf %s '-1:b,1:c,' >&4; exec sleep 100");
+    finish(&observed);
+    assert_int_equal(observed.frames, 0);
+    assert_int_equal(observed.bad, 1);
+    assert_int_equal(observed.signal_number, 9);
 }
 
 static void a_frame_over_the_cap_is_bad(void **state)
 {
-    struct told told = {0};
+    struct observed observed = {0};
 
     (void)state;
-    start(&told, (char *)"printf 2097153: >&4; exec sleep 100");
-    finish(&told);
-    assert_int_equal(told.bad, 1);
+    start(&observed, (char *)"printf 2097153: >&4; exec sleep 100");
+    finish(&observed);
+    assert_int_equal(observed.bad, 1);
 }
 
 static void an_end_inside_a_frame_is_bad(void **state)
 {
-    struct told told = {0};
+    struct observed observed = {0};
 
     (void)state;
-    start(&told, (char *)"printf 5:ab >&4");
-    finish(&told);
-    assert_int_equal(told.frames, 0);
-    assert_int_equal(told.bad, 1);
+    start(&observed, (char *)"printf 5:ab >&4");
+    finish(&observed);
+    assert_int_equal(observed.frames, 0);
+    assert_int_equal(observed.bad, 1);
 }
 
 /* The first one cannot have been answered in between. */
 static void two_frames_at_once_are_bad(void **state)
 {
-    struct told told = {0};
+    struct observed observed = {0};
 
     (void)state;
-    start(&told, (char *)"printf 1:a,1:b, >&4; exec sleep 100");
-    finish(&told);
-    assert_int_equal(told.frames, 0);
-    assert_int_equal(told.bad, 1);
-    assert_int_equal(told.signal_number, 9);
+    start(&observed, (char *)"printf 1:a,1:b, >&4; exec sleep 100");
+    finish(&observed);
+    assert_int_equal(observed.frames, 0);
+    assert_int_equal(observed.bad, 1);
+    assert_int_equal(observed.signal_number, 9);
 }
 
 /* It waits for a line, until when the limit holds; tail(1) keeps all that it reads. */
@@ -202,61 +202,61 @@ static void memory_beyond_the_limit_is_refused(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct told told = {.memory_limit = limits[i]};
+        struct observed observed = {.memory_limit = limits[i]};
 
-        start(&told, (char *)keep);
-        send_frame(&told, "\n", 1);
-        finish(&told);
-        assert_int_equal(told.exit_status, statuses[i]);
+        start(&observed, (char *)keep);
+        send_frame(&observed, "\n", 1);
+        finish(&observed);
+        assert_int_equal(observed.exit_status, statuses[i]);
     }
 }
 
 /* Children that outlive it, one of them out of reach, hold its pipes. */
 static void its_children_do_not_keep_it_from_being_gone(void **state)
 {
-    struct told told = {0};
+    struct observed observed = {0};
     char *words;
 
     (void)state;
     /* It ends after the report that the one out of reach runs. */
-    told.again = 2;
-    start(&told, (char *)"sleep 100 & setsid sh -c 'echo $$ words; printf 1:a, >&4; exec sleep "
-                         "100' & head -c 4 <&3 >/dev/null; exit 3");
-    finish(&told);
+    observed.again = 2;
+    start(&observed, (char *)"sleep 100 & setsid sh -c 'echo $$ words; printf 1:a, >&4; exec sleep "
+                             "100' & head -c 4 <&3 >/dev/null; exit 3");
+    finish(&observed);
     /* Only the test can end the one out of reach. */
-    assert_int_equal(kill((pid_t)strtol(told.words, &words, 10), SIGKILL), 0);
+    assert_int_equal(kill((pid_t)strtol(observed.words, &words, 10), SIGKILL), 0);
     assert_string_equal(words, " words");
-    assert_int_equal(told.frames, 1);
-    assert_int_equal(told.bad, 0);
-    assert_int_equal(told.exit_status, 3);
+    assert_int_equal(observed.frames, 1);
+    assert_int_equal(observed.bad, 0);
+    assert_int_equal(observed.exit_status, 3);
 }
 
 /* Waiting for the answer blocks; the loop's other work is done all the same. */
 static void loop_continues_during_a_slow_answer(void **state)
 {
-    struct told told = {0};
+    struct observed observed = {0};
 
     (void)state;
     /* It answers when it has been able to print more than a pipe holds. */
-    start(&told, (char *)"read -r _ <&3; yes | head -c 200000; printf 1:a, >&4");
-    send_frame(&told, "\n", 1);
-    finish(&told);
-    assert_int_equal(told.frames, 1);
+    start(&observed, (char *)"read -r _ <&3; yes | head -c 200000; printf 1:a, >&4");
+    send_frame(&observed, "\n", 1);
+    finish(&observed);
+    assert_int_equal(observed.frames, 1);
     /* Some lines are dropped, and a line says so. */
-    assert_true(told.lines > WORKER_STDERR_RATE);
+    assert_true(observed.lines > WORKER_STDERR_RATE);
 }
 
 static void many_short_exchanges(void **state)
 {
     enum { FRAMES = 2000 };
-    struct told told = {0};
+    struct observed observed = {0};
 
     (void)state;
-    start(&told, (char *)"exec cat <&3 >&4");
-    told.again = told.hang_up_after = FRAMES;
-    send_frame(&told, "x", 1);
-    finish(&told);
-    assert_int_equal(told.frames, FRAMES);
+    start(&observed, (char *)"exec cat <&3 >&4");
+    observed.again = observed.hang_up_after = FRAMES;
+    send_frame(&observed, "x", 1);
+    finish(&observed);
+    assert_int_equal(observed.frames, FRAMES);
 }
 
 /* Two processes that send back what they get. The second is started last, so its turn before the
@@ -265,7 +265,7 @@ struct exchange {
     uv_loop_t loop;
     uv_idle_t idle;
     uv_timer_t limit;
-    struct told first, second;
+    struct observed first, second;
     bool given, late;
 };
 
@@ -364,35 +364,35 @@ static void frames_sent_by_another_process_arrive(void **state)
 
 static void output_arrives_in_lines_and_the_exit_last(void **state)
 {
-    struct told told = {0};
+    struct observed observed = {0};
 
     (void)state;
-    start(&told, (char *)"echo one; echo two >&2; printf three; exit 7");
-    finish(&told);
-    assert_int_equal(told.lines, 3);
-    assert_string_equal(told.words, "three");
-    assert_int_equal(told.exit_status, 7);
-    assert_int_equal(told.signal_number, 0);
+    start(&observed, (char *)"echo one; echo two >&2; printf three; exit 7");
+    finish(&observed);
+    assert_int_equal(observed.lines, 3);
+    assert_string_equal(observed.words, "three");
+    assert_int_equal(observed.exit_status, 7);
+    assert_int_equal(observed.signal_number, 0);
 }
 
 /* A switch between sessions takes longer; and a group is killed at once. */
 static void it_is_in_our_session_and_in_a_group_of_its_own(void **state)
 {
-    struct told told = {0};
+    struct observed observed = {0};
     char expected[64];
 
     (void)state;
-    start(&told, (char *)"read -r _ _ _ _ group session _ < /proc/self/stat; "
-                         "echo $((group - $$)) $session; exit 3");
-    finish(&told);
+    start(&observed, (char *)"read -r _ _ _ _ group session _ < /proc/self/stat; "
+                             "echo $((group - $$)) $session; exit 3");
+    finish(&observed);
     snprintf(expected, sizeof expected, "0 %d", (int)getsid(0));
-    assert_string_equal(told.words, expected);
-    assert_int_equal(told.exit_status, 3);
+    assert_string_equal(observed.words, expected);
+    assert_int_equal(observed.exit_status, 3);
 }
 
 static void no_signal_that_is_ignored_or_blocked_here_is_so_there(void **state)
 {
-    struct told told = {0};
+    struct observed observed = {0};
     sigset_t blocked, before;
 
     (void)state;
@@ -400,25 +400,25 @@ static void no_signal_that_is_ignored_or_blocked_here_is_so_there(void **state)
     sigaddset(&blocked, SIGUSR1);
     assert_int_equal(sigprocmask(SIG_BLOCK, &blocked, &before), 0);
     /* But for two that glibc keeps for itself. */
-    start(&told, (char *)"exec grep -cE '^SigBlk:.0{16}$|^SigIgn:.0{7}[01][08]0{7}$' "
-                         "/proc/self/status");
+    start(&observed, (char *)"exec grep -cE '^SigBlk:.0{16}$|^SigIgn:.0{7}[01][08]0{7}$' "
+                             "/proc/self/status");
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
-    finish(&told);
-    assert_string_equal(told.words, "2");
+    finish(&observed);
+    assert_string_equal(observed.words, "2");
 }
 
 static void how_it_ended_is_known_where_ended_children_were_ignored(void **state)
 {
-    struct told told = {0};
+    struct observed observed = {0};
 
     (void)state;
     signal(SIGCHLD, SIG_IGN);
-    start(&told, (char *)"exit 9");
-    finish(&told);
-    assert_int_equal(told.exit_status, 9);
-    start(&told, (char *)"kill -USR1 $$");
-    finish(&told);
-    assert_int_equal(told.signal_number, SIGUSR1);
+    start(&observed, (char *)"exit 9");
+    finish(&observed);
+    assert_int_equal(observed.exit_status, 9);
+    start(&observed, (char *)"kill -USR1 $$");
+    finish(&observed);
+    assert_int_equal(observed.signal_number, SIGUSR1);
 }
 
 static void a_program_that_cannot_be_started_is_named(void **state)

@@ -98,10 +98,10 @@ static void test_cold(void **state)
     budget.cold_after = 1000;
     for (uint64_t i = 1; i <= 1000; i++) {
         const uint64_t often = i << TRACE_TIME_SHIFT | 1 << 1;
-        const uint64_t seldom = i * 2000 << TRACE_TIME_SHIFT | 2 << 1;
+        const uint64_t sampled = i * 2000 << TRACE_TIME_SHIFT | 2 << 1;
 
         trace_budget_add(&budget, &often, 1);
-        trace_budget_add(&budget, &seldom, 1);
+        trace_budget_add(&budget, &sampled, 1);
     }
     assert_int_equal(budget.functions[1].cold, 0);
     assert_int_equal(budget.functions[2].cold, 1000);

@@ -68,13 +68,13 @@ struct flood {
     struct buf output;
     size_t written; /* of it */
     struct netstring_decoder decoder;
-    char filler[SIZE_LARGE];
+    char padding[SIZE_LARGE];
 };
 
 static void put_frame(struct flood *flood, const char *prefix, size_t size)
 {
     struct netstring_frame frame;
-    const struct iovec parts[] = {{(char *)prefix, strlen(prefix)}, {flood->filler, size}};
+    const struct iovec parts[] = {{(char *)prefix, strlen(prefix)}, {flood->padding, size}};
 
     netstring_encode(&frame, parts, 2);
     for (int i = 0; i < frame.count; i++)

@@ -72,12 +72,13 @@ static bool create_account(struct logic *logic)
 
 static bool delete_account(struct logic *logic)
 {
-    struct logic_slice heir;
+    struct logic_slice local_callee;
 
     if (!begin_batch(logic, "bob.test"))
         return false;
-    heir = logic_text(logic, "alice.test");
-    return LOGIC_CALL(logic, promise_batch_action_delete_account, 0, heir.length, heir.at);
+    local_callee = logic_text(logic, "alice.test");
+    return LOGIC_CALL(logic, promise_batch_action_delete_account, 0, local_callee.length,
+                      local_callee.at);
 }
 
 static bool deploy_contract(struct logic *logic)

@@ -55,7 +55,7 @@ static int ask(const struct served *served)
 {
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(FORK_REQUEST_FDS * sizeof(int))];
+        char space[CMSG_SPACE(FORK_REQUEST_FDS * sizeof(int))];
     } rights = {0};
     struct fork_request request = {.parent = getpid()};
     struct iovec place = {&request, sizeof request};

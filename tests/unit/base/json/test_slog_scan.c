@@ -185,14 +185,14 @@ static int64_t power_of_ten(unsigned exponent)
 static void expect_decimal(unsigned whole, unsigned fraction, unsigned scale, unsigned *series)
 {
     struct buf text = {0};
-    int64_t expected = append_digits(&text, whole, series) * power_of_ten(scale), behind;
+    int64_t expected = append_digits(&text, whole, series) * power_of_ten(scale), decimals;
 
     buf_append_byte(&text, '.');
-    behind = append_digits(&text, fraction, series);
+    decimals = append_digits(&text, fraction, series);
     if (fraction <= scale)
-        expected += behind * power_of_ten(scale - fraction);
+        expected += decimals * power_of_ten(scale - fraction);
     else
-        expected += (behind / power_of_ten(fraction - scale - 1) + 5) / 10;
+        expected += (decimals / power_of_ten(fraction - scale - 1) + 5) / 10;
     if (decimal(buf_string(&text), (int)scale) != expected)
         fail_msg("%s at scale %u", text.data, scale);
     buf_free(&text);

@@ -22,13 +22,13 @@
 static struct recorded_delivery recorded;
 static struct delivery_compare compare;
 static struct compare_rules rules;
-static int told;
+static int reported;
 
-static void tell(void *context, const struct difference *difference)
+static void report(void *context, const struct difference *difference)
 {
     (void)context;
     assert_false(buf_failed(&difference->recorded));
-    told++;
+    reported++;
 }
 
 static void begin(const char *syscalls, const char *result)
@@ -41,8 +41,8 @@ static void begin(const char *syscalls, const char *result)
         0);
     assert_int_equal(recorded_delivery_parse(&recorded, 5, &error), 0);
     compare = (struct delivery_compare){
-        .recorded = &recorded, .rules = &rules, .known = compare.known, .tolerate = tell};
-    told = 0;
+        .recorded = &recorded, .rules = &rules, .known = compare.known, .tolerate = report};
+    reported = 0;
 }
 
 /* The worker makes this syscall. */
@@ -174,7 +174,7 @@ static void instructions_are_compared_under_the_same_fingerprint(void **state)
     rules.tolerated = 1U << COMPARE_INSTRUCTIONS;
     begin("", result);
     assert_int_equal(ends("[\"ok\",null]"), COMPARE_SAME);
-    assert_int_equal(told, 1);
+    assert_int_equal(reported, 1);
     difference_free(&compare.difference);
 }
 
@@ -193,14 +193,14 @@ static void reads_of_gc_are_tolerated_when_asked_for(void **state)
     difference_free(&compare.difference);
     begin(PAIR(SCHEMATA, "[\"ok\",\"s\"]") "," PAIR(GET, "[\"ok\",null]"), OK_RESULT);
     assert_int_equal(makes(GET, &answer), COMPARE_SAME);
-    assert_int_equal(told, 1);
+    assert_int_equal(reported, 1);
     assert_int_equal(ends("[\"ok\",null]"), COMPARE_SAME);
     difference_free(&compare.difference);
     begin(PAIR(GET, "[\"ok\",null]"), OK_RESULT);
     assert_int_equal(makes(GET, &answer), COMPARE_SAME);
     assert_int_equal(makes(SCHEMATA, &answer), COMPARE_SAME);
     assert_true(scan_is(answer, "[\"ok\",\"s\"]"));
-    assert_int_equal(told, 1);
+    assert_int_equal(reported, 1);
     assert_int_equal(ends("[\"ok\",null]"), COMPARE_SAME);
     difference_free(&compare.difference);
 }
@@ -236,7 +236,7 @@ static void reads_of_collections_are_simulated_from_what_was_written(void **stat
                          PAIR("[\"vatstoreSet\",\"vc.4.sfoo\",\"7\"]", "[\"ok\",null]"), set, NULL),
                      COMPARE_SAME);
     assert_int_equal(recorded_and_made("", entry, "[\"ok\",\"7\"]"), COMPARE_SAME);
-    assert_int_equal(told, 1);
+    assert_int_equal(reported, 1);
     /* Another key may follow now. */
     assert_int_equal(recorded_and_made("", next, NULL), COMPARE_DIFFERS);
     assert_int_equal(
@@ -262,7 +262,7 @@ static void allocation_is_compared_when_asked_for(void **state)
     rules.tolerated = 1U << COMPARE_ALLOCATION;
     begin("", two);
     assert_int_equal(ends("[\"ok\",null]"), COMPARE_SAME);
-    assert_int_equal(told, 1);
+    assert_int_equal(reported, 1);
     difference_free(&compare.difference);
 }
 
