@@ -26,7 +26,7 @@ enum {
 
 struct escape {
     size_t length;
-    uint32_t unit; /* of \uXXXX that is not half of a whole pair; 0: jansson accepts the escape */
+    uint32_t unit; /* the UTF-16 unit of an unpaired \uXXXX; 0: jansson accepts the escape */
 };
 
 static bool is_half(uint32_t unit)

@@ -145,7 +145,7 @@ static void watchdog_wake(void)
 struct thread {
     struct region own;
     uint64_t limit;
-    enum gasmark_scope scope; /* of regions that it starts later */
+    enum gasmark_scope scope; /* its later regions have this scope */
     bool has_own;             /* its last start mark opened a region of its own */
 };
 

@@ -27,7 +27,7 @@ struct slot {
     uint64_t added_before;  /* host_added() when the thread began */
     /* Only if kinds or a profile are requested: */
     uint32_t last;              /* key of the sequence that began last; 0: none */
-    uint64_t kinds[KIND_COUNT]; /* of completed instructions */
+    uint64_t kinds[KIND_COUNT]; /* completed instructions by kind */
 } __attribute__((aligned(128)));
 
 static struct slot slots[TALLY_THREADS_MAX];

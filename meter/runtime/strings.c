@@ -65,8 +65,8 @@ static inline bool lines_are_same(const char *one, const char *other)
     return (halves[0] & halves[1]) == UINT64_MAX;
 }
 
-/* How many bytes libc's comparison need not look at: the call continues behind them, so that long
- * strings are read once. Most are short, and are compared by words. */
+/* Returns the length of the equal part. The metered call makes libc compare from there on, so that
+ * long strings are read once. Most strings are short, and are compared by words. */
 uint64_t gasmeter_common_bytes(const char *one, const char *other, uint64_t most)
 {
     uint64_t same = 0;

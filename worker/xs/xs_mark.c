@@ -239,6 +239,18 @@ static inline void data(txSlot *slot)
     }
 }
 
+static inline txSlot *first_half(const txSlot *slot)
+{
+    switch (slot->kind) {
+    case XS_ACCESSOR_KIND:
+        return slot->value.accessor.getter;
+    case XS_HOME_KIND:
+        return slot->value.home.object;
+    default:
+        return slot->value.proxy.handler;
+    }
+}
+
 /*
  * Handles the slot itself as XS's marker does. Slots that it refers to are put on the list, the
  * last first. The second of two is checked when it leaves the list, since following the
@@ -248,7 +260,7 @@ static inline void data(txSlot *slot)
 __attribute__((always_inline)) static inline void value(txMachine *the, txSlot *slot,
                                                         enum purpose purpose)
 {
-    txSlot *other;
+    txSlot *next = NULL;
 
 again:
     switch (slot->kind) {
@@ -256,12 +268,8 @@ again:
         instance_of(the, slot->value.reference);
         break;
     case XS_CLOSURE_KIND:
-        other = slot->value.closure;
-        if (other == NULL || is_met(other))
-            break;
-        meet(other, purpose);
-        slot = other;
-        goto again;
+        next = slot->value.closure;
+        break;
     case XS_INSTANCE_KIND:
         instance_of(the, slot);
         break;
@@ -286,16 +294,10 @@ again:
         host(the, slot, purpose);
         break;
     case XS_ACCESSOR_KIND:
-        push(the, SECOND_HALF, slot);
-        instance_of(the, slot->value.accessor.getter);
-        break;
     case XS_HOME_KIND:
-        push(the, SECOND_HALF, slot);
-        instance_of(the, slot->value.home.object);
-        break;
     case XS_PROXY_KIND:
         push(the, SECOND_HALF, slot);
-        instance_of(the, slot->value.proxy.handler);
+        instance_of(the, first_half(slot));
         break;
     case XS_MODULE_KIND:
     case XS_PROGRAM_KIND:
@@ -303,12 +305,8 @@ again:
         break;
     case XS_EXPORT_KIND:
         push(the, SECOND_HALF, slot);
-        other = slot->value.export.closure;
-        if (other == NULL || is_met(other))
-            break;
-        meet(other, purpose);
-        slot = other;
-        goto again;
+        next = slot->value.export.closure;
+        break;
     case XS_ERROR_KIND:
         instance_of(the, slot->value.error.info);
         break;
@@ -328,12 +326,9 @@ again:
         push(the, LIST, slot->value.weakList.first);
         break;
     case XS_WEAK_ENTRY_KIND:
-        other = slot->value.weakEntry.value;
-        if (!is_met(slot->value.weakEntry.check) || is_met(other))
-            break;
-        meet(other, purpose);
-        slot = other;
-        goto again;
+        if (is_met(slot->value.weakEntry.check))
+            next = slot->value.weakEntry.value;
+        break;
     case XS_WEAK_REF_KIND:
         if (purpose != INDEX)
             weak_ref(the, slot);
@@ -348,6 +343,12 @@ again:
         if (purpose == VALUES)
             data(slot);
         break;
+    }
+    if (next != NULL && !is_met(next)) {
+        meet(next, purpose);
+        slot = next;
+        next = NULL;
+        goto again;
     }
 }
 

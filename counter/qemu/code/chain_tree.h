@@ -84,7 +84,7 @@ struct call_chain {
     uint32_t mask;                                /* number of cells less one */
     uint32_t used;
     uint32_t id, caller;     /* numbers of this chain and of its caller's; 0: no calls */
-    uint64_t return_address; /* of its last call, in the guest */
+    uint64_t return_address; /* its last call's, in the guest */
     bool listed;             /* in the tree's `visited` */
 };
 

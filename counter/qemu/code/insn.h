@@ -26,8 +26,8 @@ struct instruction instruction_of(const struct opcode *opcode);
 struct insn_sequence {
     uint64_t address; /* of the first, in the guest */
     uint64_t length;  /* instructions */
-    uint32_t number;  /* of a kept sequence: 1, 2, ... */
-    uint32_t key;     /* of a kept sequence: a hash of its number, unique and not 0 */
+    uint32_t number;  /* 1, 2, ... if the sequence is kept */
+    uint32_t key;     /* a hash of the number, unique and not 0, if the sequence is kept */
     /* If kinds are counted: how many instructions there are of each kind. */
     uint16_t kinds[KIND_COUNT];
     uint16_t last_class, last_memory; /* indices into `kinds`, of the last instruction */

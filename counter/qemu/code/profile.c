@@ -340,7 +340,7 @@ struct call_site {
 
 struct profiled_thread {
     struct call_stack stack; /* calls; each handle is a struct call_chain */
-    bool counts;             /* whether what it executes counts */
+    bool counts;             /* true if the thread's instructions count */
     int64_t began;           /* start of its region; 0: no region, or regions are not written */
 };
 

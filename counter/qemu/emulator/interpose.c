@@ -14,7 +14,7 @@
 struct imports {
     const char *strings;
     const Elf64_Sym *symbols;
-    const Elf64_Rela *tables[2]; /* of the PLT; all others */
+    const Elf64_Rela *tables[2]; /* the PLT's relocations; all others */
     size_t sizes[2];             /* in bytes */
     uintptr_t base;
 };
