@@ -118,7 +118,7 @@ static int read_kernel(struct status_facts *facts, struct store *store, struct e
 static int status_facts_read_all(struct status_facts *facts, struct store *store,
                                  struct error *error)
 {
-    if (store_transaction_begin(store, error) != 0 || store_require_whole(store, error) != 0 ||
+    if (store_transaction_begin(store, error) != 0 || store_require_usable(store, error) != 0 ||
         read_kernel(facts, store, error) != 0 || input_place_open(&facts->input, store, error) != 0)
         return -1;
     return store_sum_all(store, &facts->sums, error);

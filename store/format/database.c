@@ -266,14 +266,18 @@ static void database_close(struct store *store)
 
 void database_free(struct store *store)
 {
+    bool sound;
+
     if (store == NULL)
         return;
     for (struct background_snapshot *at = store->background; at != NULL; at = at->next)
         at->listener.kept = NULL; /* its context may be freed */
     if (store->watch != NULL)
         store->watch->dropped(store);
+    statements_wait(store);
+    sound = store->database == NULL || !page_vfs_is_suspect(store->database);
     database_close(store);
-    commit_mark_close(&store->mark, store->path);
+    commit_mark_close(&store->mark, store->path, sound);
     if (store->directory_fd >= 0)
         (void)close(store->directory_fd);
     key_cache_clear(&store->cache);

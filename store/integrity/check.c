@@ -19,9 +19,15 @@
 #include "store/statements.h"
 #include "store/store_internal.h"
 
-/* The number and the sum of each vat's rows, in the order of the vats. */
+/* The rows of a vat that were read. */
+struct found_sum {
+    struct vat_sum sum;
+    uint64_t kept; /* the sum of the checksums that are kept with the rows */
+};
+
+/* In the order of the vats. */
 struct found_sums {
-    struct vat_sum *sums;
+    struct found_sum *sums;
     size_t count, capacity;
 };
 
@@ -59,28 +65,31 @@ static void read_row(sqlite3_stmt *statement, size_t table, struct row *row)
         row->value = bytes_at(statement, tables[table].value);
 }
 
-static void report(struct store_check *check, const struct error *error)
+static void report(struct store_check *check, bool concerns_all, const struct error *error)
 {
     check->problems++;
-    check->damaged(check->context, error->text);
+    if (concerns_all && check->general.kind == ERROR_NONE)
+        check->general = *error;
+    if (check->damaged != NULL)
+        check->damaged(check->context, error->text);
 }
 
 /* ---- the rows ---- */
 
-static struct vat_sum *provide_found_sum(struct found_sums *found, int64_t vat)
+static struct found_sum *provide_found_sum(struct found_sums *found, int64_t vat)
 {
-    struct vat_sum *sums;
+    struct found_sum *sums;
     size_t place = 0, end = found->count;
 
     while (place < end) {
         const size_t middle = place + (end - place) / 2;
 
-        if (found->sums[middle].vat < vat)
+        if (found->sums[middle].sum.vat < vat)
             place = middle + 1;
         else
             end = middle;
     }
-    if (place < found->count && found->sums[place].vat == vat)
+    if (place < found->count && found->sums[place].sum.vat == vat)
         return &found->sums[place];
     sums = array_reserve(found->sums, &found->capacity, found->count + 1, sizeof *sums);
     if (sums == NULL)
@@ -88,7 +97,7 @@ static struct vat_sum *provide_found_sum(struct found_sums *found, int64_t vat)
     found->sums = sums;
     memmove(&sums[place + 1], &sums[place], (found->count - place) * sizeof *sums);
     found->count++;
-    sums[place] = (struct vat_sum){.vat = vat};
+    sums[place] = (struct found_sum){.sum.vat = vat};
     return &sums[place];
 }
 
@@ -104,16 +113,17 @@ static int take_row(void *context, const struct row *row, uint64_t checksum, str
 {
     struct row_check_run *run = context;
     struct store_check *check = run->check;
-    struct vat_sum *sum;
+    struct found_sum *sum;
     struct error problem;
 
     if (row_check(run->store, row, checksum, &problem) != 0)
-        report(check, &problem);
+        report(check, row->table == ROW_KEY, &problem);
     sum = provide_found_sum(&run->found, row_vat(row));
     if (sum == NULL)
         return error_memory(error, "the running hashes of the store");
-    sum->rows++;
-    sum->sum += row_checksum(row);
+    sum->sum.rows++;
+    sum->sum.sum += row_checksum(row);
+    sum->kept += checksum;
     if (++check->rows % PROGRESS_ROWS == 0 && check->progress != NULL)
         check->progress(check->context, check->rows);
     return 0;
@@ -157,18 +167,20 @@ static void report_sum(struct store *store, struct store_check *check, const str
                     ", not %" PRId64 " with %016" PRIx64
                     " as committed: a row was added, deleted or set back",
                     owner, found->rows, found->sum, kept->rows, kept->sum);
-    report(check, &error);
+    report(check, true, &error);
 }
 
-static int compare_sum(struct store *store, struct store_check *check, const struct vat_sum *found,
-                       struct error *error)
+/* A damaged row was reported: its sum is right with the checksum of its content, or with the one
+ * that is kept with it. */
+static int compare_sum(struct store *store, struct store_check *check,
+                       const struct found_sum *found, struct error *error)
 {
     struct vat_sum kept;
 
-    if (running_sums_read(store, found->vat, &kept, error) != 0)
+    if (running_sums_read(store, found->sum.vat, &kept, error) != 0)
         return -1;
-    if (kept.rows != found->rows || kept.sum != found->sum)
-        report_sum(store, check, found, &kept);
+    if (kept.rows != found->sum.rows || (kept.sum != found->sum.sum && kept.sum != found->kept))
+        report_sum(store, check, &found->sum, &kept);
     return 0;
 }
 
@@ -196,8 +208,11 @@ int store_check_rows(struct store *store, struct store_check *check, struct erro
     struct row_check_run run = {.store = store, .check = check};
     int result = 0;
 
-    for (size_t table = 0; result == 0 && table < sizeof tables / sizeof *tables; table++)
+    for (size_t table = 0; result == 0 && table < sizeof tables / sizeof *tables; table++) {
         result = read_table(store, table, take_row, &run, error);
+        check->keys_whole |=
+            tables[table].table == ROW_KEY && result == 0 && check->general.kind == ERROR_NONE;
+    }
     if (result == 0)
         result = compare_sums(store, check, &run.found, error);
     free(run.found.sums);
@@ -211,7 +226,7 @@ static void report_file(struct store *store, struct store_check *check, const ch
     struct error error;
 
     store_error_set(store, &error, ERROR_SYSTEM, "the store is damaged: %.500s", words);
-    report(check, &error);
+    report(check, false, &error);
 }
 
 static int check_tables(struct store *store, struct store_check *check, struct error *error)
@@ -245,71 +260,123 @@ int store_check_file(struct store *store, struct store_check *check, struct erro
     return check_tables(store, check, error) == 0 ? check_structure(store, check, error) : -1;
 }
 
-static void keep_first(void *context, const char *line)
+/* ---- whether it can be used ---- */
+
+int store_require_usable(struct store *store, struct error *error)
 {
-    struct error *first = context;
+    struct store_check check = {0};
 
-    if (first->kind == ERROR_NONE)
-        error_set(first, ERROR_SYSTEM, "%s", line);
-}
-
-/* -1 with the first problem, or why the store cannot be read. */
-static int require_whole(struct store *store, bool file_too, struct error *error)
-{
-    struct error first = {0};
-    struct store_check check = {.context = &first, .damaged = keep_first};
-    int result = store_check_rows(store, &check, error);
-
-    if (result == 0 && file_too && check.problems == 0)
-        result = store_check_file(store, &check, error);
-    if (check.problems == 0)
-        return result;
-    *error = first;
+    if (store_check_rows(store, &check, error) != 0)
+        return -1;
+    if (check.general.kind == ERROR_NONE)
+        return 0;
+    *error = check.general;
     return -1;
 }
 
-int store_require_whole(struct store *store, struct error *error)
+enum verdict { VERDICT_REFUSED, VERDICT_PAGES_TRUSTED, VERDICT_PAGES_CHECKED };
+
+static void log_damaged_rows(const struct store *store, int64_t count)
 {
-    return require_whole(store, false, error);
+    if (count == 0)
+        log_line("%s: another program or the disk changed pages; all rows are whole and are used",
+                 store->path);
+    else
+        log_line("%s: rows are damaged: %" PRId64 ", which gaspipe verify lists; a vat that needs "
+                 "one goes into quarantine",
+                 store->path, count);
 }
 
-static int repair(struct store *store, int64_t damaged, struct error *error)
+static enum verdict refuse(const struct error *problem, struct error *error)
 {
-    if (page_vfs_scan(store->database, true, &damaged, error) != 0)
-        return -1;
-    log_line("%s: another program changed %" PRId64 " pages; all rows are whole and are used",
-             store->path, damaged);
-    return 0;
+    error_set(error, ERROR_SYSTEM, "%.900s; restore the store from a copy", problem->text);
+    return VERDICT_REFUSED;
 }
 
-/* *checkable: each page matches its checksum now. */
-static int inspect_pages(struct store *store, bool *checkable, struct error *error)
+/* While the structure of the file is damaged, rows seem to be missing that are there. */
+static enum verdict judge_rows(struct store *store, struct error *error)
 {
+    struct store_check file = {0}, rows = {0};
+    struct error problem = {0};
+    const bool is_whole = store_check_file(store, &file, &problem) == 0 && file.problems == 0;
+
+    if (store_check_rows(store, &rows, &problem) == 0 || rows.general.kind != ERROR_NONE)
+        problem = rows.general;
+    if (!rows.keys_whole || (is_whole && problem.kind != ERROR_NONE))
+        return refuse(&problem, error);
+    if (is_whole) {
+        log_damaged_rows(store, rows.problems);
+        return VERDICT_PAGES_TRUSTED;
+    }
+    log_line("%s: the structure of the file is damaged: a vat that needs a damaged page is put in "
+             "quarantine",
+             store->path);
+    return VERDICT_PAGES_CHECKED;
+}
+
+/* Over a connection of its own: no page that was read unchecked stays in the store's cache, and
+ * statements of the store may be in use. */
+static enum verdict judge_store(const struct store *store, struct error *error)
+{
+    struct store *reader = database_new(store->path, error);
+    enum verdict verdict = VERDICT_REFUSED;
+    enum schema_state state;
+
+    if (reader == NULL)
+        return VERDICT_REFUSED;
+    reader->reads_only = true;
+    if (database_open(reader, SQLITE_OPEN_READONLY, &state, error) == 0 &&
+        statements_prepare(reader, error) == 0)
+        verdict = judge_rows(reader, error);
+    database_free(reader);
+    return verdict;
+}
+
+static bool trusts_pages(void *context)
+{
+    struct error ignored; /* the damaged page is reported */
+
+    return judge_store(context, &ignored) == VERDICT_PAGES_TRUSTED;
+}
+
+/* ---- when it is opened ---- */
+
+static void check_pages(struct store *store)
+{
+    const struct page_judge judge = {
+        .trusts = trusts_pages, .context = store, .repairs = !store->reads_only};
+
+    page_vfs_check(store->database, &judge);
+}
+
+static int inspect_pages(struct store *store, struct error *error)
+{
+    enum verdict verdict = VERDICT_PAGES_CHECKED;
     int64_t damaged;
 
-    *checkable = true;
     if (page_vfs_scan(store->database, false, &damaged, error) != 0)
         return -1;
-    if (damaged == 0)
+    if (damaged > 0)
+        verdict = judge_store(store, error);
+    if (verdict == VERDICT_PAGES_TRUSTED && store->reads_only)
         return 0;
-    *checkable = !store->reads_only;
-    /* Its message says more than the page's number. */
-    if (require_whole(store, true, error) != 0)
+    if (verdict == VERDICT_REFUSED || (verdict == VERDICT_PAGES_TRUSTED &&
+                                       page_vfs_scan(store->database, true, &damaged, error) != 0))
         return -1;
-    return store->reads_only ? 0 : repair(store, damaged, error);
+    page_vfs_check(store->database, NULL);
+    return 0;
 }
 
 static int inspect(struct store *store, struct error *error)
 {
-    bool untouched, checkable = true;
+    bool untouched;
 
     if (running_sums_read_total(store, &store->sums.total, error) != 0 ||
-        commit_mark_check(store->path, store->sums.total, &untouched, error) != 0 ||
-        ((!untouched || page_vfs_is_suspect(store->database)) &&
-         inspect_pages(store, &checkable, error) != 0))
+        commit_mark_check(store->path, store->sums.total, &untouched, error) != 0)
         return -1;
-    if (checkable)
-        page_vfs_check(store->database);
+    if (!untouched || page_vfs_is_suspect(store->database))
+        return inspect_pages(store, error);
+    check_pages(store);
     return 0;
 }
 
@@ -337,7 +404,7 @@ static bool is_in_use(const char *directory)
 int inspect_reader(struct store *store, const char *directory, struct error *error)
 {
     if (is_in_use(directory)) {
-        page_vfs_check(store->database);
+        check_pages(store);
         /* The run has checked all pages, and repaired those that it could. */
         if (page_vfs_is_suspect(store->database))
             return store_error_set(store, error, ERROR_SYSTEM,
@@ -408,7 +475,7 @@ static void check_snapshot(struct store *store, struct store_check *check, const
 
     check->snapshots++;
     if (store_snapshot_read(store, hash, fd, &problem) != 0)
-        report(check, &problem);
+        report(check, false, &problem);
 }
 
 /* Only those that a row refers to: the next snapshot deletes the others. */

@@ -16,11 +16,15 @@
  */
 struct store_check {
     void *context;
-    void (*damaged)(void *context, const char *line); /* once for each problem */
+    /* Once for each problem. NULL: not needed. */
+    void (*damaged)(void *context, const char *line);
     /* `rows` were read so far; called every PROGRESS_ROWS rows. NULL: not needed. */
     void (*progress)(void *context, int64_t rows);
 
-    int64_t rows, snapshots, problems; /* the functions count; the caller sets them to 0 */
+    /* The functions fill these; the caller sets them to zero. */
+    int64_t rows, snapshots, problems;
+    bool keys_whole;      /* all of the kernel's keys were read and are whole */
+    struct error general; /* the first problem that concerns all vats */
 };
 
 /* Each row and each vat's running hash. */
@@ -42,14 +46,21 @@ int store_check_file(struct store *store, struct store_check *check, struct erro
 /* Each snapshot exists, unpacks, and matches its hash. */
 int store_check_snapshots(struct store *store, struct store_check *check, struct error *error);
 
-/* store_check_rows() that returns -1 with the first problem. */
-int store_require_whole(struct store *store, struct error *error);
+/* Reads all rows. -1 with a problem that concerns all vats: a damaged key of the kernel, or rows
+ * that were added, deleted or set back. */
+int store_require_usable(struct store *store, struct error *error);
 
 /*
  * Checks when a store is opened: its last commits are there, and, unless its file is as it was
- * closed, all pages match their checksums. If one does not, another program may have changed it, or
- * a power failure interrupted a checkpoint. Then all rows are checked; if they are whole, the page
- * gets the right checksum, with a line on stderr. Afterwards each page is checked when it is read.
+ * closed, all pages match their checksums. Afterwards each page is checked when it is read.
+ *
+ * A page that does not match was changed by the disk, by another program, or by a power failure in
+ * a checkpoint. Then all rows are checked, over a connection of its own, with a line on stderr:
+ *
+ * - A damaged key of the kernel, or missing rows: the store is refused when it is opened.
+ * - The structure of the file is whole: the page is used and gets the right checksum. A damaged row
+ *   is found by its own checksum when a vat needs it, and concerns that vat only.
+ * - Else the page is not used, and concerns all vats that need it.
  *
  * 0, or -1 with ERROR_SYSTEM for a store that is damaged.
  */

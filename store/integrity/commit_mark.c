@@ -185,7 +185,7 @@ int commit_mark_still_there(const struct commit_mark *mark, const char *path, st
                      path);
 }
 
-void commit_mark_close(struct commit_mark *mark, const char *path)
+void commit_mark_close(struct commit_mark *mark, const char *path, bool sound)
 {
     struct stat status;
     struct error ignored;
@@ -193,7 +193,7 @@ void commit_mark_close(struct commit_mark *mark, const char *path)
     if (mark->fd == 0)
         return;
     /* If that fails, the next store_open() reads all pages. */
-    if (commit_mark_still_there(mark, path, &ignored) == 0 && stat(path, &status) == 0)
+    if (sound && commit_mark_still_there(mark, path, &ignored) == 0 && stat(path, &status) == 0)
         (void)write_mark_record(mark, &status, &ignored);
     (void)close(mark->fd); /* it need not reach the disk */
     mark->fd = 0;

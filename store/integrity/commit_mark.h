@@ -45,7 +45,8 @@ int commit_mark_confirm(struct commit_mark *mark, struct error *error);
 /* -1 if the path no longer leads to the file that commit_mark_open() found. */
 int commit_mark_still_there(const struct commit_mark *mark, const char *path, struct error *error);
 
-/* After the store was closed. Closes the mark. */
-void commit_mark_close(struct commit_mark *mark, const char *path);
+/* After the store was closed. Closes the mark. Not `sound`: a page did not match its checksum; the
+ * next store_open() reads all pages. */
+void commit_mark_close(struct commit_mark *mark, const char *path, bool sound);
 
 #endif

@@ -36,10 +36,11 @@ struct scan {
 /* The database. Other files than this and the log are SQLite's own layer's. */
 struct page_file {
     struct outer_file outer;
-    bool stamps;  /* the file has space for checksums */
-    bool checks;  /* all its pages have them */
-    bool suspect; /* a page that was read before `checks` had a wrong one */
-    char *page;   /* buffer for a page that is being written, with its checksum */
+    bool stamps;             /* the file has space for checksums */
+    bool checks;             /* pages with wrong ones are not used */
+    bool suspect;            /* a page that was read had a wrong one */
+    struct page_judge judge; /* asked once; no function: never, or was asked */
+    char *page;              /* buffer for a page that is being written, with its checksum */
 };
 
 static sqlite3_vfs *system_vfs;
@@ -149,6 +150,23 @@ static bool is_sound(const unsigned char *page, int length, int64_t offset)
     return page[0] == 0 && memcmp(page, page + 1, (size_t)length - 1) == 0;
 }
 
+static int scan_file(struct page_file *file, struct scan *scan);
+
+/* Asks the judge. Returns true if damaged pages are used from now on. */
+static bool come_to_trust(struct page_file *file)
+{
+    const struct page_judge judge = file->judge;
+    struct scan scan = {.repair = true};
+
+    file->judge.trusts = NULL;
+    if (judge.trusts == NULL || !judge.trusts(judge.context))
+        return false;
+    file->checks = false;
+    if (judge.repairs)
+        (void)scan_file(file, &scan); /* else the file stays suspect */
+    return true;
+}
+
 static int read_checked(sqlite3_file *file, void *bytes, int length, sqlite3_int64 offset)
 {
     struct page_file *own = (struct page_file *)file;
@@ -161,9 +179,7 @@ static int read_checked(sqlite3_file *file, void *bytes, int length, sqlite3_int
         return SQLITE_OK;
     damaged_page = offset / length + 1;
     own->suspect = true;
-    if (!own->checks)
-        return SQLITE_OK;
-    return PAGE_VFS_DAMAGED;
+    return !own->checks || come_to_trust(own) ? SQLITE_OK : PAGE_VFS_DAMAGED;
 }
 
 static int write_stamped(sqlite3_file *file, const void *bytes, int length, sqlite3_int64 offset)
@@ -214,6 +230,8 @@ static int scan_pages(struct page_file *file, struct scan *scan, unsigned char *
         code = scan_page(file, scan, page, length, offset);
     if (code == SQLITE_OK && scan->repair)
         code = file->outer.inner->pMethods->xSync(file->outer.inner, SQLITE_SYNC_FULL);
+    if (code == SQLITE_OK && scan->repair)
+        file->suspect = false;
     return code;
 }
 
@@ -247,6 +265,8 @@ static int control_pages(sqlite3_file *file, int what, void *argument)
 
     if (what == CONTROL_CHECK) {
         own->checks = true;
+        if (argument != NULL)
+            own->judge = *(const struct page_judge *)argument;
         return SQLITE_OK;
     }
     if (what == CONTROL_SUSPECT) {
@@ -506,10 +526,10 @@ int page_vfs_reserve(sqlite3 *database, struct error *error)
     return error_set(error, ERROR_SYSTEM, "SQLite cannot reserve space for checksums");
 }
 
-void page_vfs_check(sqlite3 *database)
+void page_vfs_check(sqlite3 *database, const struct page_judge *judge)
 {
     /* A database in memory has no file to check. */
-    (void)sqlite3_file_control(database, NULL, CONTROL_CHECK, NULL);
+    (void)sqlite3_file_control(database, NULL, CONTROL_CHECK, (void *)(uintptr_t)judge);
 }
 
 bool page_vfs_is_suspect(sqlite3 *database)

@@ -30,10 +30,21 @@ int page_vfs_register(struct error *error);
 /* Has SQLite keep the bytes free in a database that is still empty. */
 int page_vfs_reserve(sqlite3 *database, struct error *error);
 
-/* Checks each page that is read after this call. */
-void page_vfs_check(sqlite3 *database);
+/*
+ * Decides at the first damaged page that is read whether pages are used in spite of their
+ * checksums: true only if the rows have been checked by other means, over another connection. With
+ * `repairs` all pages then get the checksums that they should have.
+ */
+struct page_judge {
+    bool (*trusts)(void *context);
+    void *context;
+    bool repairs;
+};
 
-/* True if a page that was read unchecked (the first is, to open the file) had a wrong checksum. */
+/* Checks each page that is read after this call. judge NULL: a damaged page is never used. */
+void page_vfs_check(sqlite3 *database, const struct page_judge *judge);
+
+/* True if a page that was read had a wrong checksum, and was not repaired. */
 bool page_vfs_is_suspect(sqlite3 *database);
 
 /*

@@ -156,10 +156,58 @@ harm_pages() {
     harm_pages harmed
     cp -a harmed kept
     good_goes_on harmed
-    said 'does not match its checksum'
+    said 'it is damaged'
     decisions harmed 0
     released harmed --from-start
     decisions kept 0
+}
+
+# flip STORE PAGE BYTE: changes one bit of a page.
+flip() {
+    local place=$((($2 - 1) * 4096 + $3)) byte
+
+    byte=$(xxd -p -s $place -l 1 "$1/gaspipe.sqlite")
+    # shellcheck disable=SC2059 # the byte is the format
+    printf "\\x$(printf %02x $((0x$byte ^ 4)))" |
+        dd of="$1/gaspipe.sqlite" bs=1 seek=$place conv=notrunc status=none
+}
+
+@test "a changed bit on any page of rows: all vats continue but those whose row it is" {
+    local page options
+
+    whole_store
+    line bad get name '' > both
+    line good get name '' >> both
+    for page in $(sqlite3 store/gaspipe.sqlite "SELECT pageno FROM dbstat WHERE pageno IN
+        (SELECT max(pageno) FROM dbstat WHERE name != 'key' AND pagetype IN ('leaf', 'overflow')
+            AND name IN ('vatstore', 'transcript', 'snapshot_content', 'bundle') GROUP BY name, pagetype)"); do
+        for options in 'kept' 'touched'; do
+            rm -rf harmed
+            cp -a store harmed
+            flip harmed "$page" 2000
+            [ $options = touched ] || touch -r store/gaspipe.sqlite harmed/gaspipe.sqlite
+            cp -a harmed ended
+            runs harmed "${vats[@]}" both
+            [[ $status = 0 || $status = 5 ]] || fail "page $page, $options: status $status: $(cat err)"
+            assert_has "$(deliveries)" '["good","ok","three three"]'
+            line good get name '' > lines
+            runs ended --terminate bad lines
+            assert_equal "$page: $status $(deliveries)" "$page: 0 [\"good\",\"ok\",\"three three\"]"
+            rm -rf ended
+        done
+    done
+}
+
+@test "a store whose kernel's key is damaged is refused with what to do" {
+    local place
+
+    whole_store
+    place=$(LC_ALL=C grep -obUaP 'kernel\.vats|vat\.names' store/gaspipe.sqlite | head -n 1 | cut -d : -f 1)
+    flip store $((place / 4096 + 1)) $((place % 4096))
+    runs store "${vats[@]:2}" - < /dev/null
+    assert_status 4
+    said 'the store is damaged: the kernel' 'restore the store from a copy'
+    assert_equal "$(wc -l < err)" 1
 }
 
 @test "a transcript that is damaged, or replayed differently, and a bundle that is gone" {

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
         sqlite3_create_function(database, "plus", 2, SQLITE_UTF8, NULL, plus, NULL, NULL) !=
             SQLITE_OK)
         return 1;
-    page_vfs_check(database);
+    page_vfs_check(database, NULL);
     if (sqlite3_exec(database, argv[2], NULL, NULL, &problem) != SQLITE_OK) {
         fprintf(stderr, "store_edit: %s\n", problem);
         return 1;

@@ -260,7 +260,7 @@ static int open_store(struct store_source *stored, const char *directory, const 
     stored->store = store_open_reader(directory, error);
     if (stored->store == NULL || store_transaction_begin(stored->store, error) != 0)
         return -1;
-    if (store_require_whole(stored->store, error) != 0 || load_vat(stored, vat, error) != 0 ||
+    if (store_require_usable(stored->store, error) != 0 || load_vat(stored, vat, error) != 0 ||
         find_transcript_place(stored, from_start, error) != 0 ||
         read_store_bundle(stored, error) != 0)
         return error_prefix(error, "%s", stored->source.name);

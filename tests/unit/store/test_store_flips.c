@@ -194,7 +194,7 @@ static int ask(bool reader, struct buf *all)
 
     buf_clear(all);
     if (result == 0 && reader)
-        result = store_require_whole(store, &error);
+        result = store_require_usable(store, &error);
     if (result == 0)
         result = read_all(store, all);
     store_close(store);
