@@ -36,21 +36,27 @@ static bool has_interpreter(int fd, const Elf64_Ehdr *head)
     return false;
 }
 
-/* Returns true if the file has a section of that name. */
-static bool has_section(int fd, const Elf64_Ehdr *head, const char *wanted)
+/* Returns true if the file has a section that Go's linker writes. Of an executable that can be
+ * moved, the table's name begins differently, and other linkers merge it. */
+static bool is_go(int fd, const Elf64_Ehdr *head)
 {
+    static const char *const sections[] = {".gopclntab", ".data.rel.ro.gopclntab", ".go.buildinfo",
+                                           ".note.go.buildid"};
     Elf64_Shdr names, section;
     char name[32] = "";
 
     if (pread(fd, &names, sizeof names, (off_t)(head->e_shoff + head->e_shstrndx * sizeof names)) !=
         sizeof names)
         return false;
-    for (unsigned i = 0; i < head->e_shnum; i++)
-        if (pread(fd, &section, sizeof section, (off_t)(head->e_shoff + i * sizeof section)) ==
-                sizeof section &&
-            pread(fd, name, sizeof name - 1, (off_t)(names.sh_offset + section.sh_name)) > 0 &&
-            strcmp(name, wanted) == 0)
-            return true;
+    for (unsigned i = 0; i < head->e_shnum; i++) {
+        if (pread(fd, &section, sizeof section, (off_t)(head->e_shoff + i * sizeof section)) !=
+                sizeof section ||
+            pread(fd, name, sizeof name - 1, (off_t)(names.sh_offset + section.sh_name)) <= 0)
+            continue;
+        for (size_t k = 0; k < sizeof sections / sizeof *sections; k++)
+            if (strcmp(name, sections[k]) == 0)
+                return true;
+    }
     return false;
 }
 
@@ -68,14 +74,14 @@ static int trace_child_check(const char *program, struct error *error)
         result = error_set(error, ERROR_INPUT,
                            "%s is not a program for x86-64; of a script, trace the interpreter",
                            program);
-    else if (!has_interpreter(fd, &head))
-        result = error_set(error, ERROR_INPUT,
-                           "%s is linked statically: no agent can be preloaded into it", program);
-    else if (has_section(fd, &head, ".gopclntab"))
+    else if (is_go(fd, &head))
         result = error_set(error, ERROR_INPUT,
                            "%s is written in Go, whose runtime ends a program when it finds a "
                            "trampoline on a stack",
                            program);
+    else if (!has_interpreter(fd, &head))
+        result = error_set(error, ERROR_INPUT,
+                           "%s is linked statically: no agent can be preloaded into it", program);
     else if ((status.st_mode & (S_ISUID | S_ISGID)) != 0)
         result =
             error_set(error, ERROR_INPUT,
@@ -140,18 +146,16 @@ enum {
 
 /* ---- where its functions are ---- */
 
-/* The C library of the process, and its own code. */
+/* The C library of the process. */
 struct process_map {
     char libc[PATH_MAX];
     uint64_t libc_base;
-    uint64_t text_begin, text_end;
 };
 
-static int read_map(pid_t process, const char *program, struct process_map *map,
-                    struct error *error)
+static int read_map(pid_t process, struct process_map *map, struct error *error)
 {
-    char path[64], line[PATH_MAX + 128], file[PATH_MAX], protection[8];
-    unsigned long begin, end, offset;
+    char path[64], line[PATH_MAX + 128], file[PATH_MAX];
+    unsigned long begin, offset;
     FILE *maps;
 
     snprintf(path, sizeof path, "/proc/%d/maps", process);
@@ -160,16 +164,11 @@ static int read_map(pid_t process, const char *program, struct process_map *map,
         return error_set(error, ERROR_INPUT, "process %d cannot be traced: %m", process);
     while (fgets(line, sizeof line, maps) != NULL) {
         /* NOLINTNEXTLINE(cert-err34-c): Linux writes numbers there */
-        if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %4095[^\n]", &begin, &end, protection, &offset,
-                   file) != 5)
+        if (sscanf(line, "%lx-%*x %*s %lx %*s %*s %4095[^\n]", &begin, &offset, file) != 3)
             continue;
         if (map->libc_base == 0 && offset == 0 && strstr(file, "/libc.so.6") != NULL) {
             map->libc_base = begin;
             snprintf(map->libc, sizeof map->libc, "%s", file);
-        }
-        if (strchr(protection, 'x') != NULL && strcmp(file, program) == 0) {
-            map->text_begin = map->text_begin == 0 ? begin : map->text_begin;
-            map->text_end = end;
         }
     }
     fclose(maps);
@@ -224,7 +223,7 @@ struct attaching {
     struct trace_attached *attached;
     struct trace_threads threads;
     struct process_map map;
-    uint64_t dlsym, handle;
+    uint64_t dlsym, handle, instruction;
 };
 
 /* If the thread may hold a lock, lets it continue for a moment and tries again. */
@@ -234,8 +233,7 @@ static int call(struct attaching *attaching, struct trace_injection injection, u
     const pid_t process = attaching->attached->process;
     struct timespec moment = {.tv_nsec = TRY_MS * 1000000};
 
-    injection.text_begin = attaching->map.text_begin;
-    injection.text_end = attaching->map.text_end;
+    injection.instruction = attaching->instruction;
     for (int i = 0; i < TRIES; i++) {
         const int called = trace_threads_call(&attaching->threads, &injection, result, error);
 
@@ -249,7 +247,8 @@ static int call(struct attaching *attaching, struct trace_injection injection, u
             return -1;
     }
     return error_set(error, ERROR_INPUT,
-                     "process %d cannot be traced: its main thread never left its libraries",
+                     "process %d cannot be traced: all its threads stay in signal handlers, the "
+                     "C library, or code without unwind tables",
                      process);
 }
 
@@ -272,16 +271,39 @@ static int call_agent(struct attaching *attaching, const char *name, uint64_t ar
         result, error);
 }
 
+/* The address of a `syscall` instruction: in the C library's function of that name. */
+static uint64_t find_instruction(const struct attaching *attaching)
+{
+    static const uint8_t instruction[] = {0x0f, 0x05};
+    const uint64_t function = libc_function(&attaching->map, "syscall");
+    uint8_t bytes[64];
+    const uint8_t *found;
+    char path[64];
+    ssize_t got = -1;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%d/mem", attaching->attached->process);
+    fd = function != 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        got = pread(fd, bytes, sizeof bytes, (off_t)function);
+        close(fd);
+    }
+    found = got > 0 ? memmem(bytes, (size_t)got, instruction, sizeof instruction) : NULL;
+    return found != NULL ? function + (uint64_t)(found - bytes) : 0;
+}
+
 static int load_agent(struct attaching *attaching, struct error *error)
 {
     const uint64_t dlopen_address = libc_function(&attaching->map, "dlopen");
     char agent[PATH_MAX];
 
     attaching->dlsym = libc_function(&attaching->map, "dlsym");
+    attaching->instruction = find_instruction(attaching);
     if (locate("libgastrace.so", agent, error) != 0)
         return -1;
-    if (dlopen_address == 0 || attaching->dlsym == 0)
-        return error_set(error, ERROR_INPUT, "%s has no dlopen()", attaching->map.libc);
+    if (dlopen_address == 0 || attaching->dlsym == 0 || attaching->instruction == 0)
+        return error_set(error, ERROR_INPUT, "%s has no dlopen() or syscall()",
+                         attaching->map.libc);
     if (call(attaching,
              (struct trace_injection){
                  .function = dlopen_address, .second = RTLD_NOW_VALUE, .text = agent},
@@ -362,7 +384,7 @@ static bool text_is(int fd, const struct trace_patch *patch, const uint8_t *want
            memcmp(bytes, wanted, sizeof bytes) == 0;
 }
 
-/* Patches or restores the text, where it is not done yet. */
+/* Patches the text, or restores it where it is patched. */
 static int write_target_text(const struct trace_attached *attached, int fd, bool patched,
                              struct error *error)
 {
@@ -376,7 +398,8 @@ static int write_target_text(const struct trace_attached *attached, int fd, bool
         const uint8_t *const before = patched ? patches[i].before : patches[i].after;
         const uint8_t *const after = patched ? patches[i].after : patches[i].before;
 
-        if (text_is(fd, &patches[i], after))
+        /* Text that something else has changed is left alone, and the rest is restored. */
+        if (text_is(fd, &patches[i], after) || (!patched && !text_is(fd, &patches[i], before)))
             continue;
         if (!text_is(fd, &patches[i], before) ||
             pwrite(fd, after, 5, (off_t)patches[i].address) != 5)
@@ -487,7 +510,7 @@ int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ri
     *attached = (struct trace_attached){.process = process, .pidfd = -1, .sink = sink};
     options->program = program;
     if (check_obstacles(process, error) != 0 || find_program(process, program, error) != 0 ||
-        read_map(process, program, &attaching.map, error) != 0)
+        read_map(process, &attaching.map, error) != 0)
         return -1;
     attached->pidfd = pidfd_open(process, 0);
     if (attached->pidfd < 0)

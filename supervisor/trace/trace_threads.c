@@ -7,9 +7,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -21,6 +23,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/io.h"
+#include "supervisor/trace/trace_stacks.h"
 
 enum { STATUS_MOST = 1 << 16 };
 
@@ -48,6 +51,7 @@ void trace_obstacles_read_status(struct trace_obstacles *obstacles, const char *
         /* NOLINTBEGIN(cert-err34-c): Linux writes numbers there */
         (void)sscanf(line, "Seccomp: %d", &obstacles->seccomp);
         (void)sscanf(line, "TracerPid: %d", &obstacles->tracer);
+        (void)sscanf(line, "SigIgn: %" SCNx64, &obstacles->ignored);
         (void)sscanf(line, "Uid: %" SCNd64, &obstacles->user);
         /* NOLINTEND(cert-err34-c) */
         obstacles->shadow_stack |= names_shadow_stack(line);
@@ -95,6 +99,12 @@ int trace_obstacles_check(const struct trace_obstacles *obstacles, pid_t process
                          "process %d is confined by seccomp: no agent can be loaded into it "
                          "(workers: gaspipe run --trace-functions)",
                          process);
+    /* Linux would set its action to the default when the call of a function ends. */
+    if ((obstacles->ignored >> (SIGSEGV - 1) & 1) != 0)
+        return error_set(error, ERROR_INPUT,
+                         "process %d ignores SIGSEGV, with which gaspipe trace gets control back "
+                         "from it",
+                         process);
     if (obstacles->shadow_stack)
         return error_set(error, ERROR_INPUT,
                          "process %d has a shadow stack (CET), which lets no function return "
@@ -135,7 +145,7 @@ int trace_obstacles_refuse(const struct trace_obstacles *obstacles, pid_t proces
 
 enum {
     STEPS_MAX = 10000,
-    BELOW = 4096,       /* bytes of stack left to what was interrupted; its red zone is in them */
+    CALL_STACK = 256 << 10,
     STATE_SIZE = 16384, /* of vector registers, at most */
 };
 
@@ -175,7 +185,7 @@ static int take_kept_signal(struct trace_thread *thread)
     return lowest;
 }
 
-/* Waits until the thread has stopped. */
+/* Waits until the thread has stopped. -1: it has ended. */
 static int wait_for_stop(struct trace_thread *thread)
 {
     int status;
@@ -197,12 +207,15 @@ static int stop_traced_thread(struct trace_threads *threads, pid_t id, struct er
     if (list == NULL)
         return error_memory(error, "a process's threads");
     threads->list = list;
+    /* EPERM: the thread is ending, as the process may be traced. */
     if (ptrace(PTRACE_SEIZE, id, NULL, NULL) != 0)
-        return errno == ESRCH && id != threads->process
+        return (errno == ESRCH || errno == EPERM) && id != threads->process
                    ? 0
                    : trace_threads_refuse(threads->process, errno, error);
     list[threads->count] = (struct trace_thread){.id = id};
-    if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 && wait_for_stop(&list[threads->count]) == 0)
+    /* Also where it fails, so that a thread that has ended is reaped. */
+    (void)ptrace(PTRACE_INTERRUPT, id, NULL, NULL);
+    if (wait_for_stop(&list[threads->count]) == 0)
         threads->count++;
     return 0;
 }
@@ -232,21 +245,56 @@ static int stop_listed(struct trace_threads *threads, bool *more, struct error *
     return result;
 }
 
+/* How many threads the process has, as Linux counts them; 0: not known. */
+static size_t count_threads(pid_t process)
+{
+    char path[64], line[256];
+    size_t count = 0;
+    FILE *status;
+
+    snprintf(path, sizeof path, "/proc/%d/status", process);
+    status = fopen(path, "re");
+    if (status == NULL)
+        return 0;
+    /* NOLINTNEXTLINE(cert-err34-c): Linux writes a number there */
+    while (fgets(line, sizeof line, status) != NULL && sscanf(line, "Threads: %zu", &count) != 1)
+        ;
+    fclose(status);
+    return count;
+}
+
+/*
+ * The hazard: threads begin and end while their directory is read, which then may leave out one
+ * that runs on. Stopped threads start none, so the directory is read again until all threads that
+ * Linux counts are stopped.
+ */
+static int stop_all_threads(struct trace_threads *threads, struct error *error)
+{
+    enum { READINGS_MAX = 1000 };
+    bool more;
+
+    for (int i = 0; i < READINGS_MAX; i++) {
+        more = false;
+        if (stop_listed(threads, &more, error) != 0)
+            return -1;
+        if (threads->count == 0)
+            return trace_threads_refuse(threads->process, ESRCH, error);
+        if (!more && count_threads(threads->process) == threads->count)
+            return 0;
+    }
+    return error_set(error, ERROR_INPUT,
+                     "process %d cannot be traced: it starts threads faster than they can be "
+                     "stopped",
+                     threads->process);
+}
+
 int trace_threads_stop(struct trace_threads *threads, pid_t process, struct error *error)
 {
-    bool more = true;
-
     *threads = (struct trace_threads){.process = process};
-    if (stop_traced_thread(threads, process, error) != 0)
-        return -1;
-    while (more) {
-        more = false;
-        if (stop_listed(threads, &more, error) != 0) {
-            trace_threads_release(threads);
-            return -1;
-        }
-    }
-    return threads->count > 0 ? 0 : trace_threads_refuse(process, ESRCH, error);
+    if (stop_traced_thread(threads, process, error) == 0 && stop_all_threads(threads, error) == 0)
+        return 0;
+    trace_threads_release(threads);
+    return -1;
 }
 
 static void release_thread(pid_t process, struct trace_thread *thread)
@@ -365,32 +413,244 @@ int trace_threads_leave(struct trace_threads *threads, const struct trace_patch 
     return any_returns_within(threads, patches, count) ? 1 : 0;
 }
 
+/* ---- running some threads ---- */
+
+static void forget_thread(struct trace_threads *threads, size_t index)
+{
+    threads->list[index] = threads->list[--threads->count];
+}
+
+/* 1: the thread has stopped, with *status; 0: it runs; -1: it has ended. */
+static int poll_thread(pid_t id, int *status)
+{
+    const pid_t got = waitpid(id, status, __WALL | WNOHANG);
+
+    if (got == 0 || (got < 0 && errno == EINTR))
+        return 0;
+    return got > 0 && WIFSTOPPED(*status) ? 1 : -1;
+}
+
+static void continue_thread(struct trace_thread *thread)
+{
+    (void)ptrace(PTRACE_CONT, thread->id, NULL, (long)take_kept_signal(thread));
+}
+
+/* Delivers the signals of all threads but one: a stopped thread could hold a lock. */
+static void continue_other_threads(struct trace_threads *threads, pid_t but)
+{
+    int status, state;
+
+    for (size_t i = threads->count; i-- > 0;) {
+        if (threads->list[i].id == but)
+            continue;
+        state = poll_thread(threads->list[i].id, &status);
+        if (state < 0)
+            forget_thread(threads, i);
+        if (state <= 0)
+            continue;
+        keep_signal(&threads->list[i], status);
+        continue_thread(&threads->list[i]);
+    }
+}
+
+static void resume_other_threads(struct trace_threads *threads, pid_t but)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->list[i].id != but)
+            continue_thread(&threads->list[i]);
+}
+
+/* Stops all threads again, also those that were started meanwhile. */
+static int stop_other_threads(struct trace_threads *threads, pid_t but, struct error *error)
+{
+    for (size_t i = threads->count; i-- > 0;)
+        if (threads->list[i].id != but &&
+            (ptrace(PTRACE_INTERRUPT, threads->list[i].id, 0, 0) != 0 ||
+             wait_for_stop(&threads->list[i]) != 0))
+            forget_thread(threads, i);
+    return stop_all_threads(threads, error);
+}
+
+static struct trace_thread *find_thread(const struct trace_threads *threads, pid_t id)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->list[i].id == id)
+            return &threads->list[i];
+    return NULL;
+}
+
+/* ---- a safe thread ---- */
+
+static bool set_breakpoint(pid_t id, uint64_t address)
+{
+    const size_t registers = offsetof(struct user, u_debugreg);
+    const long enable = address != 0; /* the first register, for execution */
+
+    return ptrace(PTRACE_POKEUSER, id, registers + 7 * sizeof(long), 0L) == 0 &&
+           ptrace(PTRACE_POKEUSER, id, registers, address) == 0 &&
+           ptrace(PTRACE_POKEUSER, id, registers + 7 * sizeof(long), enable) == 0;
+}
+
+/* 1: the thread is at the address; 0: not yet; -1: it has ended. */
+static int poll_arrival(struct trace_thread *thread, uint64_t address)
+{
+    struct user_regs_struct registers;
+    int status;
+    const int state = poll_thread(thread->id, &status);
+
+    if (state <= 0)
+        return state;
+    if (ptrace(PTRACE_GETREGS, thread->id, NULL, &registers) != 0)
+        return -1;
+    if (WSTOPSIG(status) == SIGTRAP && status >> 16 == 0 && registers.rip == address)
+        return 1;
+    keep_signal(thread, status);
+    continue_thread(thread);
+    return 0;
+}
+
+/*
+ * Lets all threads continue until this one has returned to the address, for a bounded time. The
+ * breakpoint is in a register of the thread's CPU, so that no text is changed.
+ */
+static int run_until(struct trace_threads *threads, pid_t id, uint64_t address, struct error *error)
+{
+    enum { POLLS = 500 };
+    const struct timespec moment = {.tv_nsec = 200000};
+    struct trace_thread *const thread = find_thread(threads, id);
+    int state = 0;
+
+    if (!set_breakpoint(id, address))
+        return 0;
+    resume_other_threads(threads, id);
+    continue_thread(thread);
+    for (int i = 0; i < POLLS && state == 0; i++) {
+        (void)nanosleep(&moment, NULL);
+        continue_other_threads(threads, id);
+        state = poll_arrival(find_thread(threads, id), address);
+    }
+    if (stop_other_threads(threads, state > 0 ? id : 0, error) != 0)
+        return -1;
+    if (find_thread(threads, id) != NULL)
+        (void)set_breakpoint(id, 0);
+    return 0;
+}
+
+/* Finds a thread that holds no lock of a library. 0: there is none; then *later may be one that
+ * soon returns to *returns_to. */
+static pid_t find_safe_thread(const struct trace_threads *threads, pid_t *later,
+                              uint64_t *returns_to)
+{
+    struct trace_stacks *const stacks = trace_stacks_open(threads->process);
+    struct user_regs_struct registers;
+    uint64_t address;
+    pid_t found = 0;
+
+    *later = 0;
+    for (size_t i = 0; stacks != NULL && found == 0 && i < threads->count; i++) {
+        const pid_t id = threads->list[i].id;
+
+        if (ptrace(PTRACE_GETREGS, id, NULL, &registers) != 0)
+            continue;
+        if (trace_stacks_is_safe(stacks, id, (int64_t)registers.orig_rax, &address))
+            found = id;
+        if (address == 0 || *later != 0)
+            continue;
+        *later = id;
+        *returns_to = address;
+    }
+    trace_stacks_close(stacks);
+    return found;
+}
+
+/* *id 0: no thread is safe. */
+static int choose_thread(struct trace_threads *threads, pid_t *id, struct error *error)
+{
+    uint64_t address;
+    pid_t later;
+
+    *id = find_safe_thread(threads, &later, &address);
+    if (*id != 0 || later == 0)
+        return 0;
+    if (run_until(threads, later, address, error) != 0)
+        return -1;
+    *id = find_safe_thread(threads, &later, &address);
+    return 0;
+}
+
 /* ---- a call ---- */
 
 struct saved {
     struct user_regs_struct registers;
     uint8_t state[STATE_SIZE];
     struct iovec vectors;
+    uint64_t mask; /* of signals */
 };
 
 static bool save(pid_t id, struct saved *saved)
 {
     saved->vectors = (struct iovec){saved->state, sizeof saved->state};
     return ptrace(PTRACE_GETREGS, id, NULL, &saved->registers) == 0 &&
-           ptrace(PTRACE_GETREGSET, id, NT_X86_XSTATE, &saved->vectors) == 0;
+           ptrace(PTRACE_GETREGSET, id, NT_X86_XSTATE, &saved->vectors) == 0 &&
+           ptrace(PTRACE_GETSIGMASK, id, sizeof saved->mask, &saved->mask) == 0;
 }
 
 static bool restore(pid_t id, struct saved *saved)
 {
     return ptrace(PTRACE_SETREGS, id, NULL, &saved->registers) == 0 &&
-           ptrace(PTRACE_SETREGSET, id, NT_X86_XSTATE, &saved->vectors) == 0;
+           ptrace(PTRACE_SETREGSET, id, NT_X86_XSTATE, &saved->vectors) == 0 &&
+           ptrace(PTRACE_SETSIGMASK, id, sizeof saved->mask, &saved->mask) == 0;
+}
+
+/* Makes one system call, and returns its result. Signals are blocked. -1: the process has ended. */
+static bool call_system(pid_t id, const struct saved *saved, uint64_t instruction,
+                        const uint64_t arguments[7], uint64_t *result)
+{
+    struct user_regs_struct registers = saved->registers;
+    struct trace_thread thread = {.id = id};
+
+    registers.rax = arguments[0];
+    registers.rdi = arguments[1];
+    registers.rsi = arguments[2];
+    registers.rdx = arguments[3];
+    registers.r10 = arguments[4];
+    registers.r8 = arguments[5];
+    registers.r9 = arguments[6];
+    registers.orig_rax = UINT64_MAX; /* no system call is to be restarted */
+    registers.rip = instruction;
+    if (ptrace(PTRACE_SETREGS, id, NULL, &registers) != 0)
+        return false;
+    while (registers.rip == instruction)
+        if (!step_thread(&thread) || ptrace(PTRACE_GETREGS, id, NULL, &registers) != 0)
+            return false;
+    *result = registers.rax;
+    return true;
+}
+
+/* The call has a stack of its own: the thread's may be small, or a coroutine's. */
+static bool map_stack(pid_t id, const struct saved *saved, uint64_t instruction, uint64_t *stack)
+{
+    const uint64_t map[7] = {
+        SYS_mmap,   0, CALL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+        UINT64_MAX, 0};
+
+    return call_system(id, saved, instruction, map, stack) && *stack < UINT64_MAX - 4095;
+}
+
+static bool unmap_stack(pid_t id, const struct saved *saved, uint64_t instruction, uint64_t stack)
+{
+    const uint64_t unmap[7] = {SYS_munmap, stack, CALL_STACK};
+    uint64_t ignored;
+
+    return call_system(id, saved, instruction, unmap, &ignored);
 }
 
 /* The function returns to address 0, where the thread stops with SIGSEGV. */
-static bool begin_call(pid_t id, const struct saved *saved, const struct trace_injection *injection)
+static bool begin_call(pid_t id, const struct saved *saved, uint64_t stack,
+                       const struct trace_injection *injection)
 {
     struct user_regs_struct registers = saved->registers;
-    const uint64_t zero = 0, space = (registers.rsp - BELOW) & ~UINT64_C(63);
+    const uint64_t zero = 0, space = stack + CALL_STACK - TRACE_PATH_SIZE;
     char text[TRACE_PATH_SIZE] = "";
 
     if (injection->text != NULL)
@@ -407,7 +667,7 @@ static bool begin_call(pid_t id, const struct saved *saved, const struct trace_i
     registers.rdi = injection->text != NULL && injection->first == 0 ? space : injection->first;
     registers.rsi = injection->text != NULL && injection->first != 0 ? space : injection->second;
     registers.rax = 0;
-    registers.orig_rax = UINT64_MAX; /* no system call is to be restarted */
+    registers.orig_rax = UINT64_MAX;
     registers.rsp = space - 8;
     registers.rip = injection->function;
     return ptrace(PTRACE_SETREGS, id, NULL, &registers) == 0;
@@ -418,12 +678,10 @@ static int poll_call(pid_t id, uint64_t *result)
 {
     struct user_regs_struct registers;
     int status;
-    const pid_t got = waitpid(id, &status, __WALL | WNOHANG);
+    const int state = poll_thread(id, &status);
 
-    if (got == 0)
-        return 0;
-    if (got < 0 || !WIFSTOPPED(status))
-        return errno == EINTR && got < 0 ? 0 : -1;
+    if (state <= 0)
+        return state;
     if (ptrace(PTRACE_GETREGS, id, NULL, &registers) != 0)
         return -1;
     if (WSTOPSIG(status) == SIGSEGV && registers.rip == 0) {
@@ -434,71 +692,62 @@ static int poll_call(pid_t id, uint64_t *result)
     return ptrace(PTRACE_CONT, id, NULL, status >> 16 != 0 ? 0 : WSTOPSIG(status)) == 0 ? 0 : -1;
 }
 
-/* Delivers the other threads' signals: a stopped thread could hold a lock. */
-static void continue_other_threads(struct trace_threads *threads)
-{
-    int status;
-
-    for (size_t i = 1; i < threads->count; i++) {
-        struct trace_thread *const thread = &threads->list[i];
-
-        if (waitpid(thread->id, &status, __WALL | WNOHANG) <= 0 || !WIFSTOPPED(status))
-            continue;
-        keep_signal(thread, status);
-        (void)ptrace(PTRACE_CONT, thread->id, NULL, (long)take_kept_signal(thread));
-    }
-}
-
-/* The main thread gets its kept signals after the call, when its registers are restored. */
-static bool resume_all(struct trace_threads *threads)
-{
-    bool good = ptrace(PTRACE_CONT, threads->list[0].id, NULL, NULL) == 0;
-
-    for (size_t i = 1; good && i < threads->count; i++)
-        good = ptrace(PTRACE_CONT, threads->list[i].id, NULL,
-                      (long)take_kept_signal(&threads->list[i])) == 0;
-    return good;
-}
-
-static int run_call(struct trace_threads *threads, const struct trace_injection *injection,
-                    uint64_t *result, struct error *error)
+static int run_call(struct trace_threads *threads, pid_t id,
+                    const struct trace_injection *injection, uint64_t *result, struct error *error)
 {
     const struct timespec millisecond = {.tv_nsec = 1000000};
     int state = 0;
 
-    if (!resume_all(threads))
+    /* Its kept signals wait until its registers are restored. */
+    if (ptrace(PTRACE_CONT, id, NULL, NULL) != 0)
         return lose_thread(threads, error);
-    while ((state = poll_call(threads->list[0].id, result)) == 0) {
+    resume_other_threads(threads, id);
+    while ((state = poll_call(id, result)) == 0) {
         if (injection->wait != NULL && injection->wait(injection->context, error) != 0)
             return -1;
-        continue_other_threads(threads);
+        continue_other_threads(threads, id);
         (void)nanosleep(&millisecond, NULL);
     }
-    if (state < 0)
+    return state < 0 ? lose_thread(threads, error) : 0;
+}
+
+static int call_on_stack(struct trace_threads *threads, pid_t id, const struct saved *saved,
+                         const struct trace_injection *injection, uint64_t *result,
+                         struct error *error)
+{
+    /* A handler of a signal could jump out of the call. */
+    const uint64_t mask = ~(UINT64_C(1) << (SIGSEGV - 1));
+    uint64_t stack;
+    int called;
+
+    if (ptrace(PTRACE_SETSIGMASK, id, sizeof mask, &mask) != 0)
         return lose_thread(threads, error);
-    for (size_t i = 1; i < threads->count; i++)
-        if (ptrace(PTRACE_INTERRUPT, threads->list[i].id, NULL, NULL) == 0)
-            (void)wait_for_stop(&threads->list[i]);
-    return 0;
+    if (!map_stack(id, saved, injection->instruction, &stack))
+        return error_set(error, ERROR_INPUT, "process %d cannot be traced: it is out of memory",
+                         threads->process);
+    called = begin_call(id, saved, stack, injection)
+                 ? run_call(threads, id, injection, result, error)
+                 : lose_thread(threads, error);
+    if (!unmap_stack(id, saved, injection->instruction, stack) && called == 0)
+        return lose_thread(threads, error);
+    return called;
 }
 
 int trace_threads_call(struct trace_threads *threads, const struct trace_injection *injection,
                        uint64_t *result, struct error *error)
 {
     static struct saved saved;
-    const pid_t id = threads->list[0].id;
     int called;
+    pid_t id;
 
+    if (choose_thread(threads, &id, error) != 0)
+        return -1;
+    if (id == 0)
+        return 1;
     if (!save(id, &saved))
         return lose_thread(threads, error);
-    /* In a system call, or in code that no library has called with a lock held. */
-    if ((int64_t)saved.registers.orig_rax < 0 &&
-        (saved.registers.rip < injection->text_begin || saved.registers.rip >= injection->text_end))
-        return 1;
-    if (!begin_call(id, &saved, injection))
-        return lose_thread(threads, error);
-    called = run_call(threads, injection, result, error);
+    called = call_on_stack(threads, id, &saved, injection, result, error);
     if (!restore(id, &saved) && called == 0)
         return lose_thread(threads, error);
-    return called;
+    return called == 0 ? stop_other_threads(threads, id, error) : called;
 }

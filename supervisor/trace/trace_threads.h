@@ -13,6 +13,7 @@
 /* Reasons why a process cannot be traced, as far as the system reports them. */
 struct trace_obstacles {
     int seccomp;       /* mode; 0: the process is not confined */
+    uint64_t ignored;  /* signals: bit N-1 for signal N */
     bool shadow_stack; /* of CET: it would not return through a trampoline */
     pid_t tracer;      /* that traces it already; 0: none */
     int64_t user;      /* its owner; -1: not known */
@@ -43,7 +44,7 @@ struct trace_thread {
 struct trace_threads {
     pid_t process;
     struct trace_thread *list; /* the first is the main thread */
-    size_t count, capacity;
+    size_t count, capacity;    /* threads that end are taken off */
 };
 
 /* 0, or -1 with ERROR_INPUT: no such process, it is another user's, it is traced already, or the
@@ -59,15 +60,15 @@ int trace_threads_leave(struct trace_threads *threads, const struct trace_patch 
                         size_t count, struct error *error);
 
 /*
- * Makes the main thread call a function of its process with two arguments, and returns its result.
- * If `text` is not NULL, it is the first argument that is 0. Meanwhile the other threads continue,
- * as they may hold locks, and `wait` is called every millisecond. 0, or -1 with the error; 1: the
- * thread may hold a lock itself: try again later.
+ * Makes a thread call a function of its process with two arguments, and returns its result. If
+ * `text` is not NULL, it is the first argument that is 0. Meanwhile the other threads continue, as
+ * they may hold locks, and `wait` is called every millisecond. Afterwards all threads are stopped.
+ * 0, or -1 with the error; 1: each thread may hold a lock itself: try again later.
  */
 struct trace_injection {
     uint64_t function, first, second;
+    uint64_t instruction; /* the address of a `syscall` in the process */
     const char *text;
-    uint64_t text_begin, text_end; /* the program's own code, where it holds no library's lock */
     int (*wait)(void *context, struct error *error);
     void *context;
 };

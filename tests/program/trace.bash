@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Deliveries whose workers are traced.
+# For tests of tracing.
 
 # Deliveries of two vats, one of them with errors and garbage.
 two_vats() {
@@ -18,4 +18,10 @@ two_vats() {
 run_vats() {
     "$BUILD/gaspipe" run --json --counter none --vat one=v.js --vat two=v.js "$@" deliveries |
         jq -c 'select(.kind == "delivery") | [.vatID, .crankNum, .status, .result, .compute]'
+}
+
+# may_trace: skips the test where Linux forbids tracing, and says so.
+may_trace() {
+    [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2> /dev/null || echo 0)" = 0 ] || [ "$(id -u)" = 0 ] ||
+        skip 'kernel.yama.ptrace_scope forbids to trace'
 }

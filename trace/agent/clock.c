@@ -37,7 +37,7 @@ static enum trace_clock_kind kind;
 static const volatile uint32_t *const volatile *computrons; /* the program's variable */
 
 static _Thread_local const volatile struct perf_event_mmap_page *counter_page;
-static _Thread_local int counter_fd = -1;
+static _Thread_local int counter_fd; /* plus 1; 0: none. trace/agent/lane.c says why not -1 */
 
 /* ---- opening ---- */
 
@@ -94,7 +94,7 @@ static bool open_counter(void)
     if (fd < 0)
         return false;
     if (kind == TRACE_CLOCK_PAGE_FAULTS) {
-        counter_fd = fd;
+        counter_fd = fd + 1;
         return true;
     }
     good = map_counter(fd);
@@ -120,17 +120,17 @@ int agent_clock_open(struct trace_head *head)
 
 void agent_clock_thread_begins(void)
 {
-    if (kind > TRACE_CLOCK_COMPUTRONS && counter_page == NULL && counter_fd < 0)
+    if (kind > TRACE_CLOCK_COMPUTRONS && counter_page == NULL && counter_fd == 0)
         (void)open_counter();
 }
 
 void agent_clock_thread_ends(void)
 {
     const volatile struct perf_event_mmap_page *const page = counter_page;
-    const int fd = counter_fd;
+    const int fd = counter_fd - 1;
 
     counter_page = NULL;
-    counter_fd = -1;
+    counter_fd = 0;
     if (page != NULL)
         (void)munmap((void *)page, PAGE);
     if (fd >= 0)
@@ -180,20 +180,20 @@ static uint64_t read_event(void)
 {
     uint64_t count = 0;
 
-    return counter_fd >= 0 &&
-                   system_call(SYS_read, counter_fd, (long)&count, sizeof count, 0) == sizeof count
+    return counter_fd > 0 && system_call(SYS_read, counter_fd - 1, (long)&count, sizeof count, 0) ==
+                                 sizeof count
                ? count
                : 0;
 }
 
 static uint64_t read_computrons(void)
 {
-    static _Thread_local uint64_t last = NONE_YET;
+    static _Thread_local uint64_t last; /* plus 1; 0: none yet */
     const volatile uint32_t *const word = *computrons;
 
     if (word != NULL)
-        last = *word;
-    return last;
+        last = *word + UINT64_C(1);
+    return last != 0 ? last - 1 : NONE_YET;
 }
 
 uint64_t agent_clock_read(void)

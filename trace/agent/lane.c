@@ -194,10 +194,12 @@ struct lane {
     struct saved_frames saved;
 };
 
-/* Below every frame: no thread has a lane at first. */
-static struct trace_frame nothing[2];
-
-_Thread_local struct trace_frame *trace_top = nothing + 1;
+/*
+ * NULL: the thread has no lane. The hazard: while the agent is loaded, other threads start new
+ * ones, whose copy of these variables the dynamic linker may miss. So zero is their first value,
+ * which new memory has anyway.
+ */
+_Thread_local struct trace_frame *trace_top;
 _Thread_local uint64_t *trace_event;
 static _Thread_local struct lane *own;
 static _Thread_local bool acquiring, left_out;
@@ -559,7 +561,7 @@ void lanes_thread_ends(void)
     own = NULL;
     lane->shared->shadow_top = 0;
     fence();
-    trace_top = nothing + 1;
+    trace_top = NULL;
     fence();
     atomic_store_explicit(&lane->shared->state, TRACE_LANE_ENDED, memory_order_release);
 }
@@ -613,14 +615,14 @@ static uint64_t pop_unwound(struct lane *lane, uint64_t slot)
     return count;
 }
 
-static _Thread_local uint64_t last_clock = UINT64_MAX;
+static _Thread_local uint64_t last_clock; /* 0: none yet */
 
 /* If a count starts again, as computrons do with each delivery, an event says when. Also if it is
  * at its start still: a delivery that used none restarts it there. */
 uint64_t lanes_clock(void)
 {
     const uint64_t now = agent_clock_read();
-    const bool restarted = now < last_clock || now == 1;
+    const bool restarted = now < last_clock || now == 1 || last_clock == 0;
 
     last_clock = now;
     if (restarted && head->clock != TRACE_CLOCK_TSC)
@@ -639,7 +641,7 @@ bool lanes_slow_entry(uint64_t *slot)
 {
     uint64_t count;
 
-    if (trace_top == nothing + 1)
+    if (trace_top == NULL)
         return acquire();
     count = pop_unwound(own, (uint64_t)slot);
     if (trace_top[-1].slot == (uint64_t)slot && !in_trampolines(*slot)) {

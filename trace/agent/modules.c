@@ -13,8 +13,17 @@
 #define REGION_LEAST UINT64_C(0x40000)
 #define PAGE         UINT64_C(4096)
 
+/* Objects that stay loaded: the program, and what it needs. */
+enum { LASTING_MAX = 256 };
+
+struct lasting {
+    const struct link_map *objects[LASTING_MAX];
+    size_t count;
+};
+
 struct described {
     struct trace_head *head;
+    struct lasting lasting;
     uint64_t regions; /* bytes so far */
     bool program_seen;
 };
@@ -90,6 +99,84 @@ static bool matches_patterns(const char *patterns, const char *path)
     return false;
 }
 
+/* ---- what stays loaded ---- */
+
+static const ElfW(Dyn) * dynamic_entry(const struct link_map *object, ElfW(Sxword) tag)
+{
+    for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == tag)
+            return entry;
+    return NULL;
+}
+
+/* glibc has relocated these addresses, except in the vdso, which cannot be written. */
+static const char *string_of(const struct link_map *object, const ElfW(Dyn) * entry)
+{
+    const uint64_t table = dynamic_entry(object, DT_STRTAB)->d_un.d_ptr;
+
+    return (const char *)((table < object->l_addr ? object->l_addr : 0) + table +
+                          entry->d_un.d_val);
+}
+
+static bool is_named(const struct link_map *object, const char *name)
+{
+    const ElfW(Dyn) *const soname = dynamic_entry(object, DT_SONAME);
+    const char *const slash = strrchr(object->l_name, '/');
+
+    return strcmp(object->l_name, name) == 0 || (slash != NULL && strcmp(slash + 1, name) == 0) ||
+           (soname != NULL && dynamic_entry(object, DT_STRTAB) != NULL &&
+            strcmp(string_of(object, soname), name) == 0);
+}
+
+static void add_lasting(struct lasting *lasting, const struct link_map *object)
+{
+    for (size_t i = 0; i < lasting->count; i++)
+        if (lasting->objects[i] == object)
+            return;
+    if (lasting->count < LASTING_MAX)
+        lasting->objects[lasting->count++] = object;
+}
+
+static void add_needed(struct lasting *lasting, const struct link_map *first, const char *name)
+{
+    for (const struct link_map *object = first; object != NULL; object = object->l_next)
+        if (is_named(object, name))
+            add_lasting(lasting, object);
+}
+
+/*
+ * The hazard: the program may unload a library that it has loaded with dlopen(3) at any moment, so
+ * that its text is patched, or written back, where something else lies by then. The program's own
+ * libraries are never unloaded.
+ */
+static void find_lasting(struct lasting *lasting)
+{
+    const struct link_map *const first = _r_debug.r_map;
+
+    lasting->count = 0;
+    add_lasting(lasting, first);
+    for (size_t i = 0; i < lasting->count; i++) {
+        const struct link_map *const object = lasting->objects[i];
+
+        if (dynamic_entry(object, DT_STRTAB) == NULL)
+            continue;
+        for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL; entry++)
+            if (entry->d_tag == DT_NEEDED)
+                add_needed(lasting, first, string_of(object, entry));
+    }
+}
+
+static bool is_lasting(const struct lasting *lasting, const struct dl_phdr_info *info)
+{
+    for (size_t i = 0; i < lasting->count; i++)
+        if (lasting->objects[i]->l_addr == info->dlpi_addr &&
+            strcmp(lasting->objects[i]->l_name, info->dlpi_name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- each object ---- */
+
 static int describe_one(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct described *const described = context;
@@ -99,7 +186,11 @@ static int describe_one(struct dl_phdr_info *info, size_t size, void *context)
     uint64_t wanted;
 
     (void)size;
-    if (described->program_seen && !matches_patterns(head->libraries, info->dlpi_name))
+    /* Here, because no other thread changes the list of objects meanwhile. */
+    if (!described->program_seen)
+        find_lasting(&described->lasting);
+    if (described->program_seen && (!matches_patterns(head->libraries, info->dlpi_name) ||
+                                    !is_lasting(&described->lasting, info)))
         return 0;
     wanted = (extent.text * 8 + REGION_LEAST + 4 * PAGE - 1) & ~(4 * PAGE - 1);
     if (head->module_count == TRACE_MODULES_MAX || wanted > REACH / 2 ||

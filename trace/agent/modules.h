@@ -5,7 +5,8 @@
 #include "trace/memory.h"
 
 /*
- * Describes the program's file, and the libraries that head->libraries names. For each it reserves
+ * Describes the program's file, and the libraries that head->libraries names and that stay loaded
+ * as long as the program: those that it needs, not those of dlopen(3). For each it reserves
  * addresses for trampolines, near enough for a jump of 32 bits. The C library, the dynamic linker
  * and the agent are never traced, because the agent uses them.
  */

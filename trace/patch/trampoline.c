@@ -6,7 +6,8 @@
 /*
  * The template. A number is the label of the slow path:
  *
- *   save registers; is the top frame stale (its slot below this)?  7: agent; 5: not traced
+ *   save registers; has the thread no lane, or is the top frame
+ *   stale (its slot below this)?                                   7: agent; 5: not traced
  *   push a frame: return address, slot, function
  *   put the entry's event                                          8: agent, if chunk full
  *   restore registers; call the body
@@ -41,6 +42,8 @@ __asm__(".section .rodata\n"
         "mov %fs:" HOLE ",%rcx\n"
         "trampoline_sp1:\n"
         "lea 24(%rsp),%rdx\n"
+        "test %rcx,%rcx\n"
+        "jz 7f\n"
         "cmp %rdx,-16(%rcx)\n"
         "jbe 7f\n"
         "1: mov 24(%rsp),%rax\n"

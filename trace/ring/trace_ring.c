@@ -363,18 +363,26 @@ static int take_lane(struct trace_ring *ring, unsigned number, const struct trac
     return 0;
 }
 
-/* The thread has ended. Its last chunk is not published. */
-static int end_ring_lane(struct trace_ring *ring, unsigned number, const struct trace_sink *sink,
-                         struct error *error)
+/* Reads all of a lane whose thread has ended or stopped tracing. Its last chunk is not published.
+ */
+static int take_last(struct trace_ring *ring, unsigned number, const struct trace_sink *sink,
+                     struct error *error)
 {
-    struct trace_lane *const lane = lane_of(ring, number);
     bool busy;
 
     if (take_lane(ring, number, sink, &busy, error) != 0 ||
-        take_chunk(ring, number, atomic_load(&lane->head), sink, error) != 0 ||
-        sink->ended(sink->context, number, error) != 0)
+        take_chunk(ring, number, atomic_load(&lane_of(ring, number)->head), sink, error) != 0)
         return -1;
-    atomic_store_explicit(&lane->state, TRACE_LANE_FREE, memory_order_release);
+    return sink->ended(sink->context, number, error);
+}
+
+/* The thread has ended. */
+static int end_ring_lane(struct trace_ring *ring, unsigned number, const struct trace_sink *sink,
+                         struct error *error)
+{
+    if (take_last(ring, number, sink, error) != 0)
+        return -1;
+    atomic_store_explicit(&lane_of(ring, number)->state, TRACE_LANE_FREE, memory_order_release);
     set_wake_word(&trace_ring_head(ring)->wake_word);
     return 0;
 }
@@ -426,9 +434,10 @@ int trace_ring_finish(struct trace_ring *ring, const struct trace_sink *sink, st
 
     if (trace_ring_step(ring, sink, &busy, error) != 0)
         return -1;
+    /* The lane stays its thread's: the calls in progress have their return addresses there. */
     for (unsigned i = 0; ring->begun && i < ring->layout.lanes; i++)
         if (atomic_load(&lane_of(ring, i)->state) == TRACE_LANE_USED &&
-            end_ring_lane(ring, i, sink, error) != 0)
+            take_last(ring, i, sink, error) != 0)
             return -1;
     return 0;
 }

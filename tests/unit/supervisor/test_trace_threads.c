@@ -61,6 +61,9 @@ static void test_status(void **state)
     trace_obstacles_read_status(&obstacles, "Seccomp:\t2\n");
     assert_int_equal(trace_obstacles_check(&obstacles, PROCESS, &error), -1);
     assert_non_null(strstr(error.text, "confined by seccomp"));
+    trace_obstacles_read_status(&obstacles, "Seccomp:\t0\nSigIgn:\t0000000000000400\n");
+    assert_int_equal(trace_obstacles_check(&obstacles, PROCESS, &error), -1);
+    assert_non_null(strstr(error.text, "ignores SIGSEGV"));
 }
 
 int main(void)
