@@ -358,6 +358,11 @@ static int meter(const struct options *options, const char *input, const struct 
     return 0;
 }
 
+/* LLVM would split coroutines, and answer __builtin_constant_p and __builtin_object_size, after
+ * inlining, so differently at each level. Here they come out the same. */
+static const char preparation[] =
+    "coro-early,cgscc(coro-split),coro-cleanup,function(lower-constant-intrinsics)";
+
 static int meter_and_write(const struct options *options, const struct cost_table *table,
                            struct backend *backend, const char *input, const char *output,
                            struct error *error)
@@ -365,8 +370,8 @@ static int meter_and_write(const struct options *options, const struct cost_tabl
     struct ir ir;
 
     ir_init(&ir, backend->module, backend->layout, table);
-    if (refuse_resolver(&ir, error) || meter(options, input, &ir, error) ||
-        backend_verify(backend, error))
+    if (refuse_resolver(&ir, error) || backend_optimize(backend, preparation, error) ||
+        meter(options, input, &ir, error) || backend_verify(backend, error))
         return -1;
     if (options->level != LEVEL_NONE && backend_optimize(backend, passes[options->level], error))
         return -1;

@@ -20,10 +20,13 @@ setup_file() {
         ! has_arm || "$CC" -O2 --target=aarch64-linux-gnu "$SOURCES/$name.c" -o "$OUT/$name-arm" -lm
     done
     gcc -O1 -fno-builtin "$SOURCES/compare.c" -o "$OUT/compare-libc"
-    "$CXX" -std=c++20 -O2 "$SOURCES/exceptions.cc" -o "$OUT/exceptions"
-    "$CXX" -std=c++20 -O1 --meter=--naive "$SOURCES/exceptions.cc" -o "$OUT/exceptions-naive"
-    ! has_arm || "$CXX" -std=c++20 -O2 --target=aarch64-linux-gnu "$SOURCES/exceptions.cc" \
-        -o "$OUT/exceptions-arm"
+    for name in exceptions folding coroutines; do
+        "$CXX" -std=c++20 -O2 "$SOURCES/$name.cc" -o "$OUT/$name"
+        "$CXX" -std=c++20 -O0 "$SOURCES/$name.cc" -o "$OUT/$name-O0"
+        "$CXX" -std=c++20 -O1 --meter=--naive "$SOURCES/$name.cc" -o "$OUT/$name-naive"
+        ! has_arm || "$CXX" -std=c++20 -O2 --target=aarch64-linux-gnu "$SOURCES/$name.cc" \
+            -o "$OUT/$name-arm"
+    done
 }
 
 setup() {
@@ -96,6 +99,21 @@ one_number() {
     one_number leaving raised
     one_number leaving threads
     one_number exceptions
+}
+
+@test "one number: what compilers answer by what they have inlined, and the checks of _FORTIFY_SOURCE" {
+    one_number folding 100
+    assert_equal "$(jq -c '.unsure + (.uncounted | map(select(endswith("_chk") and . != "__printf_chk")))' line)" '[]'
+}
+
+@test "one number: coroutines; a budget stops them" {
+    local budget
+
+    one_number coroutines 300
+    assert_equal "$(jq -c .unsure line)" '[]'
+    for budget in 1000 100000; do
+        stops_alike $budget coroutines 300
+    done
 }
 
 @test "one number: -O0 to -O3, -Os, PIE, static, counting only" {
