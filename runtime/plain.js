@@ -61,7 +61,7 @@
     async function* asyncGenerator() {},
   ].map(getPrototypeOf);
 
-  // The constructors behind f.constructor make functions of the start
+  // The constructors that f.constructor reaches make functions of the start
   // compartment, in which issueCommand stands. Packages compare with them, so
   // their names and `instanceof` work.
   const closeFunctionConstructors = () => {

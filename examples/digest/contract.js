@@ -11,7 +11,7 @@ const firstPrimes = count => {
   return primes;
 };
 
-// The first 32 bits behind the binary point.
+// The first 32 bits after the binary point.
 const fraction = number => ((number - Math.floor(number)) * 2 ** 32) | 0;
 
 const primes = firstPrimes(64);

@@ -34,7 +34,7 @@ export function buildRootObject(vatPowers, _vatParameters, baggage) {
     return next;
   };
 
-  // Sends what is owed, without waiting for it to arrive.
+  // Sends what is due, without waiting for it to arrive.
   const pay = (account, asset, amount) => {
     if (amount > 0n) {
       const payment = E(purses.get(asset)).withdraw(amount);

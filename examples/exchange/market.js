@@ -17,7 +17,7 @@ export function buildRootObject() {
     }
   };
 
-  // Who has how much of an asset: traders, and the exchange for open orders.
+  // Sums the balances of an asset: those of traders, and of the exchange for open orders.
   const count = async (asset, balances) => {
     const supply = await E(issuers[asset]).getSupply();
     const escrow = await E(E(market.exchange).getPurse(asset)).getBalance();

@@ -12,9 +12,9 @@ export function buildRootObject(_vatPowers, _vatParameters, baggage) {
     if (!baggage.has(key)) baggage.init(key, make());
     return baggage.get(key);
   };
-  // asset => what there is of it
+  // asset => its supply
   const supply = provide('supply', () => makeScalarBigMapStore('supply', { durable: true }));
-  // payment => {asset, amount}, as long as nobody has deposited it
+  // payment => {asset, amount}, until it is deposited
   const valid = provide('valid', () => makeScalarBigWeakMapStore('valid', { durable: true }));
 
   const definePayment = kind => defineDurableKind(kind, asset => ({ asset }), {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trader: has a purse for each asset and a seat at the exchange, and does what it is told.
+// A trader: has a purse for each asset and a seat at the exchange, and carries out its instructions.
 // Numbers of its instructions are those of JSON; what goes to other vats is a bigint.
 import { E, Far } from '@endo/far';
 

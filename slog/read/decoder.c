@@ -31,7 +31,7 @@ struct slot {
 enum { SLOTS_PER_JOB = 4 };
 
 struct decoder {
-    struct reader *reader; /* whoever has set `reading` */
+    struct reader *reader; /* held by the thread that set `reading` */
     struct slot *slots;    /* used in turn */
     size_t slot_count;
 

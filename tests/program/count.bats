@@ -444,8 +444,8 @@ folded_sum() {
 	calls_tail;work
 	jumped_over;work
 	raises;handler;work
-	raises_aside;handler;work
-	raises_aside;one;work
+	raises_on_other_stack;handler;work
+	raises_on_other_stack;one;work
 	thread;two;work
 	thread;two;one;work
 	EOF

@@ -85,7 +85,7 @@ NOT_INLINE void raises(void)
     sum++;
 }
 
-NOT_INLINE void raises_aside(void)
+NOT_INLINE void raises_on_other_stack(void)
 {
     static char stack[65536];
     stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
@@ -127,7 +127,7 @@ int main(void)
     jumped_over();
     signal(SIGUSR1, handler);
     raises();
-    raises_aside();
+    raises_on_other_stack();
     sorts();
     work();
     pthread_create(&other, NULL, thread, NULL);

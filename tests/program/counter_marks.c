@@ -290,14 +290,14 @@ static void map_cycles(unsigned cycles)
     void *first = NULL;
 
     for (unsigned i = 0; i < cycles; i++) {
-        void *room =
+        void *space =
             /* cppcheck-suppress invalidFunctionArg */
             mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-        if (room == MAP_FAILED || (first != NULL && room != first))
+        if (space == MAP_FAILED || (first != NULL && space != first))
             abort();
-        first = room;
-        munmap(room, size);
+        first = space;
+        munmap(space, size);
     }
     say_whether_flat(200000);
 }

@@ -544,8 +544,9 @@ int main(int argc, char **argv)
     }
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (argc == 3 && strcmp(argv[1], "--confined") == 0) {
-        const uint64_t told = gasmark_confine();
-        const int errnum = told == GASMARK_NONE ? sandbox_enter_contract_filter(false) : (int)told;
+        const uint64_t answer = gasmark_confine();
+        const int errnum =
+            answer == GASMARK_NONE ? sandbox_enter_contract_filter(false) : (int)answer;
 
         if (errnum != 0) {
             fprintf(stderr, "escape: %s\n", strerror(errnum));

@@ -228,7 +228,7 @@ static void spoil_snapshot(struct iovec frame)
 
 static const struct {
     const char *kind;
-    void (*happen)(struct iovec frame);
+    void (*cause)(struct iovec frame);
 } faults[] = {
     {"garbage", send_garbage}, {"huge", send_huge},    {"unknown", send_unknown},
     {"half", send_half},       {"twice", send_twice},  {"kill", be_killed},
@@ -277,7 +277,7 @@ static bool send_result(const char *kind)
     return false;
 }
 
-static void happen(struct iovec frame)
+static void cause_fault(struct iovec frame)
 {
     if (send_result(fault.kind)) {
         fault.kind[0] = '\0';
@@ -286,7 +286,7 @@ static void happen(struct iovec frame)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         if (strcmp(faults[i].kind, fault.kind) == 0) {
             fault.kind[0] = '\0';
-            faults[i].happen(frame);
+            faults[i].cause(frame);
             return;
         }
     }
@@ -294,7 +294,7 @@ static void happen(struct iovec frame)
     give_up(fault.kind);
 }
 
-/* ---- when they are to happen ---- */
+/* ---- the frame at which a fault occurs ---- */
 
 /* Takes a byte of the file away; false: it has none. */
 static bool take_one(const char *file)
@@ -382,7 +382,7 @@ static void pass_down(struct way *way, struct iovec frame)
 static void pass_up(struct way *way, struct iovec frame)
 {
     if (fault.kind[0] != '\0' && --fault.frames == 0) {
-        happen(frame);
+        cause_fault(frame);
         return;
     }
     pass_snapshot();

@@ -465,9 +465,9 @@ enum { ITEMS = sizeof items / sizeof *items };
 
 static int confine(void)
 {
-    const uint64_t told = gasmark_confine();
+    const uint64_t answer = gasmark_confine();
 
-    return told == GASMARK_NONE ? sandbox_enter_contract_filter(false) : (int)told;
+    return answer == GASMARK_NONE ? sandbox_enter_contract_filter(false) : (int)answer;
 }
 
 int main(int argc, char **argv)

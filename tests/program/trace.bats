@@ -137,7 +137,7 @@ summary() {
 
 @test "trace: functions that are short, begin with a call, or are branched into" {
     traces shapes
-    assert_equal "$(calls t_calls_first) $(calls t_behind) $(calls t_loop)" '1 1 0' calls
+    assert_equal "$(calls t_calls_first) $(calls t_after_lea) $(calls t_loop)" '1 1 0' calls
     run summary shapes
     assert_output_has '1 too short, 1 with a branch into the first five bytes'
 }

@@ -81,10 +81,10 @@ static jmp_buf place;
 
 APART void t_thrower(long depth)
 {
-    char room[64];
+    char bytes[64];
 
-    memset(room, (int)depth, sizeof room);
-    sink = (unsigned char)room[depth % 64];
+    memset(bytes, (int)depth, sizeof bytes);
+    sink = (unsigned char)bytes[depth % 64];
     if (depth == 0)
         longjmp(place, 1);
     if (always)
@@ -459,21 +459,21 @@ static int do_fork(void)
 
 __asm__(".text\n.globl t_short\n.type t_short,@function\nt_short: mov %edi,%eax\nret\n"
         ".size t_short,.-t_short\n"
-        ".globl t_behind\n.type t_behind,@function\nt_behind: lea 1(%rdi),%rax\nret\n"
-        ".size t_behind,.-t_behind\n"
+        ".globl t_after_lea\n.type t_after_lea,@function\nt_after_lea: lea 1(%rdi),%rax\nret\n"
+        ".size t_after_lea,.-t_after_lea\n"
         ".globl t_loop\n.type t_loop,@function\nt_loop: nop\n1: dec %edi\njnz 1b\n"
         "mov $42,%eax\nret\n.size t_loop,.-t_loop\n"
         ".globl t_calls_first\n.type t_calls_first,@function\nt_calls_first:\n.cfi_startproc\n"
         "push %rbx\n.cfi_def_cfa_offset 16\ncall t_leaf\npop %rbx\n.cfi_def_cfa_offset 8\nret\n"
         ".cfi_endproc\n.size t_calls_first,.-t_calls_first\n");
 long t_short(long number);
-long t_behind(long number);
+long t_after_lea(long number);
 long t_loop(long number);
 long t_calls_first(long number);
 
 static int do_shapes(void)
 {
-    printf("%ld %ld %ld %ld\n", t_short(5), t_behind(5), t_loop(5), t_calls_first(5));
+    printf("%ld %ld %ld %ld\n", t_short(5), t_after_lea(5), t_loop(5), t_calls_first(5));
     return 0;
 }
 
@@ -532,7 +532,7 @@ __asm__(
     "ret\n.size t_held,.-t_held\n");
 int t_held(const int *number);
 
-static void let_go(int number, siginfo_t *unused, void *context)
+static void wait_for_line(int number, siginfo_t *unused, void *context)
 {
     static const int answer = 42;
     ucontext_t *const interrupted = context;
@@ -547,7 +547,7 @@ static void let_go(int number, siginfo_t *unused, void *context)
 
 static int do_held(void)
 {
-    const struct sigaction action = {.sa_sigaction = let_go, .sa_flags = SA_SIGINFO};
+    const struct sigaction action = {.sa_sigaction = wait_for_line, .sa_flags = SA_SIGINFO};
 
     if (sigaction(SIGSEGV, &action, NULL) != 0)
         return 1;

@@ -24,12 +24,12 @@ static uint64_t word_length(const char *word, uint64_t most)
     return length;
 }
 
-static uint64_t then_told(uint64_t promise)
+static uint64_t then_report(uint64_t promise)
 {
     static const uint64_t no_amount[2];
 
     current_account_id(1);
-    return promise_then(promise, NEAR_REGISTER, 1, 4, address("told"), 0, 0, address(no_amount),
+    return promise_then(promise, NEAR_REGISTER, 1, 6, address("report"), 0, 0, address(no_amount),
                         gas);
 }
 
@@ -46,12 +46,12 @@ NEAR_EXPORT(ask)
     method_at = input_text + account + 1;
     method = word_length(method_at, length - account - 1);
     argument_at = method_at + method + 1;
-    promise_return(then_told(promise_create(account, address(input_text), method,
-                                            address(method_at), length - account - method - 2,
-                                            address(argument_at), address(one), gas)));
+    promise_return(then_report(promise_create(account, address(input_text), method,
+                                              address(method_at), length - account - method - 2,
+                                              address(argument_at), address(one), gas)));
 }
 
-NEAR_EXPORT(told)
+NEAR_EXPORT(report)
 {
     uint64_t length;
 
