@@ -17,7 +17,9 @@ NEVER_SANITIZED := $(patsubst %,tests/program/%.bats,counter lint meter meter_mu
 WITH_THREADS := $(patsubst %,tests/program/%.bats,run_jobs run_workers store quarantine \
 	fleet fleet_nats trace_run slog_files slogreport slogreport_summary ping)
 LEFT_OUT := $(if $(filter thread,$(SAN)),$(filter-out $(WITH_THREADS),$(wildcard tests/program/*.bats)),$(if $(SAN),$(NEVER_SANITIZED)))
-PROGRAM_TESTS := $(filter-out $(LEFT_OUT),$(wildcard tests/program/*.bats))
+CHOSEN_TESTS := $(filter-out $(LEFT_OUT),$(wildcard tests/program/*.bats))
+# PART=K/N: the Kth of N parts of them.
+PROGRAM_TESTS := $(if $(PART),$(shell printf '%s\n' $(CHOSEN_TESTS) | awk 'split("$(PART)", part, "/") && NR % part[2] == part[1] % part[2]'),$(CHOSEN_TESTS))
 GOLDEN_TESTS := $(if $(filter thread,$(SAN)),,$(if $(wildcard tests/golden/*/cmd),scripts/golden))
 narrow = $(if $(TESTS),$(foreach test,$(1),$(if $(filter $(TESTS),$(basename $(notdir $(test)))),$(test))),$(1))
 run_tests = @BUILD=$(BUILD) scripts/run-tests
@@ -99,6 +101,7 @@ check check-quick unit program:
 	@mkdir -p build
 	@flock -o build/make.lock $(MAKE) --no-print-directory $@-built
 	$(if $(LEFT_OUT),@echo 'left to the ordinary build ($(if $(filter thread,$(SAN)),their threads are tested there only,they are not about what is sanitized)): $(basename $(notdir $(LEFT_OUT)))')
+	$(if $(PART),@echo 'not in part $(PART): $(basename $(notdir $(filter-out $(PROGRAM_TESTS),$(CHOSEN_TESTS))))')
 	$(run_tests) $(call narrow,$($@_tests))
 
 golden: all
