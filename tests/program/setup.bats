@@ -19,8 +19,10 @@ setup() {
     PATH=$PWD/bin:$PATH
 }
 
-# stand_in NAME SCRIPT: a command NAME, found before the system's.
+# stand_in NAME SCRIPT: a command NAME, found before the system's. It replaces a link, and does not write into
+# the program that the link names.
 stand_in() {
+    rm -f "bin/$1"
     printf '#!/bin/sh\n%s\n' "$2" > "bin/$1"
     chmod +x "bin/$1"
 }
