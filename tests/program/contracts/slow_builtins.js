@@ -35,4 +35,7 @@ export const deleteEach = n => { const s = new Set(range(n)); s.forEach(v => { s
 export const groups = n => { RegExp(range(n).map(i => `(?<a${i}>.)`).join('')); }; // linear
 export const fillHoles = n => { const a = new Array(n); for (let i = 0; i < n / 4; i++) a[i] = i; }; // linear
 export const readHoles = n => { const a = new Array(n); for (let i = 0; i < n / 4; i++) a[i] = i; for (let i = 0; i < n / 4; i++) a[i] += a[i >> 1]; }; // linear
+export const fillHolesBack = n => { const a = new Array(n); for (let i = n / 4; i--;) a[i] = i; }; // linear
+export const deleteItems = n => { const a = Array(n / 4).fill(0); for (let i = 0; i < n / 4; i++) delete a[i]; }; // linear
+export const deleteItemsBack = n => { const a = Array(n / 4).fill(0); for (let i = n / 4; i--;) delete a[i]; }; // linear
 export const ignoredCase = n => { RegExp(`[\\u{20000}-\\u{${(0x20000 + n * 16).toString(16)}}]`, 'iu'); }; // linear
