@@ -10,6 +10,7 @@ int(error_set)(struct error *error, enum error_kind kind, const char *format, ..
     va_list args;
 
     error->kind = kind;
+    error->is_damage = false;
     va_start(args, format);
     vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);
@@ -22,6 +23,7 @@ int(error_system)(struct error *error, int errnum, const char *format, ...)
     size_t used;
 
     error->kind = ERROR_SYSTEM;
+    error->is_damage = false;
     va_start(args, format);
     vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);

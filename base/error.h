@@ -2,6 +2,8 @@
 #ifndef GASPIPE_BASE_ERROR_H
 #define GASPIPE_BASE_ERROR_H
 
+#include <stdbool.h>
+
 /*
  * The text and kind of a failure.
  *
@@ -24,6 +26,7 @@ enum error_kind {
 
 struct error {
     enum error_kind kind;
+    bool is_damage;             /* a part of a store is damaged: what does not need it continues */
     char text[ERROR_TEXT_SIZE]; /* cut to fit, always terminated */
 };
 

@@ -25,11 +25,14 @@ int(store_error)(struct store *store, struct error *error)
 {
     const char *words = sqlite3_errmsg(store->database);
 
-    if (sqlite3_extended_errcode(store->database) == PAGE_VFS_DAMAGED)
-        return store_error_set(store, error, ERROR_SYSTEM,
-                               "the store is damaged: page %lld does not match its checksum: the "
-                               "disk or another program changed it",
-                               (long long)page_vfs_damaged());
+    if (sqlite3_extended_errcode(store->database) == PAGE_VFS_DAMAGED) {
+        store_error_set(store, error, ERROR_SYSTEM,
+                        "the store is damaged: page %lld does not match its checksum: the disk or "
+                        "another program changed it",
+                        (long long)page_vfs_damaged());
+        error->is_damage = true;
+        return -1;
+    }
     switch (sqlite3_errcode(store->database)) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -38,7 +41,9 @@ int(store_error)(struct store *store, struct error *error)
     case SQLITE_NOTADB:
         return store_error_set(store, error, ERROR_INPUT, "not a gaspipe store (no SQLite file)");
     case SQLITE_CORRUPT:
-        return store_error_set(store, error, ERROR_SYSTEM, "the store is damaged: %s", words);
+        store_error_set(store, error, ERROR_SYSTEM, "the store is damaged: %s", words);
+        error->is_damage = true;
+        return -1;
     default:
         return store_error_set(store, error, ERROR_SYSTEM, "%s", words);
     }

@@ -139,11 +139,13 @@ int row_damaged(const struct store *store, const struct row *row, const char *pr
     int result;
 
     describe_row(&text, row);
-    if (buf_string(&text) == NULL)
+    if (buf_string(&text) == NULL) {
         result = error_memory(error, "an error in the store");
-    else
+    } else {
         result = store_error_set(store, error, ERROR_SYSTEM, "the store is damaged: %.300s: %s",
                                  text.data, problem);
+        error->is_damage = true;
+    }
     buf_free(&text);
     return result;
 }

@@ -238,13 +238,14 @@ static void answer_vat(struct active_crank *crank, const struct kernel_syscall_t
     delivery_log_answered(&crank->log, crank->syscall, texts, crank->syscall_come, answered);
 }
 
-static void refuse_illegal_syscall(struct active_crank *crank, const char *vsc, const char *reason)
+static void refuse_syscall(struct active_crank *crank, const char *vsc, enum error_kind blame,
+                           const char *reason)
 {
     delivery_log_refused(&crank->log, vsc);
     if (crank->speculation != NULL)
-        speculation_abort_delivery(crank->speculation, crank->delivery.vat, reason);
+        speculation_abort_delivery(crank->speculation, crank->delivery.vat, blame, reason);
     else
-        warehouse_abort_delivery(crank->warehouse, crank->delivery.vat, reason);
+        warehouse_abort_delivery(crank->warehouse, crank->delivery.vat, blame, reason);
 }
 
 void active_crank_syscall(struct active_crank *crank, const struct vat_syscall *syscall,
@@ -260,10 +261,13 @@ void active_crank_syscall(struct active_crank *crank, const struct vat_syscall *
         answer_vat(crank, &texts);
         break;
     case KERNEL_ILLEGAL:
-        refuse_illegal_syscall(crank, texts.vsc, problem.text);
+        refuse_syscall(crank, texts.vsc, ERROR_DELIVERY, problem.text);
         break;
     case KERNEL_BROKEN:
-        delivery_log_fail(&crank->log, &problem);
+        if (problem.is_damage)
+            refuse_syscall(crank, texts.vsc, ERROR_INPUT, problem.text);
+        else
+            delivery_log_fail(&crank->log, &problem);
         break;
     }
 }

@@ -328,7 +328,8 @@ static void answer_measured(struct speculation *speculation, int64_t vat,
     if (recorded == NULL)
         report_deviation(speculation, vat);
     else if (speculation->refused.reached)
-        warehouse_abort_delivery(speculation->options.warehouse, vat, speculation->refused.reason);
+        warehouse_abort_delivery(speculation->options.warehouse, vat, speculation->refused.blame,
+                                 speculation->refused.reason);
     else if (request->kind == VAT_REQUEST_SYSCALL)
         (void)warehouse_reply(speculation->options.warehouse, vat,
                               (struct iovec){recorded->answer, strlen(recorded->answer)});
@@ -628,16 +629,18 @@ struct stamp speculation_reply(struct speculation *speculation, int64_t vat, str
     return warehouse_reply(speculation->options.warehouse, vat, answer);
 }
 
-void speculation_abort_delivery(struct speculation *speculation, int64_t vat, const char *reason)
+void speculation_abort_delivery(struct speculation *speculation, int64_t vat, enum error_kind blame,
+                                const char *reason)
 {
     const struct speculative_delivery *taken = speculation->taken;
     const struct recorded_request *replayed = speculation->replayed;
     struct error error;
 
     if (replayed == NULL || replayed->answer == NULL)
-        warehouse_abort_delivery(speculation->options.warehouse, vat, reason);
+        warehouse_abort_delivery(speculation->options.warehouse, vat, blame, reason);
     else if (refused_delivery_init(&speculation->refused, taken,
-                                   (size_t)(replayed - taken->requests), reason, &error) != 0)
+                                   (size_t)(replayed - taken->requests), blame, reason,
+                                   &error) != 0)
         fail_speculation(speculation, &error);
     else
         warehouse_redeliver(speculation->options.warehouse, vat, taken->vd);

@@ -60,7 +60,8 @@ void speculation_begin(struct speculation *speculation, const struct kernel_deli
 
 /* warehouse_reply() and warehouse_abort_delivery() for the delivery whose turn it is. */
 struct stamp speculation_reply(struct speculation *speculation, int64_t vat, struct iovec answer);
-void speculation_abort_delivery(struct speculation *speculation, int64_t vat, const char *reason);
+void speculation_abort_delivery(struct speculation *speculation, int64_t vat, enum error_kind blame,
+                                const char *reason);
 
 /* Drops the vat's speculative delivery, if it has one, with its worker. */
 void speculation_withdraw(struct speculation *speculation, int64_t vat);

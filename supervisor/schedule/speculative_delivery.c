@@ -161,9 +161,9 @@ int speculative_delivery_lost(struct speculative_delivery *speculative,
 
 int refused_delivery_init(struct refused_delivery *delivery,
                           const struct speculative_delivery *record, size_t refused,
-                          const char *reason, struct error *error)
+                          enum error_kind blame, const char *reason, struct error *error)
 {
-    *delivery = (struct refused_delivery){.reason = strdup(reason)};
+    *delivery = (struct refused_delivery){.blame = blame, .reason = strdup(reason)};
     if (delivery->reason == NULL)
         return record_memory_error(error);
     delivery->record = record;

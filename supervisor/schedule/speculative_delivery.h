@@ -90,6 +90,7 @@ struct refused_delivery {
     const struct speculative_delivery *record; /* borrowed; NULL: none runs again */
     size_t refused;                            /* index of the request that is refused */
     size_t next;                               /* index of the request that comes next */
+    enum error_kind blame;                     /* as warehouse_abort_delivery() takes it */
     char *reason;                              /* why it is refused, owned */
     bool reached;                              /* the worker has made it, and waits */
 };
@@ -98,7 +99,7 @@ struct refused_delivery {
  * memory. */
 int refused_delivery_init(struct refused_delivery *delivery,
                           const struct speculative_delivery *record, size_t refused,
-                          const char *reason, struct error *error);
+                          enum error_kind blame, const char *reason, struct error *error);
 
 /* Leaves all zeros, of which nothing has to be freed. */
 void refused_delivery_free(struct refused_delivery *delivery);

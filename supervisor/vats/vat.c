@@ -437,9 +437,9 @@ void vat_evict(struct vat *vat)
     vat_handle_event(vat, VAT_EVENT_EVICT);
 }
 
-void vat_refuse(struct vat *vat, const char *reason)
+void vat_refuse(struct vat *vat, enum error_kind blame, const char *reason)
 {
-    vat_reason_set(&vat->reason, ERROR_DELIVERY, "%s", reason);
+    vat_reason_set(&vat->reason, blame, "%s", reason);
     vat_handle_event(vat, VAT_EVENT_REFUSED);
 }
 

@@ -157,9 +157,9 @@ void vat_evict(struct vat *vat);
 /* Closes its origin's file: its next worker starts from the store's snapshot. */
 void vat_close_origin(struct vat *vat);
 
-/* Refuses a request of its worker: notes why; the worker reports what the delivery used, and ends.
- */
-void vat_refuse(struct vat *vat, const char *reason);
+/* Refuses a request of its worker: notes why, and the blame as vat_loss() takes it; the worker
+ * reports what the delivery used, and ends. */
+void vat_refuse(struct vat *vat, enum error_kind blame, const char *reason);
 
 /* Answers the request of its worker. When that was sent. */
 struct stamp vat_reply(struct vat *vat, struct iovec answer);

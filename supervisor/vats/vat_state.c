@@ -217,6 +217,8 @@ enum vat_loss vat_loss(enum vat_state state, const struct vat_reason *reason, bo
         return while_starting(state, reason, has_past);
     case VAT_DELIVERING:
     case VAT_STOPPING:
+        if (reason->blame == ERROR_INPUT)
+            return VAT_LOSS_HOPELESS;
         return reason->blame == ERROR_DELIVERY ? VAT_LOSS_ENDS_VAT : of_host(reason->cause);
     case VAT_SNAPSHOTTING:
         return while_saving(reason);

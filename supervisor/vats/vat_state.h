@@ -133,7 +133,7 @@ enum vat_loss {
 
 /*
  * `state` is the state it was in; reason->blame is ERROR_DELIVERY for the vat's fault, ERROR_SYSTEM
- * for the host's, and ERROR_INPUT if the data to restore from is damaged or a replay differs.
+ * for the host's, and ERROR_INPUT if data that the vat needs is damaged or a replay differs.
  * `has_past`: the vat has deliveries to be restored from. Pure.
  */
 enum vat_loss vat_loss(enum vat_state state, const struct vat_reason *reason, bool has_past);

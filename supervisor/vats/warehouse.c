@@ -359,9 +359,10 @@ void warehouse_restart_timer(struct warehouse *warehouse, int64_t vat)
     vat_timer_start(&warehouse_find_vat(warehouse, vat)->timer, warehouse->options.timeout_ms);
 }
 
-void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, const char *reason)
+void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, enum error_kind blame,
+                              const char *reason)
 {
-    vat_refuse(warehouse_find_vat(warehouse, vat), reason);
+    vat_refuse(warehouse_find_vat(warehouse, vat), blame, reason);
 }
 
 int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat)

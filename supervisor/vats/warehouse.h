@@ -161,9 +161,11 @@ struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct io
 void warehouse_stop_timer(struct warehouse *warehouse, int64_t vat);
 void warehouse_restart_timer(struct warehouse *warehouse, int64_t vat);
 
-/* Ends the delivery, and the worker, of a vat that made an illegal syscall: LOST follows, with what
- * the delivery used so far. The reason is copied. */
-void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, const char *reason);
+/* Ends the delivery, and the worker, of a vat that made an illegal syscall (ERROR_DELIVERY) or one
+ * that needs damaged data (ERROR_INPUT): LOST follows, with what the delivery used so far. The
+ * reason is copied. */
+void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, enum error_kind blame,
+                              const char *reason);
 
 /* How many deliveries of this incarnation the vat's last snapshot has; -1: it has none. */
 int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat);

@@ -198,6 +198,31 @@ flip() {
     done
 }
 
+@test "a damaged value that a delivery reads, in any order of deliveries" {
+    local place options
+
+    whole_store
+    store_edit store "UPDATE vatstore SET value = CAST('thief' AS BLOB)
+        WHERE vat = 1 AND key = CAST('three' AS BLOB)"
+    line bad get name '' > lines
+    line bad get three "" > both
+    line good get name '' >> both
+    cp -a store kept
+    for options in '' '--jobs 2 --queue-lines 6'; do
+        rm -rf store
+        cp -a kept store
+        # shellcheck disable=SC2086 # several words
+        runs store $options both
+        assert_status 5
+        assert_equal "$(deliveries)" '["good","ok","three three"]'
+        said 'vat bad, crank ' 'vat v1, key "three": it does not match its checksum; failed after 1 try' \
+            'vat bad is in quarantine: ' '--release' '--upgrade' '--terminate'
+    done
+    runs store --skip-delivery bad lines
+    assert_status 0
+    assert_equal "$(deliveries)" '["bad","ok","three three"]'
+}
+
 @test "a store whose kernel's key is damaged is refused with what to do" {
     local place
 

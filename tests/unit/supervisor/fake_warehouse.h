@@ -260,7 +260,8 @@ void warehouse_restart_timer(struct warehouse *warehouse, int64_t vat)
 }
 
 /* It reports the loss at once, which the real one does when the worker has ended. */
-void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, const char *reason)
+void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, enum error_kind blame,
+                              const char *reason)
 {
     struct stamp stamps[2] = {fake_now(), fake_now()};
     const struct meter used = {.compute = 50, .stamps = stamps, .stamp_count = 2};
@@ -269,9 +270,11 @@ void warehouse_abort_delivery(struct warehouse *warehouse, int64_t vat, const ch
     (void)warehouse;
     snprintf(kept, sizeof kept, "%s", reason);
     fake_note("abort", vat);
-    fake_lose(vat,
-              &(struct warehouse_loss){
-                  .come = fake_now(), .reason = kept, .kind = VAT_LOSS_ENDS_VAT, .used = &used});
+    fake_lose(vat, &(struct warehouse_loss){.come = fake_now(),
+                                            .reason = kept,
+                                            .kind = blame == ERROR_DELIVERY ? VAT_LOSS_ENDS_VAT
+                                                                            : VAT_LOSS_HOPELESS,
+                                            .used = &used});
 }
 
 int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat)

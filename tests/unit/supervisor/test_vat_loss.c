@@ -43,10 +43,10 @@ static const struct {
     [VAT_IDLE] = ALWAYS(VAT_LOSS_IDLE),
     [VAT_DELIVERING] = {{BY_CAUSE(VAT_LOSS_SUSPECT), BY_CAUSE(VAT_LOSS_SUSPECT)},
                         {VAT_LOSS_ENDS_VAT, VAT_LOSS_ENDS_VAT},
-                        {VAT_LOSS_HOST, VAT_LOSS_HOST}},
+                        {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS}},
     [VAT_STOPPING] = {{BY_CAUSE(VAT_LOSS_SUSPECT), BY_CAUSE(VAT_LOSS_SUSPECT)},
                       {VAT_LOSS_ENDS_VAT, VAT_LOSS_ENDS_VAT},
-                      {VAT_LOSS_HOST, VAT_LOSS_HOST}},
+                      {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS}},
 #define SAVING                                                                                     \
     {                                                                                              \
         VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT,        \
