@@ -110,6 +110,10 @@ eval('(() => {}\n(1))')
 (() => { let s, t; for (s = ('a' in { a: 1 }), t = ['x', 'y'][Number('b' in {})]; s; s = !Object('a' in {})) { t += `${'a' in {}}`; } return t; })()
 JSON.stringify('a+b c-d'.split(/[\s-\+]/))
 eval("'use strict'; \\u0061sync => 1")()
+(() => { let x = 1, y; ((x))++; (((x))) += 2; [((y)) = x] = []; for (((x)) of [y, 7]); return [x, y]; })().join()
+(() => { class P { 1n() { return 1; } get 2n() { return 2; } static 0x1fn = 3; } const { 5n: x } = { 5n: 4 }; return [new P()[1](), new P()[2], P[31], x]; })().join()
+JSON.stringify({ 340282366920938463463374607431768211456n: 1 })
+(() => { let async; return typeof (async () => { for await (async of [1]); }); })()
 EOF
 )" '{"async":1,"x":2}
 3
@@ -119,7 +123,11 @@ SyntaxError: missing )
 1
 xfalse
 ["a","b","c","d"]
-1'
+1
+7,4
+1,2,3,4
+{"340282366920938463463374607431768211456":1}
+function'
 }
 
 @test "positions in a long string are found at once, whatever is in it" {
