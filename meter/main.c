@@ -353,6 +353,7 @@ static int meter(const struct options *options, const char *input, const struct 
                  options->profile);
     if (last)
         meter_functions(&support, last, options->naive);
+    lookups_note(ir);
     bounded_free(&bounded);
     pointer_set_free(&local_callees);
     return 0;

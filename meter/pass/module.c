@@ -195,6 +195,47 @@ void banks_spread(const struct ir *ir)
     }
 }
 
+/* ---- functions that the program looks up ---- */
+
+static void note_lookup(const struct ir *ir, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    LLVMTypeRef parameters[] = {ir->pointer, ir->pointer};
+    LLVMTypeRef type = LLVMFunctionType(ir->none, parameters, 2, false);
+    LLVMValueRef function = LLVMGetNamedFunction(ir->module, "gasmeter_note_lookup");
+    LLVMValueRef arguments[] = {call, LLVMGetOperand(call, 1)};
+
+    if (!function)
+        function = LLVMAddFunction(ir->module, "gasmeter_note_lookup", type);
+    LLVMPositionBuilderBefore(builder, LLVMGetNextInstruction(call));
+    LLVMBuildCall2(builder, type, function, arguments, 2, "");
+}
+
+static bool is_lookup(const struct ir *ir, LLVMValueRef instruction)
+{
+    const char *name = ir_callee_name(instruction);
+
+    return (strcmp(name, "dlsym") == 0 || strcmp(name, "dlvsym") == 0) &&
+           LLVMGetInstructionOpcode(instruction) == LLVMCall &&
+           LLVMGetNumArgOperands(instruction) >= 2 && LLVMTypeOf(instruction) == ir->pointer &&
+           LLVMTypeOf(LLVMGetOperand(instruction, 1)) == ir->pointer &&
+           LLVMGetTailCallKind(instruction) != LLVMTailCallKindMustTail;
+}
+
+void lookups_note(const struct ir *ir)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(ir->context);
+
+    for (LLVMValueRef function = LLVMGetFirstFunction(ir->module); function;
+         function = LLVMGetNextFunction(function))
+        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+             block = LLVMGetNextBasicBlock(block))
+            for (LLVMValueRef instruction = LLVMGetFirstInstruction(block); instruction;
+                 instruction = LLVMGetNextInstruction(instruction))
+                if (is_lookup(ir, instruction))
+                    note_lookup(ir, builder, instruction);
+    LLVMDisposeBuilder(builder);
+}
+
 /* ---- counts that nothing reads ---- */
 
 static const char dead_carry[] = "gasmeter-carry-unread";

@@ -40,6 +40,10 @@ void dead_stores_mark(const struct ir *ir, LLVMValueRef function);
  * LLVM keeps them, since any call might read the carry. Call it after optimisation. */
 void dead_stores_remove(const struct ir *ir);
 
+/* Passes what each dlsym() finds to the run-time part, which lists functions without a meter. Call
+ * it after metering, because this costs nothing. */
+void lookups_note(const struct ir *ir);
+
 /*
  * Collects notes about what the count covers. Each note is a string with '\0';
  * its first byte is its kind:

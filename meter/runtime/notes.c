@@ -72,6 +72,13 @@ void notes_each(char kind, void (*visit)(const char *text, void *argument), void
                 visit(note + 2, argument);
 }
 
+void notes_each_part(void (*visit)(const char *first, const char *end, void *argument),
+                     void *argument)
+{
+    for (size_t i = 0; i < part_count; i++)
+        visit(parts[i].first, parts[i].end, argument);
+}
+
 /* Returns true if the name is new. */
 static bool add_noted_name(const char *name)
 {
@@ -117,6 +124,9 @@ void notes_uncounted(void (*visit)(const char *name, void *argument), void *argu
 
     memset(names, 0, sizeof names);
     name_count = 0;
+    /* Before the metered names, because a metered function may have the same name. */
+    if (lookups_each)
+        lookups_each(visit_new, &visitor);
     notes_each('D', add_metered, NULL);
     notes_each('C', visit_new, &visitor);
 }

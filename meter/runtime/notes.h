@@ -17,6 +17,15 @@ void gasmeter_keep_notes(const char *first);
  * thread-safe. */
 void notes_uncounted(void (*visit)(const char *name, void *argument), void *argument);
 
+/* Calls `visit` for the notes of the program and of each metered library. */
+void notes_each_part(void (*visit)(const char *first, const char *end, void *argument),
+                     void *argument);
+
+/* Calls `visit` for each function without a meter that the program looked up with dlsym(). Absent
+ * (NULL) from static programs that look nothing up. */
+__attribute__((weak)) void lookups_each(void (*visit)(const char *name, void *argument),
+                                        void *argument);
+
 /* Calls `visit` for each note of a kind. */
 void notes_each(char kind, void (*visit)(const char *text, void *argument), void *argument);
 

@@ -307,6 +307,36 @@ int main(void) {
     assert_equal "$ended $(jq .ended line)" '30 "budget"'
 }
 
+@test "functions of libraries without a meter are listed when the program looks them up" {
+    local options
+
+    printf 'int add(int a) { return a + 1; }\nint numbers[3];\n' > part.c
+    printf '#include <dlfcn.h>
+static int call(void *library, const char *name) {
+    int (*function)(int) = (int (*)(int))dlsym(library, name);
+    return function ? function(1) : 0;
+}
+int main(void) {
+    void *plain = dlopen("./libplain.so", RTLD_NOW), *metered = dlopen("./libmetered.so", RTLD_NOW);
+    if (!plain || !metered || !dlsym(plain, "numbers")) return 1;
+    call(plain, "absent");
+    return call(metered, "add") + call(plain, "add") != 4;
+}\n' > looks.c
+    gcc -shared -fPIC part.c -o libplain.so
+    "$CC" -shared -fPIC part.c -o libmetered.so
+    for options in -O0 -O2 '-O1 --meter=--naive' '-O2 --meter=--profile'; do
+        # shellcheck disable=SC2086 # several words
+        "$CC" $options looks.c -o looks
+        metered ./looks
+        # The metered add() is not listed, the other one is.
+        assert_equal "$ended $(jq -c '.uncounted | sort' line)" '0 ["add","dlopen","dlsym"]' "$options"
+    done
+    sed -i 's/call(plain, "add")/2/' looks.c
+    "$CC" looks.c -o looks
+    metered ./looks
+    assert_equal "$ended $(jq -c '.uncounted | sort' line)" '0 ["dlopen","dlsym"]'
+}
+
 @test "what cannot be metered is refused in one line; static-pie programs run" {
     local flag
 
