@@ -224,7 +224,7 @@ struct options {
     const char *table; /* NULL: the built-in one */
     bool naive;
     bool no_budgets;
-    bool strict;
+    bool require_exact;
     bool profile;
     bool print_costs;
 };
@@ -249,9 +249,9 @@ static const struct option_row rows[] = {
     {"costs", "FILE", "read the cost table from FILE", OPTION_IS_TEXT(struct options, table)},
     {"print-costs", .help = "print the built-in cost table and exit",
      OPTION_IS_FLAG(struct options, print_costs)},
-    {"strict",
-     .help = "refuse what cannot be counted: inline assembly, long double, unknown intrinsics",
-     OPTION_IS_FLAG(struct options, strict)},
+    {"require-exact",
+     .help = "refuse what makes a count unsure: inline assembly, long double, unknown intrinsics",
+     OPTION_IS_FLAG(struct options, require_exact)},
     {"no-budgets", .help = "count, but check no budgets",
      OPTION_IS_FLAG(struct options, no_budgets)},
     {"naive", .help = "call a function for each block, to check the fast way",
@@ -319,25 +319,36 @@ static int refuse_resolver(const struct ir *ir, struct error *error)
                      LLVMGetValueName2(resolved, &length));
 }
 
-static int meter(const struct options *options, const char *input, const struct ir *ir,
-                 struct error *error)
+/* Rejects a module whose count is unsure, with a line for each place. */
+static int refuse_unsure(const struct ir *ir, struct error *error)
+{
+    struct buf places = {0};
+    const char *place, *next;
+
+    unsure_places_collect(ir, &places);
+    if (buf_failed(&places))
+        return error_memory(error, "the places without an exact count");
+    if (places.length == 0)
+        return 0;
+    for (place = places.data; (next = place + strlen(place) + 1) < places.data + places.length;
+         place = next)
+        log_line("%s makes the count unsure", place);
+    error_set(error, ERROR_INPUT, "%s makes the count unsure", place);
+    buf_free(&places);
+    return -1;
+}
+
+static int meter(const struct options *options, const struct ir *ir, struct error *error)
 {
     struct bounded bounded = {0};
     struct pointer_set local_callees = {0};
     LLVMValueRef last;
     struct support support;
     struct buf notes = {0};
-    const char *uncounted;
 
     coverage_notes_collect(ir, &notes);
     if (buf_failed(&notes))
         return error_memory(error, "the notes");
-    uncounted = coverage_notes_next(&notes, 'X', notes.data);
-    if (options->strict && uncounted) {
-        error_set(error, ERROR_INPUT, "%s: %s cannot be counted (--strict)", input, uncounted + 2);
-        buf_free(&notes);
-        return -1;
-    }
     coverage_notes_attach(ir, &notes);
     buf_free(&notes);
     attributes_prepare(ir);
@@ -365,14 +376,14 @@ static const char preparation[] =
     "coro-early,cgscc(coro-split),coro-cleanup,function(lower-constant-intrinsics)";
 
 static int meter_and_write(const struct options *options, const struct cost_table *table,
-                           struct backend *backend, const char *input, const char *output,
-                           struct error *error)
+                           struct backend *backend, const char *output, struct error *error)
 {
     struct ir ir;
 
     ir_init(&ir, backend->module, backend->layout, table);
     if (refuse_resolver(&ir, error) || backend_optimize(backend, preparation, error) ||
-        meter(options, input, &ir, error) || backend_verify(backend, error))
+        (options->require_exact && refuse_unsure(&ir, error)) || meter(options, &ir, error) ||
+        backend_verify(backend, error))
         return -1;
     if (options->level != LEVEL_NONE && backend_optimize(backend, passes[options->level], error))
         return -1;
@@ -415,7 +426,7 @@ static int meter_module(const struct options *options, const struct cost_table *
     }
     if (backend_open(&backend, input, error))
         goto out;
-    result = meter_and_write(options, table, &backend, input, output, error);
+    result = meter_and_write(options, table, &backend, output, error);
     backend_close(&backend);
 out:
     buf_free(&path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "meter/pass/module.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -355,15 +356,6 @@ static void add_note(struct buf *notes, char kind, const char *text)
     buf_append(notes, text, strlen(text) + 1);
 }
 
-static void note_uncounted(struct buf *notes, const char *what, const char *detail,
-                           LLVMValueRef function)
-{
-    size_t length;
-
-    buf_printf(notes, "X %s%s in %s", what, detail, LLVMGetValueName2(function, &length));
-    buf_append_byte(notes, '\0');
-}
-
 static bool is_long_double(LLVMTypeRef type)
 {
     LLVMTypeKind kind = LLVMGetTypeKind(type);
@@ -392,40 +384,118 @@ static bool computes_long_double(LLVMValueRef instruction)
     return is_long_double(LLVMTypeOf(instruction));
 }
 
-/* The notes that a function has already; it gets each once. */
-struct noted {
-    bool assembly;
-    bool long_double;
-    bool intrinsic;
-};
+enum unsure { UNSURE_ASSEMBLY, UNSURE_LONG_DOUBLE, UNSURE_INTRINSIC, UNSURE_KINDS };
 
-static void note_instruction(const struct ir *ir, LLVMValueRef instruction, LLVMValueRef function,
-                             struct noted *noted, struct buf *notes)
+static bool is_unsure(const struct ir *ir, LLVMValueRef instruction, enum unsure kind)
 {
-    if (is_inline_assembly(instruction) && !noted->assembly) {
-        noted->assembly = true;
-        note_uncounted(notes, "inline assembly", "", function);
+    switch (kind) {
+    case UNSURE_ASSEMBLY:
+        return is_inline_assembly(instruction);
+    case UNSURE_LONG_DOUBLE:
+        return computes_long_double(instruction);
+    default:
+        return ir_is_intrinsic_call(instruction) &&
+               !cost_of_intrinsic(ir->costs, ir_callee_name(instruction));
     }
-    if (computes_long_double(instruction) && !noted->long_double) {
-        noted->long_double = true;
-        note_uncounted(notes, "long double", "", function);
-    }
-    if (ir_is_intrinsic_call(instruction) && !noted->intrinsic &&
-        !cost_of_intrinsic(ir->costs, ir_callee_name(instruction))) {
-        noted->intrinsic = true;
-        note_uncounted(notes, "unknown intrinsic ", ir_callee_name(instruction), function);
+}
+
+static void put_unsure(struct buf *text, LLVMValueRef instruction, enum unsure kind,
+                       LLVMValueRef function)
+{
+    static const char *const words[] = {
+        [UNSURE_ASSEMBLY] = "inline assembly",
+        [UNSURE_LONG_DOUBLE] = "long double",
+        [UNSURE_INTRINSIC] = "unknown intrinsic ",
+    };
+    size_t length;
+
+    buf_printf(text, "%s%s in %s", words[kind],
+               kind == UNSURE_INTRINSIC ? ir_callee_name(instruction) : "",
+               LLVMGetValueName2(function, &length));
+}
+
+static const char assembly_outside[] = "assembly outside of functions";
+
+static bool has_assembly_outside(const struct ir *ir)
+{
+    size_t length;
+
+    return *LLVMGetModuleInlineAsm(ir->module, &length) != '\0';
+}
+
+/* A function has each note once. */
+static void note_instruction(const struct ir *ir, LLVMValueRef instruction, LLVMValueRef function,
+                             bool noted[UNSURE_KINDS], struct buf *notes)
+{
+    for (enum unsure kind = 0; kind < UNSURE_KINDS; kind++) {
+        if (noted[kind] || !is_unsure(ir, instruction, kind))
+            continue;
+        noted[kind] = true;
+        buf_append(notes, "X ", 2);
+        put_unsure(notes, instruction, kind, function);
+        buf_append_byte(notes, '\0');
     }
 }
 
 static void note_function(const struct ir *ir, LLVMValueRef function, struct buf *notes)
 {
-    struct noted noted = {0};
+    bool noted[UNSURE_KINDS] = {false};
 
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
          block = LLVMGetNextBasicBlock(block))
         for (LLVMValueRef instruction = LLVMGetFirstInstruction(block); instruction;
              instruction = LLVMGetNextInstruction(instruction))
-            note_instruction(ir, instruction, function, &noted, notes);
+            note_instruction(ir, instruction, function, noted, notes);
+}
+
+/* "FILE:LINE: " of an instruction or function, without the line if the module has no debug
+ * information. */
+static void put_place(struct buf *text, const struct ir *ir, LLVMValueRef place)
+{
+    unsigned line = LLVMGetDebugLocLine(place), short_length;
+    size_t length;
+
+    if (line > 0)
+        buf_printf(text, "%s:%u: ", LLVMGetDebugLocFilename(place, &short_length), line);
+    else
+        buf_printf(text, "%s: ", LLVMGetSourceFileName(ir->module, &length));
+}
+
+/* A line of the source is reported once for each kind. An instruction without a line belongs to the
+ * previous line. */
+static void collect_places(const struct ir *ir, LLVMValueRef function, enum unsure kind,
+                           struct buf *places)
+{
+    LLVMValueRef place = function;
+    unsigned last = UINT_MAX;
+
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+         block = LLVMGetNextBasicBlock(block))
+        for (LLVMValueRef instruction = LLVMGetFirstInstruction(block); instruction;
+             instruction = LLVMGetNextInstruction(instruction)) {
+            if (LLVMGetDebugLocLine(instruction) > 0)
+                place = instruction;
+            if (!is_unsure(ir, instruction, kind) || LLVMGetDebugLocLine(place) == last)
+                continue;
+            last = LLVMGetDebugLocLine(place);
+            put_place(places, ir, place);
+            put_unsure(places, instruction, kind, function);
+            buf_append_byte(places, '\0');
+        }
+}
+
+void unsure_places_collect(const struct ir *ir, struct buf *places)
+{
+    size_t length;
+
+    if (has_assembly_outside(ir)) {
+        buf_printf(places, "%s: %s", LLVMGetSourceFileName(ir->module, &length), assembly_outside);
+        buf_append_byte(places, '\0');
+    }
+    for (LLVMValueRef function = LLVMGetFirstFunction(ir->module); function;
+         function = LLVMGetNextFunction(function))
+        for (enum unsure kind = 0; kind < UNSURE_KINDS; kind++)
+            collect_places(ir, function, kind, places);
 }
 
 void coverage_notes_collect(const struct ir *ir, struct buf *notes)
@@ -434,8 +504,8 @@ void coverage_notes_collect(const struct ir *ir, struct buf *notes)
 
     buf_printf(notes, "T %u/%.16s", ir->costs->version, ir->costs->hash);
     buf_append_byte(notes, '\0');
-    if (*LLVMGetModuleInlineAsm(ir->module, &length))
-        add_note(notes, 'X', "assembly outside of functions");
+    if (has_assembly_outside(ir))
+        add_note(notes, 'X', assembly_outside);
     for (LLVMValueRef alias = LLVMGetFirstGlobalAlias(ir->module); alias;
          alias = LLVMGetNextGlobalAlias(alias))
         add_note(notes, 'D', LLVMGetValueName2(alias, &length));
@@ -486,14 +556,4 @@ void coverage_notes_attach(const struct ir *ir, const struct buf *notes)
     LLVMSetSection(global, "gasmeter_notes");
     LLVMSetAlignment(global, 1);
     keep_in_object(ir, global);
-}
-
-const char *coverage_notes_next(const struct buf *notes, char kind, const char *from)
-{
-    const char *end = notes->data + notes->length;
-
-    for (; from < end; from += strlen(from) + 1)
-        if (*from == kind)
-            return from;
-    return NULL;
 }

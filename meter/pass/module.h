@@ -61,7 +61,7 @@ void coverage_notes_collect(const struct ir *ir, struct buf *notes);
 /* Puts the notes into the section "gasmeter_notes", which the run-time part reads. */
 void coverage_notes_attach(const struct ir *ir, const struct buf *notes);
 
-/* Returns the next note of a kind at or after `from`; NULL if none. */
-const char *coverage_notes_next(const struct buf *notes, char kind, const char *from);
+/* Appends a line with '\0' for each place that the notes X are about, "FILE:LINE: WORDS". */
+void unsure_places_collect(const struct ir *ir, struct buf *places);
 
 #endif

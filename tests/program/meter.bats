@@ -195,9 +195,24 @@ int main(void) { return twice(0) != 0 || id() == 0; }\n' > unsure.c
     "$CC" unsure.c -o unsure
     metered ./unsure
     assert_equal "$(jq -c '.unsure' line)" '["long double in twice","inline assembly in id","long double in main"]'
-    run "$CC" --meter=--strict unsure.c -o unsure
-    assert_status 3
-    assert_output_has 'long double in twice cannot be counted'
+}
+
+@test "--require-exact fails where the count is unsure, and names the lines and the macros" {
+    printf '#ifdef HAVE_ASM\n#define COPY(to, from) __asm__("mov %%1, %%0" : "=r"(to) : "r"(from))
+#else\n#define COPY(to, from) to = from\n#endif\n' > copy.h
+    printf '#include "copy.h"\n#ifndef NO_TRAP_ASM\nvoid stop(void) { __asm__("nop"); }\n#endif
+int copy(int from) {\n    int to;\n    COPY(to, from);\n    return to;\n}
+int main(void) { __asm__ volatile("" ::: "memory"); return copy(0); }\n' > assembly.c
+    run --separate-stderr "$CC" --require-exact -O2 -DHAVE_ASM -MMD -c assembly.c -o assembly.o
+    assert_equal "$status $stderr" "3 gaspipe-meter: assembly.c:3: inline assembly in stop makes the count unsure; leave HAVE_ASM undefined or define NO_TRAP_ASM
+gaspipe-meter: assembly.c:7: inline assembly in copy makes the count unsure; leave HAVE_ASM undefined or define NO_TRAP_ASM"
+    [ ! -e assembly.o ] || fail 'there is an object'
+    "$CC" --require-exact -DNO_TRAP_ASM assembly.c -o assembly
+    metered ./assembly
+    assert_equal "$ended $(jq -c .unsure line)" '0 []'
+    printf 'long double twice(long double x) { return x + x; }\n' > long.c
+    run --separate-stderr "$CC" --require-exact -c long.c
+    assert_bad_input 3 'long.c:1: long double in twice makes the count unsure'
 }
 
 # stops_alike BUDGET COMMAND [ARGUMENT...]: at one place past the budget in all builds.
