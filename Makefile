@@ -67,10 +67,22 @@ PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-was
 	$(BUILD)/slogreport $(BUILD)/libgascount.so \
 	$(BUILD)/libgastrace.so
 
-.PHONY: all setup demo install uninstall deb clean help
+# Built where the system has no QEMU that takes plugins (scripts/setup), or asked for.
+BUILT_QEMU := build/qemu/bin/qemu-x86_64
+
+.PHONY: all qemu setup demo install uninstall deb clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-all: $(PROGRAMS) $(SWINGSET_BUNDLES) $(BUILD)/prepare-start $(BUILD)/swingset-warm.heap
+all: $(PROGRAMS) $(if $(wildcard $(BUILT_QEMU)),$(BUILD)/gaspipe-qemu) $(SWINGSET_BUNDLES) $(BUILD)/prepare-start $(BUILD)/swingset-warm.heap
+
+$(BUILT_QEMU):
+	@scripts/setup --qemu
+	@scripts/build-qemu build/qemu
+
+$(BUILD)/gaspipe-qemu: $(BUILT_QEMU)
+	@ln -sf $(CURDIR)/$< $@
+
+qemu: $(BUILD)/gaspipe-qemu
 
 help:
 	@echo 'make demo       install what is missing, build, run the examples and report'
@@ -79,6 +91,7 @@ help:
 	@echo 'make built      install what is missing, build all that make check runs'
 	@echo 'make check-npm  compare with npm'"'"'s client and SwingSet'"'"'s own kernel'
 	@echo 'make conformance  run suites of others and random programs, which no configuration may change'
+	@echo 'make qemu       build a QEMU that takes plugins, as make demo does where the system has none'
 	@echo 'make check-qemu test the counter under a newer QEMU, which is built first'
 	@echo 'make exchange   run a thousand lines of business between the vats of examples/exchange'
 	@echo 'make musl       build a metered C library for gaspipe-cc --musl'
@@ -353,6 +366,7 @@ install: all $(if $(WITH_SUITES),suites)
 	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(DOCDIR) $(addprefix $(SHAREDIR)/,$(dir $(COMPLETIONS)))
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm \
 		$(BUILD)/gaspipe-worker-native $(BINDIR)
+	[ ! -x $(BUILT_QEMU) ] || install -m 755 $(BUILT_QEMU) $(LIBDIR)/gaspipe-qemu
 	install -m 755 $(BUILD)/libgascount.so $(BUILD)/libgastrace.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
 	install -m 644 $(SWINGSET_BUNDLES) $(BUILD)/swingset-warm.heap $(LIBDIR)
 	install -m 644 counter/gasmark.h worker/native/gascontract.h $(INCLUDEDIR)

@@ -113,9 +113,8 @@ check-npm: all $(if $(HAVE_LLVM),metered) $(XSNAP_WORKER) $(NPM_PEERS) $(NPM_CON
 	$(run_tests) $(wildcard tests/npm/*.bats)
 
 # Tests the counter under a newer QEMU, which is fetched and built first.
-check-qemu: all
-	@scripts/setup --test --qemu
-	@scripts/build-qemu build/qemu
+check-qemu: all qemu
+	@scripts/setup --test
 	@export PATH="$(CURDIR)/build/qemu/bin:$$PATH"; BUILD=$(BUILD) scripts/run-tests \
 		tests/program/counter.bats tests/program/count.bats tests/program/run_faults.bats
 

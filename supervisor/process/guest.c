@@ -23,7 +23,8 @@
 
 #define QEMU_PROGRAM "qemu-x86_64"
 #define PLUGIN_FILE  "libgascount.so"
-#define HOW_TO_GET   "on Debian 12: apt-get install qemu-user"
+#define BUILT_QEMU   "gaspipe-qemu"
+#define HOW_TO_GET   "on Debian 12: apt-get install qemu-user; elsewhere: make qemu"
 
 /* A program that takes plugins offers them the first function, from 9.0 on also the second. */
 #define PLUGIN_FUNCTION       "qemu_plugin_register_vcpu_tb_trans_cb"
@@ -107,42 +108,53 @@ out:
     return takes;
 }
 
-/* The first executable file of that name along PATH. */
-static bool find_along_path(const char *name, char path[PATH_MAX])
+/* Stores the next executable file of that name along `*rest` of PATH. False if there are no more.
+ */
+static bool next_along_path(const char **rest, const char *name, char path[PATH_MAX])
 {
-    const char *directory = getenv("PATH");
+    while (*rest != NULL && **rest != '\0') {
+        int length = (int)strcspn(*rest, ":");
+        int written = snprintf(path, PATH_MAX, "%.*s/%s", length, *rest, name);
 
-    while (directory != NULL && *directory != '\0') {
-        int length = (int)strcspn(directory, ":");
-        int written = snprintf(path, PATH_MAX, "%.*s/%s", length, directory, name);
-
+        *rest += length;
+        *rest += **rest == ':';
         if (length > 0 && written < PATH_MAX && access(path, X_OK) == 0)
             return true;
-        directory += length;
-        directory += *directory == ':';
     }
     return false;
 }
 
+/* A QEMU without plugins hides no other: Debian's static builds have none. The one that
+ * scripts/build-qemu built comes last. */
 static int find_qemu(struct guest_tools *tools, struct error *error)
 {
-    const char *path = tools->qemu;
+    char unfit[PATH_MAX] = "";
+    const char *rest = getenv("PATH");
+    struct error none;
 
-    if (!find_along_path(QEMU_PROGRAM, tools->qemu))
-        return error_set(error, ERROR_SYSTEM,
-                         QEMU_PROGRAM " is not in PATH; instructions are counted under it (%s)",
-                         HOW_TO_GET);
-    switch (takes_plugins(path, &tools->later)) {
-    case -1:
-        return error_system(error, errno, "cannot read %s", path);
-    case 0:
+    while (next_along_path(&rest, QEMU_PROGRAM, tools->qemu)) {
+        switch (takes_plugins(tools->qemu, &tools->later)) {
+        case -1:
+            return error_system(error, errno, "cannot read %s", tools->qemu);
+        case 0:
+            if (unfit[0] == '\0')
+                memcpy(unfit, tools->qemu, sizeof unfit);
+            break;
+        default:
+            return 0;
+        }
+    }
+    if (locate(BUILT_QEMU, tools->qemu, &none) == 0 &&
+        takes_plugins(tools->qemu, &tools->later) == 1)
+        return 0;
+    if (unfit[0] != '\0')
         return error_set(error, ERROR_SYSTEM,
                          "%s takes no plugins, as Debian's static builds after version 12 do not; "
                          "the counter needs a dynamic QEMU of version 7.2 to 10 (%s)",
-                         path, HOW_TO_GET);
-    default:
-        return 0;
-    }
+                         unfit, HOW_TO_GET);
+    return error_set(error, ERROR_SYSTEM,
+                     QEMU_PROGRAM " is not in PATH; instructions are counted under it (%s)",
+                     HOW_TO_GET);
 }
 
 int guest_find_tools(struct guest_tools *tools, struct error *error)
@@ -190,8 +202,10 @@ int guest_command_line(struct command_line *line, const struct guest_tools *tool
 
 int guest_find_program(const char *name, char path[PATH_MAX], struct error *error)
 {
+    const char *rest = getenv("PATH");
+
     if (strchr(name, '/') == NULL) {
-        if (find_along_path(name, path))
+        if (next_along_path(&rest, name, path))
             return 0;
         return error_set(error, ERROR_INPUT, "there is no program '%s' in PATH", name);
     }

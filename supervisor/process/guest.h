@@ -43,9 +43,9 @@ struct guest_tools {
 };
 
 /*
- * Finds qemu-x86_64 along PATH, and libgascount.so next to the running program or in
- * ../lib/gaspipe from there. Refuses a QEMU that takes no plugins. 0, or -1 with ERROR_SYSTEM and
- * what to install.
+ * Finds the first qemu-x86_64 along PATH that takes plugins, else gaspipe-qemu, which make qemu
+ * builds; the latter and libgascount.so next to the running program or in ../lib/gaspipe from
+ * there. 0, or -1 with ERROR_SYSTEM and what to install.
  */
 int guest_find_tools(struct guest_tools *tools, struct error *error);
 

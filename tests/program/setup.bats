@@ -83,11 +83,41 @@ without_libuv() {
     assert_output_has 'still missing after installing: libuv1-dev'
 }
 
+# release NAME: this system is that release of Debian.
+release() {
+    echo "VERSION_CODENAME=$1" > os-release
+    export OS_RELEASE=$PWD/os-release
+}
+
 @test "setup reports a QEMU that takes no plugins" {
+    release bookworm
     stand_in qemu-x86_64 'echo "-cpu model"'
     run scripts/setup
     assert_status 4
     assert_output_has 'takes no plugins'
+}
+
+@test "setup builds QEMU where Debian's takes no plugins, once; QEMU=no goes on without" {
+    release trixie
+    stand_in qemu-x86_64 'echo "-cpu model"'
+    stand_in python3 'exit 0'
+    stand_in ninja 'exit 0'
+    stand_in xz 'exit 0'
+    printf '%s\n' '#!/bin/sh' 'echo "$*" >> built' 'mkdir -p build/qemu/bin' \
+        'printf "#!/bin/sh\\necho -plugin\\n" > build/qemu/bin/qemu-x86_64' \
+        'chmod +x build/qemu/bin/qemu-x86_64' > scripts/build-qemu
+    chmod +x scripts/build-qemu
+    QEMU=no run scripts/setup
+    assert_status 0
+    assert_output_has '--counter qemu does not work'
+    [ ! -e built ]
+    run scripts/setup
+    assert_status 0
+    assert_output_has 'QEMU=no goes on without'
+    run scripts/setup
+    assert_status 0
+    assert_equal "$output" ''
+    assert_equal "$(cat built)" build/qemu
 }
 
 @test "setup --unit needs no QEMU, and npm only with --xs" {
