@@ -22,7 +22,7 @@
 #define TRACE_MAGIC UINT64_C(0x6563617274736167) /* "gastrace" */
 
 enum {
-    TRACE_VERSION = 7,
+    TRACE_VERSION = 8,
     TRACE_CHUNK_SIZE = 4096,
     TRACE_CHUNK_HEAD = 16, /* bytes before the first event */
     TRACE_CHUNK_EVENTS = (TRACE_CHUNK_SIZE - TRACE_CHUNK_HEAD) / 8,
@@ -196,6 +196,8 @@ struct trace_head {
     uint32_t module_count;
     uint64_t mapped_at;               /* address of this in the process */
     int64_t event_offset, top_offset; /* of the thread's variables, from %fs:0 */
+    int64_t busy_offset;          /* likewise: not 0 while it calls the C library for the agent */
+    uint64_t leave_thread, leave; /* addresses of the agent's functions that end the trace */
     uint64_t slow_entry, slow_exit, slow_event, slow_clock; /* addresses of its stubs */
     uint64_t register_frames;          /* the address of __register_frame(), or 0 */
     _Atomic uint64_t threads_left_out; /* because no lane was free */

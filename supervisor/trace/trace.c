@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -634,19 +636,17 @@ static void log_attached(const struct trace *trace)
                  trace_ring_patches(trace->ring));
 }
 
-static int attach_to(struct trace *trace, struct error *error)
+static int trace_attached(struct trace *trace, struct error *error)
 {
     const struct trace_sink sink = {.context = trace,
                                     .begun = on_trace_begun,
                                     .events = on_trace_events,
                                     .ended = on_trace_ended};
-    const struct sigaction action = {.sa_handler = on_interrupt};
     struct trace_ring_options options = ring_options(trace);
     struct trace_attached attached;
     int result;
 
-    if (open_outputs(trace, error) != 0 || sigaction(SIGINT, &action, NULL) != 0 ||
-        sigaction(SIGTERM, &action, NULL) != 0)
+    if (open_outputs(trace, error) != 0)
         return -1;
     result = trace_attach(&attached, (pid_t)trace->options.process, &options, &sink, error);
     trace->ring = attached.ring;
@@ -661,6 +661,61 @@ static int attach_to(struct trace *trace, struct error *error)
     if (result != 0 || close_outputs(trace, error) != 0)
         return -1;
     return report_trace(trace, error);
+}
+
+/*
+ * The hazard: SIGKILL, or a terminal that closes, would leave the process patched. So a child
+ * traces it, in a session of its own, and gets SIGTERM when this process ends in whatever way.
+ * SIGKILL to both is left to the next gaspipe trace.
+ */
+static pid_t tracing_child;
+
+static void pass_on(int number)
+{
+    if (tracing_child > 0)
+        (void)kill(tracing_child, number);
+}
+
+static bool handle_endings(void (*handler)(int number))
+{
+    const struct sigaction action = {.sa_handler = handler};
+
+    return sigaction(SIGINT, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0;
+}
+
+static int wait_for_tracing_child(struct trace *trace, struct error *error)
+{
+    int status;
+
+    while (waitpid(tracing_child, &status, 0) < 0)
+        if (errno != EINTR)
+            return error_system(error, errno, "cannot wait for the process that traces");
+    trace->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return 0;
+}
+
+/* Signals are blocked until the process knows which of the two it is. */
+static int attach_to(struct trace *trace, struct error *error)
+{
+    const pid_t parent = getpid();
+    sigset_t endings, before;
+
+    (void)sigemptyset(&endings);
+    (void)sigaddset(&endings, SIGINT);
+    (void)sigaddset(&endings, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &endings, &before);
+    if (!handle_endings(pass_on) || (tracing_child = fork()) < 0)
+        return error_system(error, errno, "cannot start a process that traces");
+    if (tracing_child > 0) {
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        return wait_for_tracing_child(trace, error);
+    }
+    if (!handle_endings(on_interrupt) || setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
+        return error_system(error, errno, "cannot start a process that traces");
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    if (getppid() != parent)
+        interrupted = 1;
+    return trace_attached(trace, error);
 }
 
 /* ---- a program that is started ---- */

@@ -18,6 +18,8 @@
 
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/guest.h"
+#include "supervisor/trace/trace_obstacles.h"
+#include "supervisor/trace/trace_restore.h"
 #include "supervisor/trace/trace_threads.h"
 
 enum { RING_FD = 3 };
@@ -146,10 +148,10 @@ enum {
 
 /* ---- where its functions are ---- */
 
-/* The C library of the process. */
+/* The C library of the process, and the agent of an earlier trace; "": none. */
 struct process_map {
-    char libc[PATH_MAX];
-    uint64_t libc_base;
+    char libc[PATH_MAX], agent[PATH_MAX];
+    uint64_t libc_base, agent_base;
 };
 
 static int read_map(pid_t process, struct process_map *map, struct error *error)
@@ -169,6 +171,10 @@ static int read_map(pid_t process, struct process_map *map, struct error *error)
         if (map->libc_base == 0 && offset == 0 && strstr(file, "/libc.so.6") != NULL) {
             map->libc_base = begin;
             snprintf(map->libc, sizeof map->libc, "%s", file);
+        }
+        if (map->agent_base == 0 && offset == 0 && strstr(file, "/libgastrace.so") != NULL) {
+            map->agent_base = begin;
+            snprintf(map->agent, sizeof map->agent, "%s", file);
         }
     }
     fclose(maps);
@@ -200,9 +206,10 @@ static uint64_t symbol_in(Elf *elf, const char *name)
     return 0;
 }
 
-static uint64_t libc_function(const struct process_map *map, const char *name)
+/* The address of a function or variable in a file that is loaded at `base`; 0: there is none. */
+static uint64_t find_symbol(const char *path, uint64_t base, const char *name)
 {
-    const int fd = open(map->libc, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     uint64_t value = 0;
     Elf *elf;
 
@@ -214,7 +221,51 @@ static uint64_t libc_function(const struct process_map *map, const char *name)
     }
     if (fd >= 0)
         close(fd);
-    return value == 0 ? 0 : map->libc_base + value;
+    return value == 0 ? 0 : base + value;
+}
+
+static uint64_t libc_function(const struct process_map *map, const char *name)
+{
+    return find_symbol(map->libc, map->libc_base, name);
+}
+
+/* Bytes of the process's memory; -1: they cannot be read. */
+static ssize_t read_memory(pid_t process, uint64_t address, void *bytes, size_t size)
+{
+    char path[64];
+    ssize_t got;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%d/mem", process);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    got = pread(fd, bytes, size, (off_t)address);
+    close(fd);
+    return got;
+}
+
+/* The address of a `syscall` instruction: in the C library's function of that name. */
+static uint64_t find_instruction(pid_t process, const struct process_map *map)
+{
+    static const uint8_t instruction[] = {0x0f, 0x05};
+    const uint64_t function = libc_function(map, "syscall");
+    uint8_t bytes[64];
+    const ssize_t got = function != 0 ? read_memory(process, function, bytes, sizeof bytes) : -1;
+    const uint8_t *const found =
+        got > 0 ? memmem(bytes, (size_t)got, instruction, sizeof instruction) : NULL;
+
+    return found != NULL ? function + (uint64_t)(found - bytes) : 0;
+}
+
+/* The address of the memory of a trace that is not ended; 0: there is none. */
+static uint64_t find_earlier_trace(pid_t process, const struct process_map *map)
+{
+    const uint64_t place =
+        map->agent_base != 0 ? find_symbol(map->agent, map->agent_base, "gastrace_head") : 0;
+    uint64_t head;
+
+    return place != 0 && read_memory(process, place, &head, sizeof head) == sizeof head ? head : 0;
 }
 
 /* ---- calls ---- */
@@ -271,34 +322,12 @@ static int call_agent(struct attaching *attaching, const char *name, uint64_t ar
         result, error);
 }
 
-/* The address of a `syscall` instruction: in the C library's function of that name. */
-static uint64_t find_instruction(const struct attaching *attaching)
-{
-    static const uint8_t instruction[] = {0x0f, 0x05};
-    const uint64_t function = libc_function(&attaching->map, "syscall");
-    uint8_t bytes[64];
-    const uint8_t *found;
-    char path[64];
-    ssize_t got = -1;
-    int fd;
-
-    snprintf(path, sizeof path, "/proc/%d/mem", attaching->attached->process);
-    fd = function != 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd >= 0) {
-        got = pread(fd, bytes, sizeof bytes, (off_t)function);
-        close(fd);
-    }
-    found = got > 0 ? memmem(bytes, (size_t)got, instruction, sizeof instruction) : NULL;
-    return found != NULL ? function + (uint64_t)(found - bytes) : 0;
-}
-
 static int load_agent(struct attaching *attaching, struct error *error)
 {
     const uint64_t dlopen_address = libc_function(&attaching->map, "dlopen");
     char agent[PATH_MAX];
 
     attaching->dlsym = libc_function(&attaching->map, "dlsym");
-    attaching->instruction = find_instruction(attaching);
     if (locate("libgastrace.so", agent, error) != 0)
         return -1;
     if (dlopen_address == 0 || attaching->dlsym == 0 || attaching->instruction == 0)
@@ -327,7 +356,7 @@ static int open_target_memory(struct attaching *attaching, const struct trace_ri
         return -1;
     if ((int32_t)*descriptor < 0)
         return error_set(error, ERROR_INPUT,
-                         "process %d cannot be traced: it was traced before, or is out of memory",
+                         "process %d cannot be traced: it cannot make a file in memory",
                          attached->process);
     snprintf(path, sizeof path, "/proc/%d/fd/%d", attached->process, (int32_t)*descriptor);
     fd = open(path, O_RDWR | O_CLOEXEC);
@@ -384,9 +413,7 @@ static bool text_is(int fd, const struct trace_patch *patch, const uint8_t *want
            memcmp(bytes, wanted, sizeof bytes) == 0;
 }
 
-/* Patches the text, or restores it where it is patched. */
-static int write_target_text(const struct trace_attached *attached, int fd, bool patched,
-                             struct error *error)
+static int write_target_patches(const struct trace_attached *attached, int fd, struct error *error)
 {
     const struct trace_head *const head = trace_ring_head(attached->ring);
     const struct trace_patch *const patches =
@@ -394,18 +421,11 @@ static int write_target_text(const struct trace_attached *attached, int fd, bool
                                      trace_ring_layout(attached->ring)->patches_at);
     const size_t count = trace_ring_patches(attached->ring);
 
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *const before = patched ? patches[i].before : patches[i].after;
-        const uint8_t *const after = patched ? patches[i].after : patches[i].before;
-
-        /* Text that something else has changed is left alone, and the rest is restored. */
-        if (text_is(fd, &patches[i], after) || (!patched && !text_is(fd, &patches[i], before)))
-            continue;
-        if (!text_is(fd, &patches[i], before) ||
-            pwrite(fd, after, 5, (off_t)patches[i].address) != 5)
+    for (size_t i = 0; i < count; i++)
+        if (!text_is(fd, &patches[i], patches[i].before) ||
+            pwrite(fd, patches[i].after, 5, (off_t)patches[i].address) != 5)
             return error_set(error, ERROR_INPUT, "process %d: its text is not what its file has",
                              attached->process);
-    }
     return 0;
 }
 
@@ -431,7 +451,7 @@ static int leave_patches(struct attaching *attaching, const struct trace_patch *
                      "process %d cannot be traced: its handlers of signals never return", process);
 }
 
-static int patch(struct attaching *attaching, bool patched, struct error *error)
+static int patch(struct attaching *attaching, struct error *error)
 {
     const struct trace_attached *const attached = attaching->attached;
     const struct trace_head *const head = trace_ring_head(attached->ring);
@@ -439,16 +459,13 @@ static int patch(struct attaching *attaching, bool patched, struct error *error)
         (const struct trace_patch *)((const char *)head +
                                      trace_ring_layout(attached->ring)->patches_at);
     const int fd = open_text(attached->process, error);
-    struct error ignored;
     int result;
 
     if (fd < 0)
         return -1;
     result = leave_patches(attaching, patches, trace_ring_patches(attached->ring), error);
     if (result == 0)
-        result = write_target_text(attached, fd, patched, error);
-    if (result != 0 && patched)
-        (void)write_target_text(attached, fd, false, &ignored);
+        result = write_target_patches(attached, fd, error);
     close(fd);
     return result;
 }
@@ -477,22 +494,6 @@ static int find_program(pid_t process, char program[PATH_MAX], struct error *err
     return trace_child_check(program, error);
 }
 
-static int attach_stopped(struct attaching *attaching, const struct trace_ring_options *options,
-                          struct error *error)
-{
-    int result;
-
-    if (trace_threads_stop(&attaching->threads, attaching->attached->process, error) != 0)
-        return -1;
-    result = load_agent(attaching, error);
-    if (result == 0)
-        result = start_agent(attaching, options, error);
-    if (result == 0)
-        result = patch(attaching, true, error);
-    trace_threads_release(&attaching->threads);
-    return result;
-}
-
 /* Waits up to that time, because operations on a process fail before its end is visible. */
 static bool has_target_ended(const struct trace_attached *attached, int milliseconds)
 {
@@ -501,11 +502,105 @@ static bool has_target_ended(const struct trace_attached *attached, int millisec
     return poll(&end, 1, milliseconds) > 0;
 }
 
+/* A detached thread does not wait for the reader, and would overwrite a full ring. An empty ring
+ * has space for the exits of all open calls. */
+static int detach_stopped(const struct trace_attached *attached,
+                          const struct trace_restoring *restoring, struct error *error)
+{
+    struct error ignored;
+    int result = trace_restore_text(restoring, error);
+    bool busy;
+
+    if (trace_ring_step(attached->ring, attached->sink, &busy, result == 0 ? error : &ignored) != 0)
+        result = -1;
+    trace_ring_detach(attached->ring);
+    return result;
+}
+
+static int detach(const struct trace_attached *attached, struct error *error)
+{
+    struct trace_threads threads;
+    struct trace_restoring restoring;
+    int result = trace_restore_open(&restoring, attached->process,
+                                    trace_ring_head(attached->ring)->mapped_at,
+                                    attached->instruction, error);
+
+    if (result == 0)
+        result = trace_threads_stop(&threads, attached->process, error);
+    if (result == 0) {
+        result = detach_stopped(attached, &restoring, error);
+        trace_threads_release(&threads);
+    }
+    /* 1: the next trace ends this one. */
+    if (result == 0)
+        result = trace_restore_calls(&restoring, error);
+    trace_restore_close(&restoring);
+    return result < 0 ? -1 : 0;
+}
+
+/* Ends a trace whose tracer was killed. */
+static int end_earlier_trace(const struct attaching *attaching, struct error *error)
+{
+    const pid_t process = attaching->attached->process;
+    const uint64_t head = find_earlier_trace(process, &attaching->map);
+    struct trace_restoring restoring;
+    struct trace_threads threads;
+    int result;
+
+    if (head == 0)
+        return 0;
+    result = trace_restore_open(&restoring, process, head, attaching->instruction, error);
+    if (result == 0 && trace_restore_has_tracer(&restoring))
+        result = error_set(error, ERROR_INPUT,
+                           "process %d cannot be traced: another gaspipe trace traces it", process);
+    if (result == 0)
+        result = trace_threads_stop(&threads, process, error);
+    if (result == 0) {
+        result = trace_restore_text(&restoring, error);
+        trace_threads_release(&threads);
+    }
+    if (result == 0)
+        result = trace_restore_calls(&restoring, error);
+    trace_restore_close(&restoring);
+    if (result <= 0)
+        return result;
+    return error_set(error, ERROR_INPUT,
+                     "process %d cannot be traced: a signal handler that began during an earlier "
+                     "trace has not returned; try again later",
+                     process);
+}
+
+static int attach_stopped(struct attaching *attaching, const struct trace_ring_options *options,
+                          struct error *error)
+{
+    struct trace_attached *const attached = attaching->attached;
+    struct error ignored;
+    bool started;
+    int result;
+
+    attaching->instruction = find_instruction(attached->process, &attaching->map);
+    attached->instruction = attaching->instruction;
+    if (end_earlier_trace(attaching, error) != 0 ||
+        trace_threads_stop(&attaching->threads, attached->process, error) != 0)
+        return -1;
+    result = load_agent(attaching, error);
+    if (result == 0)
+        result = start_agent(attaching, options, error);
+    started = result == 0;
+    if (started)
+        result = patch(attaching, error);
+    trace_threads_release(&attaching->threads);
+    if (started && result != 0)
+        (void)detach(attached, &ignored);
+    return result;
+}
+
 int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ring_options *options,
                  const struct trace_sink *sink, struct error *error)
 {
     static char program[PATH_MAX];
     struct attaching attaching = {.attached = attached};
+    int result;
 
     *attached = (struct trace_attached){.process = process, .pidfd = -1, .sink = sink};
     options->program = program;
@@ -515,7 +610,8 @@ int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ri
     attached->pidfd = pidfd_open(process, 0);
     if (attached->pidfd < 0)
         return error_set(error, ERROR_INPUT, "no process %d", process);
-    if (attach_stopped(&attaching, options, error) == 0)
+    result = attach_stopped(&attaching, options, error);
+    if (result == 0)
         return 0;
     return has_target_ended(attached, 0)
                ? error_set(error, ERROR_INPUT, "process %d ended while it was being traced",
@@ -523,52 +619,9 @@ int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ri
                : -1;
 }
 
-/* Restores the slots of library calls. */
-static void undo_patched_calls(const struct trace_attached *attached, int fd)
-{
-    const struct trace_head *const head = trace_ring_head(attached->ring);
-    const struct trace_call *const calls =
-        (const struct trace_call *)((const char *)head +
-                                    trace_ring_layout(attached->ring)->calls_at);
-
-    for (size_t i = 0; i < trace_ring_calls(attached->ring); i++) {
-        uint64_t now;
-
-        if (calls[i].before != 0 && pread(fd, &now, 8, (off_t)calls[i].slot) == 8 &&
-            now == calls[i].trampoline)
-            (void)pwrite(fd, &calls[i].before, 8, (off_t)calls[i].slot);
-    }
-}
-
-static int detach_stopped(struct attaching *attaching, struct error *error)
-{
-    const struct trace_attached *const attached = attaching->attached;
-    struct error ignored;
-    int result, fd;
-    bool busy;
-
-    if (trace_threads_stop(&attaching->threads, attached->process, error) != 0)
-        return -1;
-    fd = open_text(attached->process, error);
-    result = fd < 0 ? -1 : patch(attaching, false, error);
-    if (fd >= 0) {
-        undo_patched_calls(attached, fd);
-        close(fd);
-    }
-    /* A detached thread does not wait for the reader, and would overwrite a full ring. An empty
-     * ring has space for the exits of all open calls. */
-    if (trace_ring_step(attached->ring, attached->sink, &busy, result == 0 ? error : &ignored) != 0)
-        result = -1;
-    trace_ring_detach(attached->ring);
-    trace_threads_release(&attaching->threads);
-    return result;
-}
-
 int trace_detach(struct trace_attached *attached, struct error *error)
 {
-    struct attaching attaching = {.attached = attached};
-
-    if (has_target_ended(attached, 0) || detach_stopped(&attaching, error) == 0)
+    if (has_target_ended(attached, 0) || detach(attached, error) == 0)
         return 0;
     return has_target_ended(attached, END_MS) ? 0 : -1;
 }

@@ -2,6 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_TRACE_TRACE_TARGET_H
 #define GASPIPE_SUPERVISOR_TRACE_TRACE_TARGET_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -31,6 +32,7 @@ struct trace_attached {
     int pidfd;
     struct trace_ring *ring;
     const struct trace_sink *sink;
+    uint64_t instruction; /* the address of a `syscall` in the process */
 };
 
 /*
@@ -40,8 +42,8 @@ struct trace_attached {
 int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ring_options *options,
                  const struct trace_sink *sink, struct error *error);
 
-/* Restores its text byte for byte. Calls in progress still return through their trampolines.
- * Returns 0 for a process that has ended. */
+/* Restores its text byte for byte, and the return addresses of calls in progress. Returns 0 for a
+ * process that has ended. */
 int trace_detach(struct trace_attached *attached, struct error *error);
 
 #endif

@@ -5,7 +5,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,127 +20,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/buf.h"
-#include "base/io.h"
+#include "supervisor/trace/trace_obstacles.h"
 #include "supervisor/trace/trace_stacks.h"
-
-enum { STATUS_MOST = 1 << 16 };
-
-/* ---- what the system says ---- */
-
-static const char *next_status_line(const char *at)
-{
-    const char *const end = strchr(at, '\n');
-
-    return end != NULL ? end + 1 : NULL;
-}
-
-/* "x86_Thread_features:\tshstk wrss" */
-static bool names_shadow_stack(const char *line)
-{
-    const size_t length = strcspn(line, "\n");
-
-    return strncmp(line, "x86_Thread_features:", 20) == 0 &&
-           memmem(line, length, "shstk", 5) != NULL;
-}
-
-void trace_obstacles_read_status(struct trace_obstacles *obstacles, const char *status)
-{
-    for (const char *line = status; line != NULL && *line != '\0'; line = next_status_line(line)) {
-        /* NOLINTBEGIN(cert-err34-c): Linux writes numbers there */
-        (void)sscanf(line, "Seccomp: %d", &obstacles->seccomp);
-        (void)sscanf(line, "TracerPid: %d", &obstacles->tracer);
-        (void)sscanf(line, "SigIgn: %" SCNx64, &obstacles->ignored);
-        (void)sscanf(line, "Uid: %" SCNd64, &obstacles->user);
-        /* NOLINTEND(cert-err34-c) */
-        obstacles->shadow_stack |= names_shadow_stack(line);
-    }
-}
-
-static int read_yama(void)
-{
-    FILE *const file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-    int scope = 0;
-
-    if (file == NULL)
-        return 0;
-    /* NOLINTNEXTLINE(cert-err34-c): likewise */
-    if (fscanf(file, "%d", &scope) != 1)
-        scope = 0;
-    fclose(file);
-    return scope;
-}
-
-int trace_obstacles_read(struct trace_obstacles *obstacles, pid_t process, struct error *error)
-{
-    struct buf status = {0};
-    struct error ignored;
-    char path[64];
-
-    *obstacles = (struct trace_obstacles){.user = -1, .yama = read_yama()};
-    snprintf(path, sizeof path, "/proc/%d/status", process);
-    if (io_read_file(path, STATUS_MOST, &status, &ignored) != 0 || buf_string(&status) == NULL) {
-        buf_free(&status);
-        return error_set(error, ERROR_INPUT, "no process %d", process);
-    }
-    trace_obstacles_read_status(obstacles, status.data);
-    buf_free(&status);
-    return 0;
-}
-
-/* ---- words ---- */
-
-int trace_obstacles_check(const struct trace_obstacles *obstacles, pid_t process,
-                          struct error *error)
-{
-    if (obstacles->seccomp != 0)
-        return error_set(error, ERROR_INPUT,
-                         "process %d is confined by seccomp: no agent can be loaded into it "
-                         "(workers: gaspipe run --trace-functions)",
-                         process);
-    /* Linux would set its action to the default when the call of a function ends. */
-    if ((obstacles->ignored >> (SIGSEGV - 1) & 1) != 0)
-        return error_set(error, ERROR_INPUT,
-                         "process %d ignores SIGSEGV, with which gaspipe trace gets control back "
-                         "from it",
-                         process);
-    if (obstacles->shadow_stack)
-        return error_set(error, ERROR_INPUT,
-                         "process %d has a shadow stack (CET), which lets no function return "
-                         "through a trampoline: start it with "
-                         "GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK",
-                         process);
-    return 0;
-}
-
-int trace_obstacles_refuse(const struct trace_obstacles *obstacles, pid_t process, int errnum,
-                           int64_t own, struct error *error)
-{
-    if (errnum == ESRCH)
-        return error_set(error, ERROR_INPUT, "no process %d", process);
-    if (obstacles->tracer != 0)
-        return error_set(error, ERROR_INPUT,
-                         "process %d cannot be traced: process %d traces it already", process,
-                         obstacles->tracer);
-    if (obstacles->user >= 0 && obstacles->user != own && own != 0)
-        return error_set(error, ERROR_INPUT,
-                         "process %d cannot be traced: it belongs to user %" PRId64, process,
-                         obstacles->user);
-    if (errnum == EPERM && obstacles->yama > 0)
-        return error_set(error, ERROR_INPUT,
-                         "process %d cannot be traced: kernel.yama.ptrace_scope is %d; "
-                         "gaspipe trace can start the program itself%s",
-                         process, obstacles->yama,
-                         obstacles->yama < 3 ? ", or needs CAP_SYS_PTRACE" : "");
-    if (errnum == EPERM)
-        return error_set(error, ERROR_INPUT,
-                         "process %d cannot be traced: ptrace is not permitted here (a container, "
-                         "seccomp, or a process that may not be dumped); gaspipe trace can start "
-                         "the program itself",
-                         process);
-    return error_set(error, ERROR_INPUT, "process %d cannot be traced: %s", process,
-                     strerror(errnum));
-}
 
 enum {
     STEPS_MAX = 10000,
@@ -320,12 +200,22 @@ static int lose_thread(const struct trace_threads *threads, struct error *error)
                      threads->process);
 }
 
-static bool is_within(const struct trace_patch *patches, size_t count, uint64_t address)
+static bool is_within(const struct trace_range *ranges, size_t count, uint64_t address)
 {
     for (size_t i = 0; i < count; i++)
-        if (address > patches[i].address && address < patches[i].address + 5)
+        if (address >= ranges[i].begin && address < ranges[i].end)
             return true;
     return false;
+}
+
+/* The inner bytes of patches. NULL if out of memory. */
+static struct trace_range *ranges_of(const struct trace_patch *patches, size_t count)
+{
+    struct trace_range *const ranges = calloc(count + 1, sizeof *ranges);
+
+    for (size_t i = 0; ranges != NULL && i < count; i++)
+        ranges[i] = (struct trace_range){patches[i].address + 1, patches[i].address + 5};
+    return ranges;
 }
 
 /* Delivers no signal meanwhile: the handler would return into the bytes of the patch. */
@@ -341,14 +231,14 @@ static bool step_thread(struct trace_thread *thread)
 }
 
 static int step_out_of_patches(const struct trace_threads *threads, struct trace_thread *thread,
-                               const struct trace_patch *patches, size_t count, struct error *error)
+                               const struct trace_range *ranges, size_t count, struct error *error)
 {
     struct user_regs_struct registers;
 
     for (int steps = 0; steps < STEPS_MAX; steps++) {
         if (ptrace(PTRACE_GETREGS, thread->id, NULL, &registers) != 0)
             return lose_thread(threads, error);
-        if (!is_within(patches, count, registers.rip))
+        if (!is_within(ranges, count, registers.rip))
             break;
         if (!step_thread(thread))
             return lose_thread(threads, error);
@@ -367,7 +257,7 @@ static bool is_interrupted(const uint64_t *words)
 
 /* Returns true if a signal handler of the thread returns into the bytes of a patch: searches its
  * stack for such a state. */
-static bool returns_within(int memory, uint64_t stack, const struct trace_patch *patches,
+static bool returns_within(int memory, uint64_t stack, const struct trace_range *ranges,
                            size_t count)
 {
     enum { WORDS = 2048, OVERLAP = 2, STACK_MOST = 8 << 20 };
@@ -378,7 +268,7 @@ static bool returns_within(int memory, uint64_t stack, const struct trace_patch 
          at += (WORDS - OVERLAP) * sizeof *words) {
         got = pread(memory, words, sizeof words, (off_t)at);
         for (size_t i = 0; got > 0 && i + OVERLAP < (size_t)got / sizeof *words; i++)
-            if (is_interrupted(&words[i]) && is_within(patches, count, words[i]))
+            if (is_interrupted(&words[i]) && is_within(ranges, count, words[i]))
                 return true;
         if (got != (ssize_t)sizeof words)
             break;
@@ -387,7 +277,7 @@ static bool returns_within(int memory, uint64_t stack, const struct trace_patch 
 }
 
 static bool any_returns_within(const struct trace_threads *threads,
-                               const struct trace_patch *patches, size_t count)
+                               const struct trace_range *ranges, size_t count)
 {
     struct user_regs_struct registers;
     bool found = false;
@@ -398,7 +288,7 @@ static bool any_returns_within(const struct trace_threads *threads,
     memory = open(path, O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; memory >= 0 && !found && i < threads->count; i++)
         found = ptrace(PTRACE_GETREGS, threads->list[i].id, NULL, &registers) == 0 &&
-                returns_within(memory, registers.rsp, patches, count);
+                returns_within(memory, registers.rsp, ranges, count);
     if (memory >= 0)
         close(memory);
     return found;
@@ -407,10 +297,36 @@ static bool any_returns_within(const struct trace_threads *threads,
 int trace_threads_leave(struct trace_threads *threads, const struct trace_patch *patches,
                         size_t count, struct error *error)
 {
+    struct trace_range *const ranges = ranges_of(patches, count);
+    int result = ranges != NULL ? 0 : error_memory(error, "a trace");
+
+    for (size_t i = 0; result == 0 && i < threads->count; i++)
+        result = step_out_of_patches(threads, &threads->list[i], ranges, count, error);
+    if (result == 0)
+        result = any_returns_within(threads, ranges, count) ? 1 : 0;
+    free(ranges);
+    return result;
+}
+
+bool trace_threads_are_within(const struct trace_threads *threads, const struct trace_range *ranges,
+                              size_t count)
+{
+    struct user_regs_struct registers;
+
     for (size_t i = 0; i < threads->count; i++)
-        if (step_out_of_patches(threads, &threads->list[i], patches, count, error) != 0)
-            return -1;
-    return any_returns_within(threads, patches, count) ? 1 : 0;
+        if (ptrace(PTRACE_GETREGS, threads->list[i].id, NULL, &registers) != 0 ||
+            is_within(ranges, count, registers.rip))
+            return true;
+    return any_returns_within(threads, ranges, count);
+}
+
+uint64_t trace_threads_base(const struct trace_threads *threads, size_t index)
+{
+    struct user_regs_struct registers;
+
+    return ptrace(PTRACE_GETREGS, threads->list[index].id, NULL, &registers) == 0
+               ? registers.fs_base
+               : 0;
 }
 
 /* ---- running some threads ---- */
@@ -750,4 +666,19 @@ int trace_threads_call(struct trace_threads *threads, const struct trace_injecti
     if (!restore(id, &saved) && called == 0)
         return lose_thread(threads, error);
     return called == 0 ? stop_other_threads(threads, id, error) : called;
+}
+
+int trace_threads_call_alone(struct trace_threads *threads, size_t index,
+                             const struct trace_injection *injection, struct error *error)
+{
+    struct trace_threads alone = {
+        .process = threads->process, .list = &threads->list[index], .count = 1};
+    static struct saved saved;
+    uint64_t ignored;
+    int called;
+
+    if (!save(alone.list->id, &saved))
+        return lose_thread(threads, error);
+    called = call_on_stack(&alone, alone.list->id, &saved, injection, &ignored, error);
+    return restore(alone.list->id, &saved) || called != 0 ? called : lose_thread(threads, error);
 }

@@ -10,31 +10,6 @@
 #include "base/error.h"
 #include "trace/memory.h"
 
-/* Reasons why a process cannot be traced, as far as the system reports them. */
-struct trace_obstacles {
-    int seccomp;       /* mode; 0: the process is not confined */
-    uint64_t ignored;  /* signals: bit N-1 for signal N */
-    bool shadow_stack; /* of CET: it would not return through a trampoline */
-    pid_t tracer;      /* that traces it already; 0: none */
-    int64_t user;      /* its owner; -1: not known */
-    int yama;          /* kernel.yama.ptrace_scope; 0 also without Yama */
-};
-
-/* Reads the text of /proc/PID/status; leaves members that it does not contain. */
-void trace_obstacles_read_status(struct trace_obstacles *obstacles, const char *status);
-
-/* Reads a process's obstacles. -1 with ERROR_INPUT: no such process. */
-int trace_obstacles_read(struct trace_obstacles *obstacles, pid_t process, struct error *error);
-
-/* -1 with ERROR_INPUT if no agent can be loaded into the process, or no function patched. */
-int trace_obstacles_check(const struct trace_obstacles *obstacles, pid_t process,
-                          struct error *error);
-
-/* Call it when ptrace(2) has failed with `errnum`. Returns -1 with ERROR_INPUT, one line that says
- * why and what to do. `own` is the caller's user. */
-int trace_obstacles_refuse(const struct trace_obstacles *obstacles, pid_t process, int errnum,
-                           int64_t own, struct error *error);
-
 /* All threads of another process, stopped by ptrace(2). */
 struct trace_thread {
     pid_t id;
@@ -53,6 +28,19 @@ int trace_threads_stop(struct trace_threads *threads, pid_t process, struct erro
 
 /* Lets all threads continue, with the signals that stopped them. */
 void trace_threads_release(struct trace_threads *threads);
+
+/* Addresses of code, without the end. */
+struct trace_range {
+    uint64_t begin, end;
+};
+
+/* Returns true if a thread's next instruction lies within a range, or a signal handler of its
+ * returns there. */
+bool trace_threads_are_within(const struct trace_threads *threads, const struct trace_range *ranges,
+                              size_t count);
+
+/* The address from which a thread's own variables are found; 0: it has ended. */
+uint64_t trace_threads_base(const struct trace_threads *threads, size_t index);
 
 /* Steps each thread out of the bytes of patches. 1: a thread is in a signal handler that returns
  * into them: try again later. */
@@ -74,5 +62,10 @@ struct trace_injection {
 };
 int trace_threads_call(struct trace_threads *threads, const struct trace_injection *injection,
                        uint64_t *result, struct error *error);
+
+/* Makes this thread call a function that takes no lock, while all others are stopped, wherever the
+ * thread is. 0, or -1 with the error. */
+int trace_threads_call_alone(struct trace_threads *threads, size_t index,
+                             const struct trace_injection *injection, struct error *error);
 
 #endif

@@ -19,7 +19,7 @@ setup() {
 
 # begins KIND...: the victim runs as $victim, reads descriptor 7, and is ready.
 begins() {
-    rm -f lines
+    rm -f lines printed
     mkfifo lines
     "$VICTIM" "$PLUGIN" "$@" < lines > printed 2> failed 3>&- &
     victim=$!
@@ -107,5 +107,92 @@ options=()
     VICTIM=./ignores begins waits
     run --separate-stderr "$BUILD/gaspipe" trace -p "$victim"
     assert_bad_input 3 'ignores SIGSEGV'
+    ends
+}
+
+# text: a hash of the victim's text.
+text() {
+    local range begin end
+
+    range=$(awk '$2 ~ /x/ && $6 ~ /attached$/ { print $1; exit }' "/proc/$victim/maps")
+    begin=$((16#${range%-*})) end=$((16#${range#*-}))
+    dd if="/proc/$victim/mem" bs=4096 skip=$((begin / 4096)) count=$(((end - begin) / 4096)) status=none | sha256sum
+}
+
+# follows OPTIONS...: the victim is traced until the tracer ends, which runs as $tracer.
+follows() {
+    "$BUILD/gaspipe" trace -p "$victim" --report report "$@" 2> said 3>&- 7>&- &
+    tracer=$!
+    wait_for 60 grep -q 'is traced' said
+    [ "$(text)" != "$before" ]
+}
+
+@test "trace --process: again and again, each time other functions" {
+    begins plugins threads memory signals forks
+    before=$(text)
+    for functions in a_fib 'a_*' a_memory a_fib '*' a_signals; do
+        attach --functions "$functions" --calls
+        grep -qE '^ +[0-9]+ .* (a_|[a-z_]+@plt)' report
+        assert_equal "$(text)" "$before" text
+    done
+    attach --overhead 1%
+    attach
+    goes_on
+    ends
+}
+
+@test "trace --process: what is left in the process does not grow" {
+    begins alone memory
+    for _ in 1 2 3; do attach --calls; done
+    before=$(wc -l < "/proc/$victim/maps")
+    for _ in 1 2 3 4 5; do attach --calls; done
+    assert_equal "$(wc -l < "/proc/$victim/maps")" "$before" 'mapped areas'
+    assert_equal "$(find "/proc/$victim/fd" -lname '*gastrace*' | wc -l)" 0 'open descriptors of traces'
+    ends
+}
+
+@test "trace --process: SIGKILL to the tracer ends the trace, and restores the process" {
+    begins plugins threads memory signals
+    before=$(text)
+    follows
+    kill -KILL "$tracer"
+    wait_for 60 eval '[ "$(text)" = "$before" ]'
+    wait_for 60 test -s report
+    attach
+    ends
+}
+
+@test "trace --process: after SIGKILL to both of its processes the next trace restores the process" {
+    begins plugins threads memory signals
+    before=$(text)
+    follows --calls
+    kill -KILL "$(cat "/proc/$tracer/task/$tracer/children")" "$tracer"
+    wait "$tracer" || true
+    goes_on
+    attach --functions a_fib
+    assert_equal "$(text)" "$before" text
+    ends
+}
+
+@test "trace --process: the same where the only thread is within traced functions" {
+    begins alone memory
+    before=$(text)
+    follows --calls
+    kill -KILL "$(cat "/proc/$tracer/task/$tracer/children")" "$tracer"
+    wait "$tracer" || true
+    attach --functions a_fib
+    assert_equal "$(text)" "$before" text
+    ends
+}
+
+@test "trace --process: two tracers at a time" {
+    begins alone memory
+    before=$(text)
+    follows
+    run --separate-stderr "$BUILD/gaspipe" trace -p "$victim" 7>&-
+    assert_bad_input 3 'another gaspipe trace traces it'
+    kill -INT "$tracer"
+    wait "$tracer"
+    assert_equal "$(text)" "$before" text
     ends
 }

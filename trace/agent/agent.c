@@ -205,25 +205,27 @@ static void undo_patches(struct trace_head *head)
 
 enum { ANSWER_SECONDS = 30 };
 
-static struct trace_head *head;
+/* The memory of the trace; NULL: none. A later tracer reads it if this one was killed. */
+EXPORTED struct trace_head *gastrace_head;
 static bool patched_here; /* not by ptrace */
 static pthread_key_t key;
 
 EXPORTED int gastrace_memory(void);
 EXPORTED int gastrace_start(int fd);
-EXPORTED void gastrace_stop(void);
 
 static void begin_thread(void)
 {
     agent_clock_thread_begins();
-    (void)pthread_setspecific(key, head);
+    (void)pthread_setspecific(key, &key);
 }
 
 static void thread_ends(void *unused)
 {
     (void)unused;
+    agent_busy++;
     lanes_thread_ends();
     agent_clock_thread_ends();
+    agent_busy--;
 }
 
 /* ---- a child process ---- */
@@ -255,6 +257,7 @@ static void before_fork(void)
     const size_t used = lanes_depth() * sizeof(struct trace_frame);
     const char *const frames = lanes_frames();
 
+    agent_busy++;
     copied_size = (used + 2 * 4096) & ~(size_t)4095;
     copied = frames != NULL ? copy_privately(frames, copied_size) : NULL;
 }
@@ -264,48 +267,115 @@ static void in_parent(void)
     if (copied != NULL)
         (void)munmap(copied, copied_size);
     copied = NULL;
+    agent_busy--;
 }
 
 /* The child is not traced. Its text is restored; trampolines that are still running in it write to
  * private memory. */
 static void in_child(void)
 {
-    char *const file = (char *)head;
+    char *const file = (char *)gastrace_head;
 
+    agent_busy--;
+    if (gastrace_head == NULL)
+        return;
     put_in_place(copied, copied_size, lanes_frames());
     copied = NULL;
-    put_in_place(copy_privately(file, head->patches_at), head->patches_at, file);
+    put_in_place(copy_privately(file, gastrace_head->patches_at), gastrace_head->patches_at, file);
     /* cppcheck-suppress leakReturnValNotUsed ; in the place of what is mapped there */
-    (void)mmap(file + head->chunks_at, head->shadows_at - head->chunks_at, PROT_READ | PROT_WRITE,
+    (void)mmap(file + gastrace_head->chunks_at,
+               gastrace_head->shadows_at - gastrace_head->chunks_at, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-    head->policy = TRACE_DROP;
+    gastrace_head->policy = TRACE_DROP;
     lanes_leave_to_parent();
-    undo_calls(head);
-    if (patched_here)
-        undo_patches(head);
+    undo_calls(gastrace_head);
+    /* No thread is within a patch: it is one instruction. */
+    undo_patches(gastrace_head);
+}
+
+/* ---- the end ---- */
+
+/* Addresses that the memory of a trace keeps for the next: libgcc's unwind tables name them. */
+static struct {
+    void *begin;
+    size_t size;
+} reserved;
+
+/* Keeps the addresses. */
+static void empty(void *begin, size_t size)
+{
+    /* cppcheck-suppress leakReturnValNotUsed ; in the place of what is mapped there */
+    (void)mmap(begin, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+               0);
+}
+
+/* Keeps also the unwind table, which libgcc reads: it is on the first page of data. */
+static void empty_region(const struct trace_module *module)
+{
+    char *const begin = (char *)module->region, *const data = begin + module->region_size / 4 * 3;
+
+    empty(begin, (size_t)(data - begin));
+    put_in_place(copy_privately(data, PAGE), PAGE, data);
+    empty(data + PAGE, module->region_size / 4 - PAGE);
+}
+
+/*
+ * The tracer makes each traced thread call the first of these, and then one thread the second,
+ * while all others are stopped, wherever that is. So they take no lock, and leave errno as it was.
+ * Afterwards no call returns to a trampoline.
+ */
+static void leave_thread(void)
+{
+    lanes_leave_thread();
+    agent_clock_thread_ends();
+}
+
+static void leave(void)
+{
+    const int before = errno;
+
+    lanes_leave();
+    for (uint32_t i = 0; i < gastrace_head->module_count && i < TRACE_MODULES_MAX; i++)
+        if (gastrace_head->modules[i].region != 0)
+            empty_region(&gastrace_head->modules[i]);
+    gastrace_head = NULL;
+    empty(reserved.begin, reserved.size);
+    errno = before;
 }
 
 /* ---- the start ---- */
 
+/* NULL: the file is not a tracer's, or memory ran out. */
+static struct trace_head *map_whole(int fd, size_t size)
+{
+    const bool fits = size <= reserved.size;
+    void *const all = mmap(fits ? reserved.begin : NULL, size, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_NORESERVE | (fits ? MAP_FIXED : 0), fd, 0);
+
+    if (all == MAP_FAILED)
+        return NULL;
+    if (!fits) {
+        modules_forget();
+        reserved.begin = all;
+        reserved.size = size;
+    }
+    return all;
+}
+
 static struct trace_head *map_memory(int fd)
 {
     const struct trace_head *first;
+    struct trace_head *all = NULL;
     struct stat status;
-    void *all;
 
     if (fstat(fd, &status) != 0 || (size_t)status.st_size < sizeof *first)
         return NULL;
     first = mmap(NULL, sizeof *first, PROT_READ, MAP_SHARED, fd, 0);
     if (first == MAP_FAILED)
         return NULL;
-    if (first->magic != TRACE_MAGIC || first->version != TRACE_VERSION) {
-        munmap((void *)first, sizeof *first);
-        return NULL;
-    }
-    all = mmap(NULL, first->regions_at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (first->magic == TRACE_MAGIC && first->version == TRACE_VERSION)
+        all = map_whole(fd, first->regions_at);
     munmap((void *)first, sizeof *first);
-    if (all == MAP_FAILED)
-        return NULL;
     return all;
 }
 
@@ -332,27 +402,30 @@ static uint64_t find_register_frame(void)
 
 static void describe_process(void)
 {
-    head->process = (uint32_t)getpid();
-    head->mapped_at = (uint64_t)head;
-    head->event_offset = offset_of(&trace_event);
-    head->top_offset = offset_of(&trace_top);
-    head->slow_entry = (uint64_t)trace_stub_entry;
-    head->slow_exit = (uint64_t)trace_stub_exit;
-    head->slow_event = (uint64_t)trace_stub_event;
-    head->slow_clock = (uint64_t)trace_stub_clock;
-    head->register_frames = find_register_frame();
-    modules_describe(head);
+    gastrace_head->process = (uint32_t)getpid();
+    gastrace_head->mapped_at = (uint64_t)gastrace_head;
+    gastrace_head->event_offset = offset_of(&trace_event);
+    gastrace_head->top_offset = offset_of(&trace_top);
+    gastrace_head->busy_offset = offset_of(&agent_busy);
+    gastrace_head->leave_thread = (uint64_t)leave_thread;
+    gastrace_head->leave = (uint64_t)leave;
+    gastrace_head->slow_entry = (uint64_t)trace_stub_entry;
+    gastrace_head->slow_exit = (uint64_t)trace_stub_exit;
+    gastrace_head->slow_event = (uint64_t)trace_stub_event;
+    gastrace_head->slow_clock = (uint64_t)trace_stub_clock;
+    gastrace_head->register_frames = find_register_frame();
+    modules_describe(gastrace_head);
 }
 
 static bool wait_for_answer(void)
 {
     for (int seconds = 0; seconds < ANSWER_SECONDS;) {
-        const uint32_t before = wake_word_clear(&head->wake_word);
+        const uint32_t before = wake_word_clear(&gastrace_head->wake_word);
         enum wake_end end;
 
-        if (atomic_load(&head->state) != TRACE_ASKED)
-            return atomic_load(&head->state) == TRACE_READY;
-        end = wake_word_wait(&head->wake_word, before);
+        if (atomic_load(&gastrace_head->state) != TRACE_ASKED)
+            return atomic_load(&gastrace_head->state) == TRACE_READY;
+        end = wake_word_wait(&gastrace_head->wake_word, before);
         if (end == WAKE_ALONE)
             return false;
         seconds += end == WAKE_SECOND;
@@ -364,29 +437,32 @@ static void register_frames(void)
 {
     void (*function)(void *);
 
-    if (head->register_frames == 0)
+    if (gastrace_head->register_frames == 0)
         return;
-    memcpy(&function, &head->register_frames, sizeof function);
-    for (uint32_t i = 0; i < head->module_count; i++)
-        if (head->frames[i] != 0)
-            function((void *)head->frames[i]);
+    memcpy(&function, &gastrace_head->register_frames, sizeof function);
+    for (uint32_t i = 0; i < gastrace_head->module_count; i++)
+        if (gastrace_head->frames[i] != 0 && modules_register(gastrace_head->modules[i].region))
+            function((void *)gastrace_head->frames[i]);
 }
 
 /* Everything that needs memory, files or locks is done before the first function is patched. */
 static int put_into_force(int fd)
 {
-    lanes_open(head, begin_thread);
-    if (pthread_key_create(&key, thread_ends) != 0 ||
-        pthread_atfork(before_fork, in_parent, in_child) != 0) {
-        snprintf(head->refusal, sizeof head->refusal, "out of memory");
+    static bool prepared;
+
+    lanes_open(gastrace_head, begin_thread);
+    prepared = prepared || (pthread_key_create(&key, thread_ends) == 0 &&
+                            pthread_atfork(before_fork, in_parent, in_child) == 0);
+    if (!prepared) {
+        snprintf(gastrace_head->refusal, sizeof gastrace_head->refusal, "out of memory");
         return -1;
     }
-    if (agent_clock_open(head) != 0 || apply_regions(head, fd) != 0)
+    if (agent_clock_open(gastrace_head) != 0 || apply_regions(gastrace_head, fd) != 0)
         return -1;
     register_frames();
-    if (patched_here && apply_patches(head) != 0)
+    if (patched_here && apply_patches(gastrace_head) != 0)
         return -1;
-    apply_calls(head);
+    apply_calls(gastrace_head);
     return 0;
 }
 
@@ -394,15 +470,16 @@ static int agent_start(int fd)
 {
     int result;
 
-    head = map_memory(fd);
-    if (head == NULL)
+    gastrace_head = map_memory(fd);
+    if (gastrace_head == NULL)
         return -1;
     describe_process();
-    atomic_store(&head->state, TRACE_ASKED);
-    if (!wait_for_answer())
-        return -1;
-    result = put_into_force(fd);
-    atomic_store(&head->state, result == 0 ? TRACE_RUNNING : TRACE_REFUSED);
+    atomic_store(&gastrace_head->state, TRACE_ASKED);
+    result = wait_for_answer() ? put_into_force(fd) : -1;
+    if (result == 0 || atomic_load(&gastrace_head->state) == TRACE_READY)
+        atomic_store(&gastrace_head->state, result == 0 ? TRACE_RUNNING : TRACE_REFUSED);
+    if (result != 0)
+        leave(); /* no function is patched, and no thread is traced */
     return result;
 }
 
@@ -445,9 +522,7 @@ __attribute__((constructor)) static void begin(void)
 /* A descriptor of a file in memory, which the tracer sizes and fills; or -1. */
 int gastrace_memory(void)
 {
-    if (head != NULL)
-        return -1; /* the threads' shadow stacks are in the memory of an earlier trace */
-    return memfd_create("gastrace", MFD_CLOEXEC);
+    return gastrace_head == NULL ? memfd_create("gastrace", MFD_CLOEXEC) : -1;
 }
 
 /* 0 when the tracer may patch functions. */
@@ -457,9 +532,4 @@ int gastrace_start(int fd)
 
     close(fd);
     return result;
-}
-
-void gastrace_stop(void)
-{
-    undo_calls(head);
 }

@@ -132,9 +132,9 @@ void agent_clock_thread_ends(void)
     counter_page = NULL;
     counter_fd = 0;
     if (page != NULL)
-        (void)munmap((void *)page, PAGE);
+        (void)system_call(SYS_munmap, (long)page, PAGE, 0, 0);
     if (fd >= 0)
-        (void)close(fd);
+        (void)system_call(SYS_close, fd, 0, 0, 0);
 }
 
 /* ---- reading ---- */

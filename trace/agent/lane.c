@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/agent/lane.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "trace/agent/clock.h"
+#include "trace/agent/saved_frames.h"
 #include "trace/agent/system_call.h"
 #include "trace/agent/wake_word.h"
 
@@ -32,144 +34,6 @@
  * - A traced function may be inside malloc(3) or hold any lock. So nothing here calls the C
  * library, takes a lock, or changes errno or a vector register.
  */
-
-/* ---- saved frames ---- */
-
-/* Frames that seem to have been unwound: a hash table by slot. It has at most one frame for each
- * slot, so that frames that were really unwound do not accumulate. All zeros: empty. */
-enum {
-    SAVED_BITS_FIRST = 12, /* log2 of the frames that need no extra memory */
-    SAVED_BITS_MOST = 22,  /* 64 MiB */
-};
-
-struct saved_frame {
-    uint64_t slot, return_address; /* slot 0: free */
-};
-
-struct saved_frames {
-    struct saved_frame *frames; /* NULL: `first` */
-    unsigned bits;              /* of the number of frames */
-    struct saved_frame first[1 << SAVED_BITS_FIRST];
-};
-
-enum { PROBES = 8 };
-
-/* A table of 2^bits frames. */
-struct table {
-    struct saved_frame *frames;
-    unsigned bits;
-};
-
-static struct table table_of(struct saved_frames *saved)
-{
-    if (saved->frames == NULL)
-        return (struct table){saved->first, SAVED_BITS_FIRST};
-    return (struct table){saved->frames, saved->bits};
-}
-
-static struct saved_frame *probe(struct table table, uint64_t slot, size_t step)
-{
-    const uint64_t mixed = (slot >> 3) * UINT64_C(0x9e3779b97f4a7c15);
-    const size_t first = (size_t)(mixed >> (64 - table.bits));
-
-    /* cppcheck-suppress returnDanglingLifetime ; the frames outlive this copy of where they are */
-    return &table.frames[(first + step) & (((size_t)1 << table.bits) - 1)];
-}
-
-/* The frame of that slot, else a free one, else NULL. */
-static struct saved_frame *saved_frames_find(struct table table, uint64_t slot)
-{
-    struct saved_frame *unused = NULL;
-
-    for (size_t i = 0; i < PROBES; i++) {
-        struct saved_frame *const frame = probe(table, slot, i);
-
-        if (frame->slot == slot)
-            return frame;
-        if (frame->slot == 0 && unused == NULL)
-            unused = frame;
-    }
-    return unused;
-}
-
-static bool move_frames(struct table from, struct table to)
-{
-    for (size_t i = 0; i < (size_t)1 << from.bits; i++) {
-        struct saved_frame *place;
-
-        if (from.frames[i].slot == 0)
-            continue;
-        place = saved_frames_find(to, from.frames[i].slot);
-        if (place == NULL)
-            return false;
-        place->slot = from.frames[i].slot;
-        place->return_address = from.frames[i].return_address;
-    }
-    return true;
-}
-
-static size_t size_of(struct table table)
-{
-    return sizeof(struct saved_frame) << table.bits;
-}
-
-/* A signal handler in between finds one table or the other. */
-static bool grow_saved_frames(struct saved_frames *saved)
-{
-    const struct table before = table_of(saved);
-
-    for (unsigned bits = before.bits + 1; bits <= SAVED_BITS_MOST; bits++) {
-        struct table larger = {.bits = bits};
-
-        larger.frames = system_map(size_of(larger));
-        if (larger.frames == NULL)
-            return false;
-        if (move_frames(before, larger)) {
-            saved->bits = bits;
-            saved->frames = larger.frames;
-            if (before.frames != saved->first)
-                (void)system_call(SYS_munmap, (long)before.frames, (long)size_of(before), 0, 0);
-            return true;
-        }
-        (void)system_call(SYS_munmap, (long)larger.frames, (long)size_of(larger), 0, 0);
-    }
-    return false;
-}
-
-/* The frame that lies lowest on a stack probably ended first. */
-static struct saved_frame *find_lowest(struct table table, uint64_t slot)
-{
-    struct saved_frame *lowest = probe(table, slot, 0);
-
-    for (size_t i = 1; i < PROBES; i++)
-        if (probe(table, slot, i)->slot < lowest->slot)
-            lowest = probe(table, slot, i);
-    return lowest;
-}
-
-static void saved_frames_put(struct saved_frames *saved, uint64_t slot, uint64_t return_address)
-{
-    struct saved_frame *place = saved_frames_find(table_of(saved), slot);
-
-    while (place == NULL && grow_saved_frames(saved))
-        place = saved_frames_find(table_of(saved), slot);
-    if (place == NULL)
-        place = find_lowest(table_of(saved), slot);
-    place->slot = slot;
-    place->return_address = return_address;
-}
-
-/* False: no frame of this slot. */
-static bool saved_frames_take(struct saved_frames *saved, uint64_t slot, uint64_t *return_address)
-{
-    struct saved_frame *const frame = saved_frames_find(table_of(saved), slot);
-
-    if (frame == NULL || frame->slot != slot)
-        return false;
-    *return_address = frame->return_address;
-    frame->slot = 0;
-    return true;
-}
 
 /* ---- lanes ---- */
 
@@ -202,8 +66,11 @@ struct lane {
 _Thread_local struct trace_frame *trace_top;
 _Thread_local uint64_t *trace_event;
 static _Thread_local struct lane *own;
-static _Thread_local bool acquiring, left_out;
+static _Thread_local bool acquiring;
+static _Thread_local uint32_t left_out; /* the number of the trace that leaves the thread out */
+_Thread_local int agent_busy;
 
+static uint32_t trace_count = 1; /* the number of this trace */
 static struct trace_head *head;
 static struct lane lanes[LANES_MAX];
 static void (*on_thread_began)(void);
@@ -389,11 +256,12 @@ static uint64_t trampoline_of(const struct trace_patch *patch)
  */
 static void stop_tracing(void)
 {
-    static _Atomic bool stopped;
+    static _Atomic uint32_t stopped; /* the trace */
     const struct trace_patch *const patches =
         (const struct trace_patch *)((const char *)head + head->patches_at);
 
-    if (atomic_exchange(&stopped, true) || system_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != 0 ||
+    if (atomic_exchange(&stopped, trace_count) == trace_count ||
+        system_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != 0 ||
         !protect_regions(PROT_READ | PROT_WRITE | PROT_EXEC))
         return;
     for (uint32_t i = 0; i < head->patch_count; i++)
@@ -464,7 +332,9 @@ static void call_thread_began(void)
     char *const saved = (char *)(((uintptr_t)buffer + 15) & ~(uintptr_t)15);
 
     __asm__ volatile("fxsave64 (%0)" : : "r"(saved) : "memory");
+    agent_busy++;
     on_thread_began();
+    agent_busy--;
     __asm__ volatile("fxrstor64 (%0)" : : "r"(saved) : "memory");
 }
 
@@ -524,13 +394,13 @@ static bool acquire(void)
 {
     struct lane *lane;
 
-    if (acquiring || left_out)
+    if (acquiring || left_out == trace_count || head == NULL)
         return false;
     acquiring = true;
     fence();
     lane = find_lane();
     if (lane == NULL) {
-        left_out = true;
+        left_out = trace_count;
         atomic_fetch_add(&head->threads_left_out, 1);
         acquiring = false;
         return false;
@@ -557,7 +427,7 @@ void lanes_thread_ends(void)
         return;
     /* Its destructors may call traced functions, which are no longer traced. The frames of a
      * cancelled thread never return. */
-    left_out = true;
+    left_out = trace_count;
     own = NULL;
     lane->shared->shadow_top = 0;
     fence();
@@ -578,7 +448,8 @@ uint64_t lanes_depth(void)
 
 void lanes_leave_to_parent(void)
 {
-    left_out = own == NULL;
+    if (own == NULL)
+        left_out = trace_count;
 }
 
 /* ---- stacks ---- */
@@ -710,6 +581,53 @@ void lanes_slow_exit(uint64_t *slot)
         end_process();
     lane_put(control(TRACE_ORPHAN, 0));
     push_again(slot, address);
+}
+
+/* ---- the end of a trace ---- */
+
+/* Returns true if the word can be read: Linux copies it before it looks at the rest. */
+static bool is_readable(uint64_t address)
+{
+    return system_call(SYS_rt_sigprocmask, ~0L, (long)address, 0, sizeof(uint64_t)) != -EFAULT;
+}
+
+/*
+ * The slot may be that of a call that was left without returning, and hold anything by now. It is
+ * written only if it has a trampoline's address, which no program has of its own.
+ */
+static void give_back(uint64_t slot, uint64_t return_address)
+{
+    uint64_t *const place = (uint64_t *)slot;
+
+    if (slot % sizeof *place == 0 && is_readable(slot) && in_trampolines(*place))
+        *place = return_address;
+}
+
+/* The newest call of a slot is the one that is in progress. */
+void lanes_leave_thread(void)
+{
+    struct lane *const lane = own;
+
+    if (lane == NULL)
+        return;
+    for (const struct trace_frame *frame = trace_top - 1; frame > lane->frames; frame--)
+        give_back(frame->slot, frame->return_address);
+    saved_frames_empty(&lane->saved, give_back);
+    lane->shared->shadow_top = 0;
+    own = NULL;
+    acquiring = false;
+    trace_top = NULL;
+    trace_event = NULL;
+    last_clock = 0;
+}
+
+void lanes_leave(void)
+{
+    for (uint32_t i = 0; head != NULL && i < head->lanes && i < LANES_MAX; i++)
+        saved_frames_empty(&lanes[i].saved, give_back);
+    region_count = 0;
+    trace_count++;
+    head = NULL;
 }
 
 /* ---- stubs ---- */

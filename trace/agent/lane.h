@@ -17,6 +17,9 @@
 extern _Thread_local struct trace_frame *trace_top;
 extern _Thread_local uint64_t *trace_event;
 
+/* Not 0 while the thread calls the C library on behalf of the agent. */
+extern _Thread_local int agent_busy;
+
 /* `base` is the mapped memory. `thread_began` is called when a thread gets its lane, and may change
  * vector registers. */
 void lanes_open(struct trace_head *base, void (*thread_began)(void));
@@ -30,6 +33,16 @@ void lanes_thread_ends(void);
 /* This thread's shadow stack, and the number of its frames; NULL: it has no lane. */
 char *lanes_frames(void);
 uint64_t lanes_depth(void);
+
+/*
+ * Ends the trace for this thread: the calls in progress get their return addresses back, and return
+ * without the agent. Only while no other thread runs, and this one is in no trampoline. It uses
+ * only system calls.
+ */
+void lanes_leave_thread(void);
+
+/* The same for all that is left, when each thread has left. */
+void lanes_leave(void);
 
 /* In a child process: a thread without a lane gets none. */
 void lanes_leave_to_parent(void);

@@ -83,6 +83,44 @@ static uint64_t reserve_near(const struct extent *extent, uint64_t size)
     return got;
 }
 
+/* ---- regions of earlier traces ---- */
+
+static struct kept_region {
+    uint64_t begin, size, region; /* of the module; of the region; its address */
+    bool is_registered;
+} kept[TRACE_MODULES_MAX];
+static size_t kept_count;
+
+/* 0: no address is left, or no place to keep it. */
+static uint64_t find_region(const struct extent *extent, uint64_t size)
+{
+    uint64_t region;
+
+    for (size_t i = 0; i < kept_count; i++)
+        if (kept[i].begin == extent->begin && kept[i].size == size)
+            return kept[i].region;
+    region = kept_count < TRACE_MODULES_MAX ? reserve_near(extent, size) : 0;
+    if (region != 0)
+        kept[kept_count++] =
+            (struct kept_region){.begin = extent->begin, .size = size, .region = region};
+    return region;
+}
+
+bool modules_register(uint64_t region)
+{
+    for (size_t i = 0; i < kept_count; i++)
+        if (kept[i].region == region && !kept[i].is_registered) {
+            kept[i].is_registered = true;
+            return true;
+        }
+    return false;
+}
+
+void modules_forget(void)
+{
+    kept_count = 0;
+}
+
 static bool matches_patterns(const char *patterns, const char *path)
 {
     const char *const slash = strrchr(path, '/');
@@ -199,7 +237,7 @@ static int describe_one(struct dl_phdr_info *info, size_t size, void *context)
     module = &head->modules[head->module_count++];
     module->base = info->dlpi_addr;
     module->region_size = wanted;
-    module->region = reserve_near(&extent, wanted);
+    module->region = find_region(&extent, wanted);
     if (described->program_seen)
         snprintf(module->path, sizeof module->path, "%s", info->dlpi_name);
     described->program_seen = true;

@@ -2,6 +2,9 @@
 #ifndef GASPIPE_TRACE_AGENT_MODULES_H
 #define GASPIPE_TRACE_AGENT_MODULES_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "trace/memory.h"
 
 /*
@@ -11,5 +14,14 @@
  * and the agent are never traced, because the agent uses them.
  */
 void modules_describe(struct trace_head *head);
+
+/*
+ * Regions outlast a trace, because libgcc knows their unwind tables, and the next trace uses them
+ * again. True, once, for a region that is not known to libgcc yet.
+ */
+bool modules_register(uint64_t region);
+
+/* All regions are new, and libgcc does not know them. */
+void modules_forget(void);
 
 #endif

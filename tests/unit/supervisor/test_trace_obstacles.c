@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/trace/trace_threads.h"
+#include "supervisor/trace/trace_obstacles.h"
 
 enum { PROCESS = 123, OWN = 1000 };
 
