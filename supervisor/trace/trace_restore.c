@@ -165,7 +165,7 @@ int trace_restore_text(const struct trace_restoring *restoring, struct error *er
 
 /*
  * The hazard: a thread that is in a trampoline or in the agent relies on its shadow stack. It is
- * left to continue, and leaves them soon, because no function leads there any more.
+ * left to continue, and leaves them soon, because functions no longer lead there.
  */
 static bool is_quiet(const struct trace_restoring *restoring, const struct trace_threads *threads)
 {

@@ -75,3 +75,10 @@ END
         [[ $output =~ descriptors\ +1\ +[1-9].*rlimits\ +1\ +[0-9] ]] || fail "$output"
     done
 }
+
+@test "nor is a process harmed by gaspipe trace" {
+    run --separate-stderr env BUILD="$BUILD" "$ROOT/tests/campaign/attach" -n 4 everything alone
+    [ "$status" -ne 3 ] || skip 'tracing is forbidden on this machine'
+    assert_status 0
+    assert_equal "$output" 'attach 4 0'
+}
