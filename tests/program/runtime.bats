@@ -130,6 +130,15 @@ xfalse
 function'
 }
 
+@test "instanceof of a bound class calls the class's own Symbol.hasInstance" {
+    assert_equal "$(expressions << 'EOF'
+(() => { class Seven { static [Symbol.hasInstance](x) { return x === 7; } } const B = Seven.bind().bind(); return [7 instanceof B, new Seven() instanceof B]; })().join()
+(() => { class A {} const B = A.bind(); return [new A() instanceof B, {} instanceof B]; })().join()
+EOF
+)" 'true,false
+true,false'
+}
+
 @test "positions in a long string are found at once, whatever is in it" {
     contract_result > result << 'EOF'
 const units = ['a', 'é', '€', '😀', ' '];
@@ -206,6 +215,9 @@ Reflect.set({}, 'toString', 1, Map.prototype)
 Reflect.defineProperty(Object.prototype, 'toString', { value: 1 })
 Reflect.set(Error.prototype, 'stack', 1)
 Object.getOwnPropertyDescriptor(Error.prototype, 'stack').set.call(Object.prototype, 1)
+Object.defineProperty(Promise.prototype, 'then', { value: 1 })
+Object.defineProperties(Error, { captureAll: { value: 1 } })
+Object.defineProperty(harden({ a: 1 }), 'a', { value: 2 })
 Object.getOwnPropertyDescriptor(Object.prototype, 'toString').writable
 (() => { const o = Object.create(() => 1); o.name = 1; })()
 (() => { const o = Object.create(Map.prototype); o[Symbol.toStringTag] = 1; })()
@@ -222,7 +234,10 @@ false
 false
 false
 false
-TypeError: Object.defineProperty: invalid descriptor
+TypeError: Object.defineProperty: cannot define stack on a frozen intrinsic, which all code shares; use an object of your own
+TypeError: Object.defineProperty: cannot define stack on a frozen intrinsic, which all code shares; use an object of your own
+TypeError: Object.defineProperty: cannot define then on a frozen intrinsic, which all code shares; use an object of your own
+TypeError: Object.defineProperties: cannot define captureAll on a frozen intrinsic, which all code shares; use an object of your own
 TypeError: Object.defineProperty: invalid descriptor
 false
 TypeError: f: set name: not writable
