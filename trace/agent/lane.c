@@ -55,6 +55,7 @@ struct lane {
     uint64_t *chunk;   /* that is being filled */
     uint64_t lost;     /* events, so far */
     uint64_t restated; /* words in the chunk that are no events */
+    bool was_used;     /* by a thread of this trace */
     struct saved_frames saved;
 };
 
@@ -102,6 +103,7 @@ void lanes_open(struct trace_head *base, void (*thread_began)(void))
     head = base;
     on_thread_began = thread_began;
     for (uint32_t i = 0; i < base->lanes && i < LANES_MAX; i++) {
+        lanes[i].was_used = false;
         lanes[i].shared = &shared[i];
         lanes[i].frames = (struct trace_frame *)(file + base->shadows_at + i * base->shadow_size);
         lanes[i].chunks = (uint64_t *)(file + base->chunks_at +
@@ -406,6 +408,7 @@ static bool acquire(void)
         return false;
     }
     lane->shared->thread = (uint32_t)system_call(SYS_gettid, 0, 0, 0, 0);
+    lane->was_used = true;
     lane->frames[0] = (struct trace_frame){.slot = UINT64_MAX};
     open_chunk(lane, atomic_load(&lane->shared->head));
     trace_event = lane->chunk + CHUNK_FIRST;
@@ -623,8 +626,14 @@ void lanes_leave_thread(void)
 
 void lanes_leave(void)
 {
+    /* Whole pages of it become zeros without memory, which fork(2) would copy. */
+    const uint64_t begin = ((uint64_t)lanes + 4095) & ~UINT64_C(4095);
+    const uint64_t end = (uint64_t)(lanes + LANES_MAX) & ~UINT64_C(4095);
+
     for (uint32_t i = 0; head != NULL && i < head->lanes && i < LANES_MAX; i++)
-        saved_frames_empty(&lanes[i].saved, give_back);
+        if (lanes[i].was_used)
+            saved_frames_empty(&lanes[i].saved, give_back);
+    (void)system_call(SYS_madvise, (long)begin, (long)(end - begin), MADV_DONTNEED, 0);
     region_count = 0;
     trace_count++;
     head = NULL;
