@@ -234,10 +234,10 @@ false
 false
 false
 false
-TypeError: Object.defineProperty: cannot define stack on a frozen intrinsic, which all code shares; use an object of your own
-TypeError: Object.defineProperty: cannot define stack on a frozen intrinsic, which all code shares; use an object of your own
-TypeError: Object.defineProperty: cannot define then on a frozen intrinsic, which all code shares; use an object of your own
-TypeError: Object.defineProperties: cannot define captureAll on a frozen intrinsic, which all code shares; use an object of your own
+TypeError: Object.defineProperty: cannot define stack on a frozen intrinsic that all code shares; use your own object
+TypeError: Object.defineProperty: cannot define stack on a frozen intrinsic that all code shares; use your own object
+TypeError: Object.defineProperty: cannot define then on a frozen intrinsic that all code shares; use your own object
+TypeError: Object.defineProperties: cannot define captureAll on a frozen intrinsic that all code shares; use your own object
 TypeError: Object.defineProperty: invalid descriptor
 false
 TypeError: f: set name: not writable
