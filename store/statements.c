@@ -126,7 +126,7 @@ static const char *const statement_text[STATEMENTS] = {
 
     [STATEMENT_BUNDLE_PUT] = "INSERT INTO bundle (id, json, checksum) VALUES (?1, ?2, ?3)",
     [STATEMENT_BUNDLE_GET] = "SELECT json, checksum FROM bundle WHERE id = ?1",
-    /* Whether there is one, and no more: its pages may be damaged. */
+    /* Finds out only if the bundle exists: its pages may be damaged. */
     [STATEMENT_BUNDLE_LOOK] = "SELECT 1 FROM bundle WHERE id = ?1",
 
     [STATEMENT_VAT_SUM] = "SELECT count(*), coalesce(sum(length(key) + length(value)), 0) "

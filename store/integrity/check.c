@@ -287,7 +287,7 @@ static void log_damaged_rows(const struct store *store, int64_t count)
                  store->path, count);
 }
 
-static enum verdict refuse(const struct error *problem, struct error *error)
+static enum verdict refuse_store(const struct error *problem, struct error *error)
 {
     error_set(error, ERROR_SYSTEM, "%.900s; restore the store from a copy", problem->text);
     return VERDICT_REFUSED;
@@ -303,7 +303,7 @@ static enum verdict judge_rows(struct store *store, struct error *error)
     if (store_check_rows(store, &rows, &problem) == 0 || rows.general.kind != ERROR_NONE)
         problem = rows.general;
     if (!rows.keys_whole || (is_whole && problem.kind != ERROR_NONE))
-        return refuse(&problem, error);
+        return refuse_store(&problem, error);
     if (is_whole) {
         log_damaged_rows(store, rows.problems);
         return VERDICT_PAGES_TRUSTED;

@@ -238,8 +238,8 @@ static void answer_vat(struct active_crank *crank, const struct kernel_syscall_t
     delivery_log_answered(&crank->log, crank->syscall, texts, crank->syscall_come, answered);
 }
 
-static void refuse_syscall(struct active_crank *crank, const char *vsc, enum error_kind blame,
-                           const char *reason)
+static void refuse_crank_syscall(struct active_crank *crank, const char *vsc, enum error_kind blame,
+                                 const char *reason)
 {
     delivery_log_refused(&crank->log, vsc);
     if (crank->speculation != NULL)
@@ -261,11 +261,11 @@ void active_crank_syscall(struct active_crank *crank, const struct vat_syscall *
         answer_vat(crank, &texts);
         break;
     case KERNEL_ILLEGAL:
-        refuse_syscall(crank, texts.vsc, ERROR_DELIVERY, problem.text);
+        refuse_crank_syscall(crank, texts.vsc, ERROR_DELIVERY, problem.text);
         break;
     case KERNEL_BROKEN:
         if (problem.is_damage)
-            refuse_syscall(crank, texts.vsc, ERROR_INPUT, problem.text);
+            refuse_crank_syscall(crank, texts.vsc, ERROR_INPUT, problem.text);
         else
             delivery_log_fail(&crank->log, &problem);
         break;

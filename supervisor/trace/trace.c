@@ -670,7 +670,7 @@ static int trace_attached(struct trace *trace, struct error *error)
  */
 static pid_t tracing_child;
 
-static void pass_on(int number)
+static void forward_signal(int number)
 {
     if (tracing_child > 0)
         (void)kill(tracing_child, number);
@@ -704,7 +704,7 @@ static int attach_to(struct trace *trace, struct error *error)
     (void)sigaddset(&endings, SIGINT);
     (void)sigaddset(&endings, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &endings, &before);
-    if (!handle_endings(pass_on) || (tracing_child = fork()) < 0)
+    if (!handle_endings(forward_signal) || (tracing_child = fork()) < 0)
         return error_system(error, errno, "cannot start a process that traces");
     if (tracing_child > 0) {
         (void)sigprocmask(SIG_SETMASK, &before, NULL);

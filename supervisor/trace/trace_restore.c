@@ -25,8 +25,8 @@ static bool read_target(const struct trace_restoring *restoring, uint64_t addres
     return pread(restoring->memory, bytes, size, (off_t)address) == (ssize_t)size;
 }
 
-static void *read_table(const struct trace_restoring *restoring, uint64_t address, size_t count,
-                        size_t size)
+static void *read_target_table(const struct trace_restoring *restoring, uint64_t address,
+                               size_t count, size_t size)
 {
     void *const table = calloc(count + 1, size);
 
@@ -108,10 +108,10 @@ int trace_restore_open(struct trace_restoring *restoring, pid_t process, uint64_
         return error_set(error, ERROR_INPUT,
                          "process %d cannot be traced: another version of gaspipe has traced it",
                          process);
-    restoring->patches = read_table(restoring, head + restoring->head.patches_at,
-                                    restoring->head.patch_count, sizeof *restoring->patches);
-    restoring->calls = read_table(restoring, head + restoring->head.calls_at,
-                                  restoring->head.call_count, sizeof *restoring->calls);
+    restoring->patches = read_target_table(restoring, head + restoring->head.patches_at,
+                                           restoring->head.patch_count, sizeof *restoring->patches);
+    restoring->calls = read_target_table(restoring, head + restoring->head.calls_at,
+                                         restoring->head.call_count, sizeof *restoring->calls);
     if (restoring->patches == NULL || restoring->calls == NULL)
         return error_memory(error, "a trace");
     return find_code(restoring, error);

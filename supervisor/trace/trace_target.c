@@ -206,7 +206,7 @@ static uint64_t symbol_in(Elf *elf, const char *name)
     return 0;
 }
 
-/* The address of a function or variable in a file that is loaded at `base`; 0: there is none. */
+/* The address of a function or variable in a file that is loaded at `base`, or 0. */
 static uint64_t find_symbol(const char *path, uint64_t base, const char *name)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -258,7 +258,7 @@ static uint64_t find_instruction(pid_t process, const struct process_map *map)
     return found != NULL ? function + (uint64_t)(found - bytes) : 0;
 }
 
-/* The address of the memory of a trace that is not ended; 0: there is none. */
+/* The address of the memory of a trace that has not ended, or 0. */
 static uint64_t find_earlier_trace(pid_t process, const struct process_map *map)
 {
     const uint64_t place =

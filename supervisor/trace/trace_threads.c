@@ -331,7 +331,7 @@ uint64_t trace_threads_base(const struct trace_threads *threads, size_t index)
 
 /* ---- running some threads ---- */
 
-static void forget_thread(struct trace_threads *threads, size_t index)
+static void remove_thread(struct trace_threads *threads, size_t index)
 {
     threads->list[index] = threads->list[--threads->count];
 }
@@ -361,7 +361,7 @@ static void continue_other_threads(struct trace_threads *threads, pid_t but)
             continue;
         state = poll_thread(threads->list[i].id, &status);
         if (state < 0)
-            forget_thread(threads, i);
+            remove_thread(threads, i);
         if (state <= 0)
             continue;
         keep_signal(&threads->list[i], status);
@@ -383,7 +383,7 @@ static int stop_other_threads(struct trace_threads *threads, pid_t but, struct e
         if (threads->list[i].id != but &&
             (ptrace(PTRACE_INTERRUPT, threads->list[i].id, 0, 0) != 0 ||
              wait_for_stop(&threads->list[i]) != 0))
-            forget_thread(threads, i);
+            remove_thread(threads, i);
     return stop_all_threads(threads, error);
 }
 
@@ -452,7 +452,7 @@ static int run_until(struct trace_threads *threads, pid_t id, uint64_t address, 
     return 0;
 }
 
-/* Finds a thread that holds no lock of a library. 0: there is none; then *later may be one that
+/* Finds a thread that holds no lock of a library. If it returns 0, *later may be a thread that
  * soon returns to *returns_to. */
 static pid_t find_safe_thread(const struct trace_threads *threads, pid_t *later,
                               uint64_t *returns_to)
@@ -544,7 +544,8 @@ static bool call_system(pid_t id, const struct saved *saved, uint64_t instructio
 }
 
 /* The call has a stack of its own: the thread's may be small, or a coroutine's. */
-static bool map_stack(pid_t id, const struct saved *saved, uint64_t instruction, uint64_t *stack)
+static bool map_call_stack(pid_t id, const struct saved *saved, uint64_t instruction,
+                           uint64_t *stack)
 {
     const uint64_t map[7] = {
         SYS_mmap,   0, CALL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -638,7 +639,7 @@ static int call_on_stack(struct trace_threads *threads, pid_t id, const struct s
 
     if (ptrace(PTRACE_SETSIGMASK, id, sizeof mask, &mask) != 0)
         return lose_thread(threads, error);
-    if (!map_stack(id, saved, injection->instruction, &stack))
+    if (!map_call_stack(id, saved, injection->instruction, &stack))
         return error_set(error, ERROR_INPUT, "process %d cannot be traced: it is out of memory",
                          threads->process);
     called = begin_call(id, saved, stack, injection)

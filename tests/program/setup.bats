@@ -97,7 +97,7 @@ release() {
     assert_output_has 'takes no plugins'
 }
 
-@test "setup builds QEMU where Debian's takes no plugins, once; QEMU=no goes on without" {
+@test "setup builds QEMU where Debian's takes no plugins, once; QEMU=no continues without" {
     release trixie
     stand_in qemu-x86_64 'echo "-cpu model"'
     stand_in python3 'exit 0'
@@ -113,7 +113,7 @@ release() {
     [ ! -e built ]
     run scripts/setup
     assert_status 0
-    assert_output_has 'QEMU=no goes on without'
+    assert_output_has 'QEMU=no continues without'
     run scripts/setup
     assert_status 0
     assert_equal "$output" ''

@@ -302,7 +302,7 @@ static struct {
 } reserved;
 
 /* Keeps the addresses. */
-static void empty(void *begin, size_t size)
+static void withdraw(void *begin, size_t size)
 {
     /* cppcheck-suppress leakReturnValNotUsed ; in the place of what is mapped there */
     (void)mmap(begin, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
@@ -310,13 +310,13 @@ static void empty(void *begin, size_t size)
 }
 
 /* Keeps also the unwind table, which libgcc reads: it is on the first page of data. */
-static void empty_region(const struct trace_module *module)
+static void withdraw_region(const struct trace_module *module)
 {
     char *const begin = (char *)module->region, *const data = begin + module->region_size / 4 * 3;
 
-    empty(begin, (size_t)(data - begin));
+    withdraw(begin, (size_t)(data - begin));
     put_in_place(copy_privately(data, PAGE), PAGE, data);
-    empty(data + PAGE, module->region_size / 4 - PAGE);
+    withdraw(data + PAGE, module->region_size / 4 - PAGE);
 }
 
 /*
@@ -330,16 +330,16 @@ static void leave_thread(void)
     agent_clock_thread_ends();
 }
 
-static void leave(void)
+static void leave_process(void)
 {
     const int before = errno;
 
     lanes_leave();
     for (uint32_t i = 0; i < gastrace_head->module_count && i < TRACE_MODULES_MAX; i++)
         if (gastrace_head->modules[i].region != 0)
-            empty_region(&gastrace_head->modules[i]);
+            withdraw_region(&gastrace_head->modules[i]);
     gastrace_head = NULL;
-    empty(reserved.begin, reserved.size);
+    withdraw(reserved.begin, reserved.size);
     errno = before;
 }
 
@@ -408,7 +408,7 @@ static void describe_process(void)
     gastrace_head->top_offset = offset_of(&trace_top);
     gastrace_head->busy_offset = offset_of(&agent_busy);
     gastrace_head->leave_thread = (uint64_t)leave_thread;
-    gastrace_head->leave = (uint64_t)leave;
+    gastrace_head->leave = (uint64_t)leave_process;
     gastrace_head->slow_entry = (uint64_t)trace_stub_entry;
     gastrace_head->slow_exit = (uint64_t)trace_stub_exit;
     gastrace_head->slow_event = (uint64_t)trace_stub_event;
@@ -479,7 +479,7 @@ static int agent_start(int fd)
     if (result == 0 || atomic_load(&gastrace_head->state) == TRACE_READY)
         atomic_store(&gastrace_head->state, result == 0 ? TRACE_RUNNING : TRACE_REFUSED);
     if (result != 0)
-        leave(); /* no function is patched, and no thread is traced */
+        leave_process(); /* no function is patched, and no thread is traced */
     return result;
 }
 

@@ -92,7 +92,7 @@ static struct kept_region {
 static size_t kept_count;
 
 /* 0: no address is left, or no place to keep it. */
-static uint64_t find_region(const struct extent *extent, uint64_t size)
+static uint64_t choose_region(const struct extent *extent, uint64_t size)
 {
     uint64_t region;
 
@@ -237,7 +237,7 @@ static int describe_one(struct dl_phdr_info *info, size_t size, void *context)
     module = &head->modules[head->module_count++];
     module->base = info->dlpi_addr;
     module->region_size = wanted;
-    module->region = find_region(&extent, wanted);
+    module->region = choose_region(&extent, wanted);
     if (described->program_seen)
         snprintf(module->path, sizeof module->path, "%s", info->dlpi_name);
     described->program_seen = true;
