@@ -121,7 +121,7 @@ int snapshot_pipe_end(struct snapshot_pipe *pipe, struct error *error)
     if (pipe->problem == 0)
         return file;
     close(file);
-    if (pipe->problem == EFBIG)
+    if (pipe->size > pipe->cap)
         return error_set(error, ERROR_INPUT, "it wrote a snapshot of more than %" PRIu64 " bytes",
                          pipe->cap);
     return error_system(error, pipe->problem, "cannot keep a snapshot");
