@@ -209,6 +209,10 @@ static int refuse_some(scmp_filter_ctx filter)
         result =
             seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(prlimit64), 2,
                              SCMP_A1(SCMP_CMP_NE, RLIMIT_STACK, 0), SCMP_A2(SCMP_CMP_EQ, 0, 0));
+    /* QEMU sets it before it ends by the guest's signal. */
+    if (result == 0)
+        result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(prlimit64), 2,
+                                  SCMP_A1(SCMP_CMP_EQ, RLIMIT_CORE, 0), SCMP_A2(SCMP_CMP_NE, 0, 0));
     /* By a path; the rule that allows it is for a descriptor. */
     if (result == 0)
         result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(newfstatat), 1,
