@@ -69,11 +69,16 @@ static enum vat_event lose_past(struct vat *vat, const struct error *error)
     return VAT_EVENT_UNSTARTED;
 }
 
-static enum vat_event lack_process(struct vat *vat, const struct error *error)
+static enum vat_event lack_worker(struct vat *vat, enum vat_cause cause, const struct error *error)
 {
     vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error->text);
-    vat->reason.cause = VAT_CAUSE_NO_PROCESS;
+    vat->reason.cause = cause;
     return VAT_EVENT_UNSTARTED;
+}
+
+static enum vat_event lack_process(struct vat *vat, const struct error *error)
+{
+    return lack_worker(vat, VAT_CAUSE_NO_PROCESS, error);
 }
 
 /* The file that its last worker wrote, which the store has or will have. */
@@ -173,6 +178,9 @@ enum vat_event vat_prepared(struct vat *vat, enum runtime_snapshot_result result
     struct error error = *made;
     int fd = result;
 
+    /* A worker that cannot run this vat's runtime may be the only faulty one. */
+    if (result == RUNTIME_SNAPSHOT_LOST)
+        return lack_worker(vat, VAT_CAUSE_WORKER, made);
     if (result == RUNTIME_SNAPSHOT_READY)
         fd = runtime_snapshot_open(&vat->owner->runtime_snapshots, &vat->runtime, &error);
     return take_runtime_snapshot(vat, fd, &error);

@@ -136,6 +136,26 @@ other_programs() {
     done
 }
 
+@test "a worker that ends at once concerns only the vats that need it, also those without a snapshot" {
+    of_kind wasm
+    printf '%s\n' 'let name;' 'export const get = () => name;' 'export const keep = text => {' \
+        '  name = text;' '};' > good.js
+    vats=(--vat "bad=$BATS_FILE_TMPDIR/keeper.wasm" --vat good=good.js)
+    line good keep name zero > lines
+    runs store "${vats[@]}" lines
+    assert_status 0
+    other_programs
+    cp /bin/false programs/gaspipe-worker-wasm
+    { line bad get name '' && line good get name ''; } > lines
+    runs store lines
+    assert_status 5
+    said 'vat bad is in quarantine: it cannot be restored: '
+    assert_equal "$(deliveries)" '["good","ok","name zero "]'
+    unset bin
+    runs store --release bad - < /dev/null
+    assert_status 0
+}
+
 @test "a transcript that is damaged, or replayed differently, and a bundle that is gone" {
     local kind harm
 
