@@ -376,6 +376,10 @@ plain() {
         case $status in
         0) assert_equal "$(results)" "$expected" "results without page $page" ;;
         3 | 4) [ "$(complaints < err | wc -l)" -eq 1 ] || fail "page $page: $(cat err)" ;;
+        5)
+            assert_has "$(cat err)" 'vat keeper is in quarantine: '
+            assert_equal "$(results)" '' "results without page $page"
+            ;;
         *) fail "page $page: status $status: $(cat err)" ;;
         esac
     done

@@ -205,7 +205,7 @@ taken_in() {
     cp -r st edited
     sqlite3 edited/gaspipe.sqlite "UPDATE vatstore SET value = x'31'"
     run --separate-stderr "$NATIVE/gaspipe" run --counter none --store edited --vat "$token" deliveries
-    assert_status 4
+    assert_status 5
     assert_has "$stderr" 'edited/gaspipe.sqlite: rows are damaged: 1, which gaspipe verify lists' \
         'edited/gaspipe.sqlite: the store is damaged: vat v1, key "' 'does not match its checksum'
     sqlite3 st/gaspipe.sqlite VACUUM
