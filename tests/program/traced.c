@@ -181,8 +181,8 @@ static void handle(void (*handler)(int), int flags)
 
 static int do_signals(void)
 {
-    static char room[65536];
-    const stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
+    static char space[65536];
+    const stack_t stack = {.ss_sp = space, .ss_size = sizeof space};
     const stack_t none = {.ss_flags = SS_DISABLE};
     long sum = 0;
 
@@ -203,9 +203,9 @@ static int do_signals(void)
 }
 
 /* A stack for signals above the thread's own: its frames are not above those in time. */
-APART long t_on_high_stack(char *room, size_t size)
+APART long t_on_high_stack(char *space, size_t size)
 {
-    const stack_t stack = {.ss_sp = room, .ss_size = size};
+    const stack_t stack = {.ss_sp = space, .ss_size = size};
     char low[512 * 1024];
     long sum;
 
@@ -219,11 +219,11 @@ APART long t_on_high_stack(char *room, size_t size)
 
 static int do_high_stack(void)
 {
-    char room[65536];
+    char space[65536];
     long sum = 0;
 
     for (int i = 0; i < 100; i++)
-        sum += t_on_high_stack(room, sizeof room);
+        sum += t_on_high_stack(space, sizeof space);
     printf("%ld %ld\n", sum, handled);
     return 0;
 }
@@ -353,12 +353,12 @@ APART void t_coroutine(int which)
         t_turn(which);
 }
 
-static void prepare_coroutine(int which, char *room, size_t size)
+static void prepare_coroutine(int which, char *space, size_t size)
 {
     /* cppcheck-suppress getcontextCalled */
     if (getcontext(&contexts[which]) != 0)
         abort();
-    contexts[which].uc_stack = (stack_t){.ss_sp = room, .ss_size = size};
+    contexts[which].uc_stack = (stack_t){.ss_sp = space, .ss_size = size};
     contexts[which].uc_link = &contexts[0];
     makecontext(&contexts[which], (void (*)(void))t_coroutine, 1, which);
 }
@@ -401,12 +401,12 @@ static void begin_sleeper(int which)
 }
 
 /* In a function of its own, since getcontext() may return twice. */
-static bool sleeper_prepare(int which, char *room)
+static bool sleeper_prepare(int which, char *space)
 {
     /* cppcheck-suppress getcontextCalled */
     if (getcontext(&sleepers[which]) != 0)
         return false;
-    sleepers[which].uc_stack = (stack_t){.ss_sp = room, .ss_size = SLEEPER_ROOM};
+    sleepers[which].uc_stack = (stack_t){.ss_sp = space, .ss_size = SLEEPER_ROOM};
     sleepers[which].uc_link = &waker;
     makecontext(&sleepers[which], (void (*)(void))begin_sleeper, 1, which);
     return true;
@@ -481,14 +481,14 @@ static int do_shapes(void)
 APART long t_touches(long pages)
 {
     enum { PAGE = 4096 };
-    volatile char *const room = mmap(NULL, (size_t)pages * PAGE, PROT_READ | PROT_WRITE,
+    volatile char *const space = mmap(NULL, (size_t)pages * PAGE, PROT_READ | PROT_WRITE,
                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (room == MAP_FAILED || madvise((void *)room, (size_t)pages * PAGE, MADV_NOHUGEPAGE) != 0)
+    if (space == MAP_FAILED || madvise((void *)space, (size_t)pages * PAGE, MADV_NOHUGEPAGE) != 0)
         return -1;
     for (long i = 0; i < pages; i++)
-        room[i * PAGE] = 1;
-    return munmap((void *)room, (size_t)pages * PAGE);
+        space[i * PAGE] = 1;
+    return munmap((void *)space, (size_t)pages * PAGE);
 }
 
 static int do_touches(void)
