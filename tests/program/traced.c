@@ -482,7 +482,7 @@ APART long t_touches(long pages)
 {
     enum { PAGE = 4096 };
     volatile char *const space = mmap(NULL, (size_t)pages * PAGE, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (space == MAP_FAILED || madvise((void *)space, (size_t)pages * PAGE, MADV_NOHUGEPAGE) != 0)
         return -1;
