@@ -63,8 +63,8 @@ static int find_agent(struct trace_restoring *restoring, size_t *capacity, struc
     if (maps == NULL)
         return error_set(error, ERROR_INPUT, "no process %d", restoring->process);
     while (result == 0 && fgets(line, sizeof line, maps) != NULL)
-        /* NOLINTNEXTLINE(cert-err34-c): Linux writes numbers there */
         if (strstr(line, "/libgastrace.so") != NULL && strstr(line, " r-xp ") != NULL &&
+            /* NOLINTNEXTLINE(cert-err34-c): Linux writes numbers there */
             sscanf(line, "%lx-%lx", &begin, &end) == 2)
             result = add_code(restoring, capacity, begin, end - begin, error);
     fclose(maps);

@@ -26,7 +26,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define KEPT __attribute__((noinline))
+#else
 #define KEPT __attribute__((noinline, noclone))
+#endif
 
 enum { FIB_OF = 12, FIB = 144, BLOCKS = 64 };
 

@@ -139,16 +139,16 @@ static bool matches_patterns(const char *patterns, const char *path)
 
 /* ---- what stays loaded ---- */
 
-static const ElfW(Dyn) * dynamic_entry(const struct link_map *object, ElfW(Sxword) tag)
+static const Elf64_Dyn *dynamic_entry(const struct link_map *object, Elf64_Sxword tag)
 {
-    for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL; entry++)
+    for (const Elf64_Dyn *entry = object->l_ld; entry->d_tag != DT_NULL; entry++)
         if (entry->d_tag == tag)
             return entry;
     return NULL;
 }
 
 /* glibc has relocated these addresses, except in the vdso, which cannot be written. */
-static const char *string_of(const struct link_map *object, const ElfW(Dyn) * entry)
+static const char *string_of(const struct link_map *object, const Elf64_Dyn *entry)
 {
     const uint64_t table = dynamic_entry(object, DT_STRTAB)->d_un.d_ptr;
 
@@ -158,7 +158,7 @@ static const char *string_of(const struct link_map *object, const ElfW(Dyn) * en
 
 static bool is_named(const struct link_map *object, const char *name)
 {
-    const ElfW(Dyn) *const soname = dynamic_entry(object, DT_SONAME);
+    const Elf64_Dyn *const soname = dynamic_entry(object, DT_SONAME);
     const char *const slash = strrchr(object->l_name, '/');
 
     return strcmp(object->l_name, name) == 0 || (slash != NULL && strcmp(slash + 1, name) == 0) ||
@@ -198,7 +198,7 @@ static void find_lasting(struct lasting *lasting)
 
         if (dynamic_entry(object, DT_STRTAB) == NULL)
             continue;
-        for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL; entry++)
+        for (const Elf64_Dyn *entry = object->l_ld; entry->d_tag != DT_NULL; entry++)
             if (entry->d_tag == DT_NEEDED)
                 add_needed(lasting, first, string_of(object, entry));
     }
