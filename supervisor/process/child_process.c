@@ -101,7 +101,9 @@ become_program(struct group_start *start)
     _exit(127);
 }
 
-/* Returns when the process has become the program or ended. Its ID, or -errno. */
+/* Returns when the process has become the program or ended. Its ID, or -errno. `start` has a
+ * register of its own: as any register, gcc 14 chooses the stack pointer, which the child's differs
+ * from. */
 static long clone_into(const struct clone_args *arguments, struct group_start *start)
 {
 #ifdef __x86_64__
@@ -116,7 +118,7 @@ static long clone_into(const struct clone_args *arguments, struct group_start *s
                      "1:"
                      : "+a"(result)
                      : "D"(arguments),
-                       "S"(sizeof *arguments), [become] "b"(become_program), [start] "r"(start)
+                       "S"(sizeof *arguments), [become] "b"(become_program), [start] "d"(start)
                      : "rcx", "r11", "cc", "memory");
     return result;
 #else
