@@ -23,7 +23,7 @@ static atomic_size_t lookups_length;
 static pthread_mutex_t lookups_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct lookup {
-    const void *base; /* of the library that has the function */
+    const void *base; /* where the library with the function is loaded */
     const char *name;
     bool metered;
 };

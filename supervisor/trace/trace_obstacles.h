@@ -12,7 +12,7 @@
 struct trace_obstacles {
     int seccomp;       /* mode; 0: the process is not confined */
     uint64_t ignored;  /* signals: bit N-1 for signal N */
-    bool shadow_stack; /* of CET: it would not return through a trampoline */
+    bool shadow_stack; /* CET's: it lets no function return through a trampoline */
     pid_t tracer;      /* that traces it already; 0: none */
     int64_t user;      /* its owner; -1: not known */
     int yama;          /* kernel.yama.ptrace_scope; 0 also without Yama */

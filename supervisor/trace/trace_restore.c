@@ -113,7 +113,7 @@ int trace_restore_open(struct trace_restoring *restoring, pid_t process, uint64_
     restoring->calls = read_target_table(restoring, head + restoring->head.calls_at,
                                          restoring->head.call_count, sizeof *restoring->calls);
     if (restoring->patches == NULL || restoring->calls == NULL)
-        return error_memory(error, "a trace");
+        return error_set(error, ERROR_SYSTEM, "cannot read the trace in process %d", process);
     return find_code(restoring, error);
 }
 

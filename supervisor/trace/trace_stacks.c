@@ -29,7 +29,7 @@ enum kind {
     FRAME_CODE,      /* the program or a library */
     FRAME_LIBC,      /* the C library, or Linux's vdso */
     FRAME_START,     /* the C library's __libc_start_main */
-    FRAME_WAITING,   /* of the C library: waits for another thread */
+    FRAME_WAITING,   /* a function of the C library that waits for another thread */
     FRAME_ALLOCATOR, /* a library with a malloc(3) */
     FRAME_UNSAFE,
 };
@@ -44,7 +44,7 @@ struct trace_stacks {
 struct judged {
     Dwfl *dwfl;
     size_t frames;
-    enum kind first;     /* of the innermost frame */
+    enum kind first;     /* the innermost frame's */
     size_t in_libc;      /* innermost frames of the C library */
     bool waits;          /* one of them waits for another thread */
     bool only_libraries; /* no frame of FRAME_CODE was met yet */
@@ -85,7 +85,7 @@ void trace_stacks_close(struct trace_stacks *stacks)
 
 /* ---- one frame ---- */
 
-static bool defines_malloc(Elf *elf)
+uint64_t trace_exported_symbol(Elf *elf, const char *name)
 {
     Elf_Scn *section = NULL;
     GElf_Shdr head;
@@ -98,13 +98,13 @@ static bool defines_malloc(Elf *elf)
             (data = elf_getdata(section, NULL)) == NULL)
             continue;
         for (int i = 0; gelf_getsym(data, i, &symbol) != NULL; i++) {
-            const char *const name = elf_strptr(elf, head.sh_link, symbol.st_name);
+            const char *const own = elf_strptr(elf, head.sh_link, symbol.st_name);
 
-            if (name != NULL && symbol.st_shndx != SHN_UNDEF && strcmp(name, "malloc") == 0)
-                return true;
+            if (own != NULL && symbol.st_shndx != SHN_UNDEF && strcmp(own, name) == 0)
+                return symbol.st_value;
         }
     }
-    return false;
+    return 0;
 }
 
 /* Exported functions of the C library that wait for other threads, and hold no lock meanwhile. */
@@ -137,7 +137,7 @@ static enum kind kind_of_module(Dwfl_Module *module, const char *name)
     elf = dwfl_module_getelf(module, &bias);
     if (elf == NULL)
         return FRAME_UNSAFE;
-    return defines_malloc(elf) ? FRAME_ALLOCATOR : FRAME_CODE;
+    return trace_exported_symbol(elf, "malloc") != 0 ? FRAME_ALLOCATOR : FRAME_CODE;
 }
 
 static enum kind kind_of_frame(Dwfl *dwfl, Dwarf_Addr address)

@@ -2,9 +2,14 @@
 #ifndef GASPIPE_SUPERVISOR_TRACE_TRACE_STACKS_H
 #define GASPIPE_SUPERVISOR_TRACE_TRACE_STACKS_H
 
+#include <libelf.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* Returns the address, as in the file, of a function or variable that it exports; 0: it does not.
+ */
+uint64_t trace_exported_symbol(Elf *elf, const char *name);
 
 /* The stacks of a stopped process, found by its unwind tables. */
 struct trace_stacks;

@@ -20,6 +20,7 @@
 #include "supervisor/process/guest.h"
 #include "supervisor/trace/trace_obstacles.h"
 #include "supervisor/trace/trace_restore.h"
+#include "supervisor/trace/trace_stacks.h"
 #include "supervisor/trace/trace_threads.h"
 
 enum { RING_FD = 3 };
@@ -184,28 +185,6 @@ static int read_map(pid_t process, struct process_map *map, struct error *error)
                      "process %d cannot be traced: it has not loaded glibc's libc.so.6", process);
 }
 
-static uint64_t symbol_in(Elf *elf, const char *name)
-{
-    Elf_Scn *section = NULL;
-    GElf_Shdr head;
-    GElf_Sym symbol;
-
-    while ((section = elf_nextscn(elf, section)) != NULL) {
-        Elf_Data *data;
-
-        if (gelf_getshdr(section, &head) == NULL || head.sh_type != SHT_DYNSYM ||
-            (data = elf_getdata(section, NULL)) == NULL)
-            continue;
-        for (int i = 0; gelf_getsym(data, i, &symbol) != NULL; i++) {
-            const char *const own = elf_strptr(elf, head.sh_link, symbol.st_name);
-
-            if (own != NULL && symbol.st_value != 0 && strcmp(own, name) == 0)
-                return symbol.st_value;
-        }
-    }
-    return 0;
-}
-
 /* The address of a function or variable in a file that is loaded at `base`, or 0. */
 static uint64_t find_symbol(const char *path, uint64_t base, const char *name)
 {
@@ -216,7 +195,7 @@ static uint64_t find_symbol(const char *path, uint64_t base, const char *name)
     elf_version(EV_CURRENT);
     elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
     if (elf != NULL) {
-        value = symbol_in(elf, name);
+        value = trace_exported_symbol(elf, name);
         elf_end(elf);
     }
     if (fd >= 0)

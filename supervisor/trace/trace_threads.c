@@ -500,7 +500,7 @@ struct saved {
     struct user_regs_struct registers;
     uint8_t state[STATE_SIZE];
     struct iovec vectors;
-    uint64_t mask; /* of signals */
+    uint64_t mask; /* the blocked signals */
 };
 
 static bool save(pid_t id, struct saved *saved)

@@ -86,7 +86,7 @@ static uint64_t reserve_near(const struct extent *extent, uint64_t size)
 /* ---- regions of earlier traces ---- */
 
 static struct kept_region {
-    uint64_t begin, size, region; /* of the module; of the region; its address */
+    uint64_t begin, size, region; /* the module's address, the region's size and address */
     bool is_registered;
 } kept[TRACE_MODULES_MAX];
 static size_t kept_count;

@@ -17,7 +17,7 @@ struct saved_frame {
 
 struct saved_frames {
     struct saved_frame *frames; /* NULL: `first` */
-    unsigned bits;              /* of the number of frames */
+    unsigned bits;              /* log2 of the number of frames */
     struct saved_frame first[1 << SAVED_BITS_FIRST];
 };
 
