@@ -2,7 +2,6 @@
 #include "supervisor/commands.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -17,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/option/option.h"
@@ -25,143 +23,17 @@
 #include "base/stamp.h"
 #include "base/visible.h"
 #include "supervisor/process/guest.h"
-#include "supervisor/profile/elf_symbols.h"
 #include "supervisor/profile/profile_files.h"
 #include "supervisor/trace/trace_options.h"
+#include "supervisor/trace/trace_sources.h"
 #include "supervisor/trace/trace_target.h"
 #include "trace/calls/call_tree.h"
 #include "trace/read/trace_archive.h"
 #include "trace/read/trace_budget.h"
 #include "trace/read/trace_file.h"
+#include "trace/report/call_text.h"
 #include "trace/report/trace_report.h"
 #include "trace/ring/trace_ring.h"
-
-/* The source files of functions, from their modules' debug information. */
-struct trace_sources {
-    struct trace_module_symbols *modules; /* owned */
-    size_t count, capacity;
-};
-
-struct trace_module_symbols {
-    char *path;                  /* owned */
-    struct elf_symbols *symbols; /* NULL: the file cannot be read */
-    char build_id[41];
-};
-
-static struct trace_module_symbols *find_module(struct trace_sources *sources, const char *path)
-{
-    struct trace_module_symbols *modules;
-
-    for (size_t i = 0; i < sources->count; i++)
-        if (strcmp(sources->modules[i].path, path) == 0)
-            return &sources->modules[i];
-    modules =
-        array_reserve(sources->modules, &sources->capacity, sources->count + 1, sizeof *modules);
-    if (modules == NULL)
-        return NULL;
-    sources->modules = modules;
-    modules += sources->count;
-    *modules = (struct trace_module_symbols){.path = strdup(path)};
-    if (modules->path == NULL)
-        return NULL;
-    modules->symbols = elf_symbols_open(path);
-    if (modules->symbols != NULL)
-        elf_symbols_build_id(modules->symbols, modules->build_id);
-    sources->count++;
-    return modules;
-}
-
-static int fill_source(struct trace_sources *sources, struct traced_function *function,
-                       struct error *error)
-{
-    const struct trace_module_symbols *const module = find_module(sources, function->module);
-    struct elf_description description;
-    struct elf_function found;
-
-    if (module == NULL)
-        return error_memory(error, "the functions of a program");
-    if (module->symbols == NULL || strcmp(module->build_id, function->build_id) != 0)
-        return 0;
-    found = elf_symbols_at(module->symbols, function->address);
-    description = elf_symbols_describe(module->symbols, &found);
-    function->source = description.source;
-    function->line = description.line;
-    function->inlined = description.inlined;
-    return 0;
-}
-
-/*
- * Fills in source, line and inlined functions of the tree's functions, if the module's file still
- * has the build-id that was traced ("": not known). `inlined` is to be freed; the others are
- * borrowed from the sources. -1 with ERROR_SYSTEM if out of memory.
- */
-static int trace_sources_fill(struct trace_sources *sources, const struct call_tree *tree,
-                              struct traced_function *functions, size_t count, struct error *error)
-{
-    bool *const filled = calloc(count + 1, sizeof *filled);
-    int result = 0;
-
-    if (filled == NULL)
-        return error_memory(error, "the functions of a program");
-    for (size_t i = 1; i < tree->count && result == 0; i++) {
-        const uint32_t number = tree->nodes[i].function;
-
-        if (number < 1 || number > count || filled[number])
-            continue;
-        filled[number] = true;
-        result = fill_source(sources, &functions[number - 1], error);
-    }
-    free(filled);
-    return result;
-}
-
-/* Matches the path, or the part after any of its slashes. */
-static bool source_matches(const char *source, const char *pattern)
-{
-    while (fnmatch(pattern, source, 0) != 0) {
-        source = strchr(source, '/');
-        if (source == NULL)
-            return false;
-        source++;
-    }
-    return true;
-}
-
-static bool source_matches_any(const char *source, const struct option_list *patterns)
-{
-    for (size_t i = 0; i < patterns->count; i++)
-        if (source_matches(source, patterns->items[i]))
-            return true;
-    return false;
-}
-
-/* Returns true if a pattern, as in glob(7), matches the function's source file: the path, or the
- * part after any of its slashes. */
-static bool trace_sources_match(struct trace_sources *sources, const char *module, uint64_t address,
-                                const struct option_list *patterns)
-{
-    const struct trace_module_symbols *const symbols = find_module(sources, module);
-    struct elf_description description;
-    struct elf_function function;
-
-    if (symbols == NULL || symbols->symbols == NULL)
-        return false;
-    function = elf_symbols_at(symbols->symbols, address);
-    description = elf_symbols_describe(symbols->symbols, &function);
-    free(description.inlined);
-    return description.source != NULL && source_matches_any(description.source, patterns);
-}
-
-/* All zeros is the beginning. */
-static void trace_sources_close(struct trace_sources *sources)
-{
-    for (size_t i = 0; i < sources->count; i++) {
-        free(sources->modules[i].path);
-        elf_symbols_close(sources->modules[i].symbols);
-    }
-    free(sources->modules);
-    *sources = (struct trace_sources){0};
-}
 
 enum {
     GATHERED_MOST = 1 << 18, /* bytes that are not written yet */
@@ -538,6 +410,34 @@ static int read_trace(struct trace *trace, struct error *error)
     return result;
 }
 
+/* ---- calls in order ---- */
+
+static int write_lines(void *context, const struct buf *lines, struct error *error)
+{
+    (void)context;
+    return visible_write(STDOUT_FILENO, lines->data, lines->length) == 0
+               ? 0
+               : error_system(error, errno, "cannot write to stdout");
+}
+
+static int print_calls(const struct trace *trace, struct error *error)
+{
+    const char *const path = trace->options.read;
+    struct archive archive;
+    struct call_text text;
+    int result;
+
+    call_text_open(&text, &archive);
+    result = archive_read(&archive, path, 0, &text.listener, error);
+    if (result == 0 && archive.torn)
+        log_line("%s ends in the middle: its writer was killed", path);
+    if (result == 0)
+        result = call_text_put(&text, write_lines, NULL, error);
+    call_text_close(&text);
+    archive_free(&archive);
+    return result;
+}
+
 /* ---- the whole ---- */
 
 static bool is_in_sources(void *context, const char *module, uint64_t address)
@@ -699,20 +599,23 @@ static int attach_to(struct trace *trace, struct error *error)
 {
     const pid_t parent = getpid();
     sigset_t endings, before;
+    bool good;
 
     (void)sigemptyset(&endings);
     (void)sigaddset(&endings, SIGINT);
     (void)sigaddset(&endings, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &endings, &before);
-    if (!handle_endings(forward_signal) || (tracing_child = fork()) < 0)
-        return error_system(error, errno, "cannot start a process that traces");
-    if (tracing_child > 0) {
-        (void)sigprocmask(SIG_SETMASK, &before, NULL);
-        return wait_for_tracing_child(trace, error);
-    }
-    if (!handle_endings(on_interrupt) || setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
-        return error_system(error, errno, "cannot start a process that traces");
+    good = handle_endings(forward_signal) && (tracing_child = fork()) >= 0;
+    if (good && tracing_child == 0)
+        good =
+            handle_endings(on_interrupt) && setsid() >= 0 && prctl(PR_SET_PDEATHSIG, SIGTERM) == 0;
+    if (!good)
+        error_system(error, errno, "cannot start a process that traces");
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    if (!good)
+        return -1;
+    if (tracing_child > 0)
+        return wait_for_tracing_child(trace, error);
     if (getppid() != parent)
         interrupted = 1;
     return trace_attached(trace, error);
@@ -751,7 +654,7 @@ static int run_traced_program(struct trace *trace, struct error *error)
 static int run_trace(struct trace *trace, struct error *error)
 {
     if (trace->options.read != NULL)
-        return read_trace(trace, error);
+        return trace->options.text ? print_calls(trace, error) : read_trace(trace, error);
     return trace->options.process != 0 ? attach_to(trace, error) : run_traced_program(trace, error);
 }
 

@@ -51,6 +51,8 @@ static const struct option_row rows[] = {
     {"read", "FILE",
      "report on this trace, of --output or of gaspipe run --trace-functions; run nothing",
      OPTION_IS_TEXT(struct trace_options, read)},
+    {"text", .help = "print the calls in order on stdout, with their times; requires --read",
+     OPTION_IS_FLAG(struct trace_options, text)},
     {"folded", "FILE", "write folded stacks, for flame graphs",
      OPTION_IS_TEXT(struct trace_options, folded)},
     {"callgrind", "FILE", "write a callgrind file, for kcachegrind",
@@ -119,6 +121,13 @@ enum option_result trace_options_parse(struct trace_options *options, int argc, 
         return error_set(error, ERROR_USAGE,
                          "--profile needs --read FILE, a trace that gaspipe run or replay "
                          "--trace-functions wrote");
+    if (options->text && options->read == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--text needs --read FILE, a trace that --output wrote");
+    if (options->text &&
+        (options->json || options->report != NULL || options->folded != NULL ||
+         options->callgrind != NULL || options->perfetto != NULL || options->profile != NULL))
+        return error_set(error, ERROR_USAGE, "--text goes with no other output");
     if (options->overhead != 0 && options->read != NULL)
         return error_set(error, ERROR_USAGE, "--overhead does not go with --read");
     if (options->clock != TRACE_CLOCK_TSC && options->read != NULL)

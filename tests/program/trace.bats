@@ -369,6 +369,40 @@ slices() {
         LC_ALL=C sort
 }
 
+# nested FILE: the calls that --text printed, by function; calls that do not lie within each other are said.
+nested() {
+    awk -F'\\] \\| ' 'NR == 1 { next }
+        { thread = $1; sub(/.*\[/, "", thread); line = $2; match(line, /^ */); depth = RLENGTH / 2; line = substr(line, RLENGTH + 1) }
+        line ~ /^} / { name = line; gsub(/^} \/\* | \*\/$/, "", name)
+            if (depth != --open[thread] || name != stack[thread, depth]) print "wrong: " $0; next }
+        { name = line; sub(/\(\)( {|;)$/, "", name); calls[name]++
+            if (depth != open[thread] + 0) print "wrong: " $0
+            if (line ~ /{$/) stack[thread, open[thread]++] = name }
+        END { for (name in calls) print name, calls[name]; for (thread in open) if (open[thread]) print "open: " thread }' "$1" |
+        LC_ALL=C sort
+}
+
+@test "trace: --text prints every call in order, within its caller, with its time" {
+    for what in calls longjmp threads; do
+        "$BUILD/gaspipe" trace --without t_fib --report live --output kept -- "$TRACED" $what > /dev/null
+        "$BUILD/gaspipe" trace --json --report again --read kept
+        "$BUILD/gaspipe" trace --read kept --text > text
+        jq -r '"\(.function) \(.calls)"' again | LC_ALL=C sort | diff - <(nested text)
+    done
+    traces calls --output kept
+    "$BUILD/gaspipe" trace --read kept --text > text
+    # The lines of t_middle add up to what it took, each to a nanosecond.
+    "$BUILD/gaspipe" trace --json --report again --read kept
+    awk '$NF == "*/" && $(NF - 1) == "t_middle" { sum += $1 * ($2 == "us" ? 1e3 : $2 == "ms" ? 1e6 : 1e9) } END { print sum }' text |
+        jq -e --slurpfile again again '. - ($again[] | select(.function == "t_middle").total * 1e9) | fabs <= 1000'
+    grep -Pzoq '\| ( *)t_middle\(\) {\n.*\| \1  t_leaf\(\);\n.*\| \1} /\* t_middle \*/\n' text
+    run --separate-stderr "$BUILD/gaspipe" trace --text -- true
+    assert_bad_input 2 '--read'
+    run --separate-stderr "$BUILD/gaspipe" trace --read kept --text --json
+    assert_bad_input 2 '--text'
+    run -4 bash -c "\"$BUILD/gaspipe\" trace --read kept --text > /dev/full"
+}
+
 @test "trace: Perfetto's file has every slice, under its function and in order" {
     traces calls --output kept
     "$BUILD/gaspipe" trace --json --report again --read kept --perfetto events
