@@ -181,8 +181,10 @@ assert_fits() {
     grep -v 'activity hash' status | assert_fits 80
     at_width 80 "$BUILD/slogreport" summary "$ROOT/tests/data/variety.slog.gz" > summary
     assert_fits 80 < summary
+    at_width 80 "$BUILD/slogreport" summary --by vat "$ROOT/tests/data/variety.slog.gz" > summary
+    assert_fits 80 < summary
     grep -q 'median        max' summary
-    "$BUILD/slogreport" summary "$ROOT/tests/data/variety.slog.gz" | grep -q 'median        90%'
+    "$BUILD/slogreport" summary --by vat "$ROOT/tests/data/variety.slog.gz" | grep -q 'median        90%'
 }
 
 @test "a byte order mark is named" {

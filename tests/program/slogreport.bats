@@ -289,6 +289,28 @@ cranks_of() {
     assert_equal "$(cranks_of --until 2026-11-21T00:03:13.731618Z "$small")" "5 6"
 }
 
+@test "--top and --sort print a row per delivery, --detail lists them too, and a listing ends with totals" {
+    local small=$DATA/small.slog.gz
+
+    slogreport --top 3 "$small" > rows
+    assert_equal "$(wc -l < rows)" 4
+    slogreport --json --top 3 "$small" | jq -r 'select(.kind == "delivery") | [.crankNum, .vat,
+        .method // .deliveryKind, .syscalls] | @tsv' > expected
+    awk -v OFS='\t' 'NR > 1 { print $1, $2, $3, $9 }' rows | diff expected -
+    run slogreport --sort queued --top 1 "$DATA/variety.slog.gz"
+    assert_output_has 'queued ms' '       359.985'
+    slogreport --top 3 --detail "$small" > detail
+    head -n 4 detail | diff rows -
+    assert_equal "$(grep -c '    total  (k->k' detail)" 3
+    run --separate-stderr slogreport --detail "$small"
+    assert_bad_input 2 '--detail goes with --sort or --top'
+    slogreport "$small" > listing
+    slogreport summary "$small" | sed '/^$/,$d' > totals
+    sed -n '/^[0-9]* deliveries,/,$ { /^queued/d; p }' listing | diff totals -
+    # What is cut off changes nothing: all rows are those of the listing.
+    assert_equal "$(slogreport --sort crank "$small" | wc -l)" $(($(grep -c '^c[0-9]' listing) + 1))
+}
+
 @test "messages about a line name its file if several are read" {
     local notes='select(.kind == "note") | [.note, .file, .line]'
 

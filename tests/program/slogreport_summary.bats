@@ -42,6 +42,39 @@ slogreport() {
         "$BATS_TEST_TMPDIR/summary"
 }
 
+# milliseconds VALUE UNIT: as a summary prints it.
+milliseconds() {
+    case $2 in
+    ns) echo "$1 / 1000000" ;;
+    µs) echo "$1 / 1000" ;;
+    ms) echo "$1" ;;
+    s) echo "$1 * 1000" ;;
+    esac | bc -l
+}
+
+@test "without --by, a screen says where all time went, what was slowest, which vats, what stalled" {
+    local whole name value unit
+
+    slogreport summary "$DATA/variety.slog.gz" > screen
+    [ "$(wc -l < screen)" -le 40 ]
+    read -r whole < <(slogreport --json "$DATA/variety.slog.gz" | jq 'select(.kind == "summary").phases | add')
+    # The parts of deliveries are those of --json, and with the phases they are the whole time.
+    slogreport --json "$DATA/variety.slog.gz" | jq -s 'map(select(.kind == "delivery")) |
+        (map(.worker // 0) | add * 1000), (map(.unattributed) | add * 1000)' > expected
+    sed -n '2,/^$/p' screen | grep -E '^  (worker|unattributed) ' | while read -r name value unit _; do
+        milliseconds "$value" "$unit"
+    done | paste - expected | awk '($1 - $2) ^ 2 > (0.005 * $2) ^ 2 { exit 1 }'
+    sed -n '2,/^$/p' screen | grep '^[a-z]' | awk '{ sum += $(NF - 1) } END { exit sum < 99.5 || sum > 100.5 }'
+    grep -qF "in $(printf %.1f "$whole") s;" screen
+    assert_equal "$(sed -n '/^slowest/,/^$/p' screen | sed '1d; $d')" "$(slogreport --top 5 "$DATA/variety.slog.gz")"
+    slogreport summary --json --by vat "$DATA/variety.slog.gz" | jq -r 'select(.column == "total") | "\(.name) \(.label) \(.count)"' |
+        head -n 5 | diff - <(sed -n '/^vats/,/and/p' screen | awk '/^  v/ { print $1, $2, $3 }')
+    slogreport stalls --json --top 1000 "$DATA/variety.slog.gz" | jq -sr 'length' > expected
+    sed -n '/stalls,/,/^warning/p' screen | awk 'NR == 1 { all = $1 } /pipe:|worker:|kernel:/ { sum += $1 }
+        END { if (sum == all) print sum }' | diff expected -
+    grep -q '^warning: 1 delivery with more stamps than the worker keeps; 110 ms unattributed' screen
+}
+
 @test "kinds, methods, vats' names, blocks and replays have their groups" {
     run slogreport summary --csv --by kind,vat "$DATA/small.slog.gz"
     assert_output_has 'kind,message list,,total,1,'

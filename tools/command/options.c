@@ -194,23 +194,28 @@ static const struct option_row rows[] = {
     {"Order", .kind = OPTION_HEADING},
 
     {"sort", "COLUMN",
-     "sort by total, pipe, worker, kernel, unattributed, between, compute, instructions, "
+     "print one row per delivery, sorted by total, pipe, worker, kernel, unattributed, between, "
+     "compute, instructions, "
      "blockCost, gasBurnt, gas, syscalls, consoles, start, crank, delivery, block, replay, "
      "overrun or queued, descending; or by vat, name, kind, method, description or status, "
      "ascending",
      OPTION_IS_OTHER(struct options, sort, take_sort), .commands = REPORT},
     {"reverse", .help = "reverse the order; requires --sort or --top",
      OPTION_IS_FLAG(struct options, reverse), .commands = REPORT},
-    {"top", "N", "list only the first N (default: 20; of deliveries: all)",
+    {"top", "N", "print only the first N, one row per delivery (default: 20; of deliveries: all)",
      OPTION_IS_NUMBER(struct options, top, 1, SIZE_MAX), .commands = LISTS | PROFILE},
+
+    {"detail", .help = "list each delivery after the rows; requires --sort or --top",
+     OPTION_IS_FLAG(struct options, detail), .commands = REPORT},
 
     {"Contents", .kind = OPTION_HEADING},
 
     {"by", "GROUPS",
-     "print these groups, separated by commas: all, replay, vat, kind, method, syscall, block, "
-     "run, phase, growth (default: all of them but block and run); of a profile one of function, "
-     "line, vat, method, delivery (default: function)",
-     .kind = OPTION_OTHER, .take = take_by, .commands = SUMS | PROFILE, .words = by_words},
+     "print tables of these groups, separated by commas: all, replay, vat, kind, method, syscall, "
+     "block, run, phase, growth (default of merge, --json and --csv: all of them but block and "
+     "run); of a profile one of function, line, vat, method, delivery (default: function)",
+     .kind = OPTION_OTHER, .take = take_by, .given = offsetof(struct options, by_given),
+     .commands = SUMS | PROFILE, .words = by_words},
     {"causes", .help = "print which delivery caused which, and how long each waited",
      OPTION_IS_FLAG(struct options, causes), .commands = REPORT | 1 << COMMAND_SUMMARY},
     {"gas", "MODEL",
@@ -287,8 +292,8 @@ const struct option_table options_tables[COMMAND_COUNT] = {
           "pipe, the worker or the kernel. Files may be plain, gzip or Zstandard; several are "
           "read as one sequence, in the order in which they begin.\n"
           "\n"
-          "Without a command it reports each delivery. Commands:\n"
-          "  summary   print sums and percentiles by vat, kind, method, ...\n"
+          "Without a command it lists each delivery with its syscalls. Commands:\n"
+          "  summary   print on one screen where the time went, or tables by vat, method, ...\n"
           "  merge     combine histograms of summary, or tables of rows\n"
           "  compare   compare the same deliveries in several files\n"
           "  stalls    list spans that took far longer than similar ones\n"
@@ -300,8 +305,9 @@ const struct option_table options_tables[COMMAND_COUNT] = {
           "  help      open the manual page, or that of a command\n"
           "slogreport COMMAND --help lists the options of a command.\n"),
     COMMAND_TABLE(COMMAND_SUMMARY, "summary", "FILE|- ...",
-                  "Prints the count, sum, share, median, 90th and 99th percentile and maximum of "
-                  "what deliveries took, by groups."),
+                  "Prints where the time went, the slowest deliveries, vats and stalls; with --by "
+                  "count, sum, share, median, 90th and 99th percentile and maximum of what "
+                  "deliveries took, by groups."),
     COMMAND_TABLE(COMMAND_MERGE, "merge",
                   "HISTOGRAMS ...\n       slogreport merge --out DIR DIR ...",
                   "Combines files of summary --histograms into one summary, or with --out the "
@@ -393,6 +399,9 @@ static int check_together(struct options *options, struct error *error)
         return error_set(error, ERROR_USAGE, "--listen needs --follow");
     if (options->reverse && !sorted)
         return error_set(error, ERROR_USAGE, "--reverse goes with --sort or --top");
+    if (options->detail && (!sorted || options->json || options->csv))
+        return error_set(error, ERROR_USAGE,
+                         "--detail goes with --sort or --top, and with neither --json nor --csv");
     if (outputs_check(options, error) != 0)
         return -1;
     if (options->sort == NULL && sorted && options->command == COMMAND_REPORT)

@@ -50,14 +50,16 @@ struct options {
     struct selection selection;
     uint64_t top; /* 0: not asked for */
     bool reverse;
+    bool detail;                    /* list each delivery below the rows */
     const struct rank_column *sort; /* NULL: in the order of the file */
     bool by[GROUP_KINDS];           /* which groups to show */
-    const char *histograms;         /* file to write; NULL: none */
-    enum cost_by cost_by;           /* of a profile */
-    const char *against;            /* profile to compare with; NULL: none */
-    const char *flame;              /* file for a flame graph; NULL: none */
-    bool folded;                    /* print folded stacks */
-    char **files;                   /* borrowed from argv; ended by NULL, at least one */
+    bool by_given;
+    const char *histograms; /* file to write; NULL: none */
+    enum cost_by cost_by;   /* of a profile */
+    const char *against;    /* profile to compare with; NULL: none */
+    const char *flame;      /* file for a flame graph; NULL: none */
+    bool folded;            /* print folded stacks */
+    char **files;           /* borrowed from argv; ended by NULL, at least one */
 };
 
 /*

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command/commands.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "tools/command/overview.h"
 #include "tools/html/page.h"
 #include "tools/input/feed.h"
 #include "tools/metrics/metrics.h"
 #include "tools/otlp/otlp.h"
+#include "tools/output/delivery_rows.h"
 #include "tools/output/output.h"
 #include "tools/output/trace.h"
 
@@ -19,6 +22,11 @@ struct report {
     struct page *page;       /* the same */
     struct otlp *otlp;       /* NULL: not asked for */
     struct metrics *metrics; /* NULL: none are asked for */
+    bool rows;               /* print one row per delivery */
+    struct delivery_rows_extra extra;
+    bool totals; /* end with: */
+    struct groups groups;
+    struct overview_counts counts;
     struct buf out;
     uint64_t deliveries;
     uint64_t run; /* of the kernel, as in model_delivery */
@@ -58,11 +66,17 @@ static int report_on_delivery(void *context, const struct model_delivery *delive
         return -1;
     if (report->render->delivery == NULL)
         return 0;
+    if (report->totals && groups_add(&report->groups, delivery, error) != 0)
+        return -1;
+    overview_count(&report->counts, delivery);
     if (report->rank.column != NULL)
         kept = rank_add(&report->rank, delivery, &text, error);
     if (kept <= 0)
         return kept;
-    report->render->delivery(text, delivery);
+    if (report->rows)
+        delivery_rows_add(text, delivery, &report->extra);
+    if (!report->rows || report->options->detail)
+        report->render->delivery(text, delivery);
     if (buf_failed(text))
         return error_memory(error, "the report");
     return output_flush_if_much(&report->out, error);
@@ -81,7 +95,7 @@ static void report_on_note(void *context, const struct model_note *note)
         otlp_note(report->otlp, note);
     if (report->metrics != NULL)
         metrics_note(report->metrics, note);
-    if (report->render->note != NULL)
+    if (report->render->note != NULL && (!report->rows || report->options->detail))
         report->render->note(&report->out, note);
 }
 
@@ -106,6 +120,8 @@ static void report_on_phase(void *context, const struct phase_span *span)
 
     if (!selection_takes_phase(&report->options->selection, span, report->run))
         return;
+    if (report->totals)
+        groups_add_phase(&report->groups, span);
     if (report->trace != NULL)
         trace_add_phase(report->trace, span);
     if (report->page != NULL)
@@ -149,13 +165,32 @@ static int report_on_idle(void *context, struct error *error)
     return output_flush(&report->out, error);
 }
 
+/* The length of a delivery's row, which its listing follows. */
+static size_t row_length(const struct buf *text)
+{
+    return (size_t)((char *)memchr(text->data, '\n', text->length) - text->data) + 1;
+}
+
 static int write_ranked(struct report *report, struct error *error)
 {
-    rank_sort(&report->rank);
-    for (size_t i = 0; i < report->rank.count; i++) {
-        const struct buf *text = &report->rank.entries[i].text;
+    const struct rank *rank = &report->rank;
 
-        buf_append(&report->out, text->data, text->length);
+    rank_sort(&report->rank);
+    if (report->rows && rank->count > 0)
+        delivery_rows_begin(&report->out, &report->extra);
+    for (size_t i = 0; i < rank->count; i++) {
+        const struct buf *text = &rank->entries[i].text;
+
+        buf_append(&report->out, text->data, report->rows ? row_length(text) : text->length);
+        if (output_flush_if_much(&report->out, error) != 0)
+            return -1;
+    }
+    for (size_t i = 0; report->options->detail && i < rank->count; i++) {
+        const struct buf *text = &rank->entries[i].text;
+        const size_t row = row_length(text);
+
+        buf_append_byte(&report->out, '\n');
+        buf_append(&report->out, text->data + row, text->length - row);
         if (output_flush_if_much(&report->out, error) != 0)
             return -1;
     }
@@ -204,6 +239,13 @@ static int write_end(struct report *report, const struct tally *tally, struct er
         return -1;
     if (report->render->end != NULL)
         report->render->end(&report->out, tally, report->deliveries);
+    /* The totals of one delivery are in its own last line. */
+    if (report->totals && report->deliveries > 1) {
+        buf_append_byte(&report->out, '\n');
+        overview_append_totals(&report->out, &report->groups, &report->counts);
+    }
+    if (report->groups.failed)
+        return error_memory(error, "the totals");
     return output_flush(&report->out, error);
 }
 
@@ -217,8 +259,9 @@ static int write_report(struct report *report, struct error *error)
     feed.words = report->page != NULL;
     feed.follow = options->follow;
     feed.progress = !options->follow && !shows_each(report);
-    feed.labels = report->render->labels || options->causes || report->trace != NULL ||
-                  report->page != NULL || report->otlp != NULL;
+    feed.labels = (report->render->labels && (!report->rows || options->detail)) ||
+                  options->causes || report->trace != NULL || report->page != NULL ||
+                  report->otlp != NULL;
     feed.idle = report_on_idle;
     feed.sink = (struct model_sink){.delivery = report_on_delivery,
                                     .note = report_on_note,
@@ -320,8 +363,20 @@ int report_run(const struct options *options, struct error *error)
         .run = 1,
         .render = find_render(options),
         .rank = {.top = options->top, .reverse = options->reverse, .column = options->sort}};
-    int result = write_report_files(&report, error);
+    int result;
 
+    if (report.render == &render_text) {
+        report.rows = report.rank.column != NULL;
+        report.totals = !report.rows;
+        report.groups.wanted[GROUP_ALL] = report.groups.wanted[GROUP_PHASE] = true;
+        if (report.rows && !delivery_rows_show(report.rank.column->name))
+            report.extra =
+                (struct delivery_rows_extra){report.rank.column->name, report.rank.column->value};
+        if (report.extra.value == NULL)
+            report.extra.name = NULL;
+    }
+    result = write_report_files(&report, error);
+    groups_free(&report.groups);
     rank_free(&report.rank);
     buf_free(&report.out);
     return result;

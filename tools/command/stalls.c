@@ -8,11 +8,12 @@
 
 #include "base/json/json_member.h"
 #include "base/json/json_text.h"
+#include "tools/command/stall_words.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
 #include "tools/stats/outliers.h"
 
-enum { SHOWN = 20, LEAST = 1000 * 1000 };
+enum { SHOWN = 20 };
 
 /* Descriptions of stalls by kind of span. */
 static const struct {
@@ -32,6 +33,15 @@ static const char *cause_of(const struct outlier *outlier)
     if (outlier->kind != MODEL_WORKER || isnan(outlier->cpu))
         return NULL;
     return outlier->cpu < (double)outlier->took / 2 ? "not-let-run" : "computed";
+}
+
+const char *stall_words(const struct outlier *outlier)
+{
+    const char *cause = cause_of(outlier);
+
+    if (cause == NULL)
+        return kinds[outlier->kind].words;
+    return strcmp(cause, "computed") == 0 ? "worker: computed for long" : "worker: was not let run";
 }
 
 /* ---- text --------------------------------------------------------------- */
@@ -142,7 +152,7 @@ static int stalls_on_delivery(void *context, const struct model_delivery *delive
 
 static int write_stalls(struct stalls *stalls, const struct options *options, struct error *error)
 {
-    int64_t least = options->selection.minimum > 0 ? options->selection.minimum : LEAST;
+    int64_t least = options->selection.minimum > 0 ? options->selection.minimum : STALL_LEAST;
     uint64_t count;
     size_t shown;
     struct outlier **found = outliers_find(&stalls->outliers, least, &shown, &count, error);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/visible.h"
 #include "tools/command/commands.h"
+#include "tools/command/overview.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
 #include "tools/stats/groups.h"
@@ -378,6 +379,8 @@ struct summary {
     const struct options *options;
     struct groups groups;
     struct growth growth;
+    bool on_screen; /* print the overview and no tables */
+    struct overview overview;
     uint64_t chosen; /* deliveries */
     uint64_t run;    /* of the kernel, as in model_delivery */
 };
@@ -386,11 +389,14 @@ static int summary_on_delivery(void *context, const struct model_delivery *deliv
                                struct error *error)
 {
     struct summary *summary = context;
+    const bool wanted = selection_takes(&summary->options->selection, delivery);
 
-    if (!selection_takes(&summary->options->selection, delivery))
+    if (summary->on_screen && overview_add(&summary->overview, delivery, wanted, error) != 0)
+        return -1;
+    if (!wanted)
         return 0;
     summary->chosen++;
-    if (summary->options->by[GROUP_GROWTH] && growth_add(&summary->growth, delivery, error) != 0)
+    if (summary->groups.wanted[GROUP_GROWTH] && growth_add(&summary->growth, delivery, error) != 0)
         return -1;
     return groups_add(&summary->groups, delivery, error);
 }
@@ -402,7 +408,7 @@ static void summary_on_phase(void *context, const struct phase_span *span)
     if (!selection_takes_phase(&summary->options->selection, span, summary->run))
         return;
     groups_add_phase(&summary->groups, span);
-    if (summary->options->by[GROUP_GROWTH])
+    if (summary->groups.wanted[GROUP_GROWTH])
         growth_add_phase(&summary->growth, span);
 }
 
@@ -452,7 +458,18 @@ static int write_sorted(const struct summary *summary, const struct group **sort
     return result;
 }
 
-static int write_summary(const struct summary *summary, struct error *error)
+static int write_overview(struct summary *summary, struct error *error)
+{
+    struct buf out = {0};
+    int result = overview_append(&out, &summary->overview, &summary->groups, error);
+
+    if (result == 0)
+        result = output_flush(&out, error);
+    buf_free(&out);
+    return result;
+}
+
+static int write_tables(const struct summary *summary, struct error *error)
 {
     size_t count = summary->groups.count;
     const struct group **sorted = calloc(count + 1, sizeof(struct group *));
@@ -465,17 +482,31 @@ static int write_summary(const struct summary *summary, struct error *error)
     qsort(sorted, count, sizeof(struct group *), compare_by_time);
     result = write_sorted(summary, sorted, error);
     free(sorted);
+    return result;
+}
+
+static int write_summary(struct summary *summary, struct error *error)
+{
+    int result = summary->on_screen ? write_overview(summary, error) : write_tables(summary, error);
+
     if (summary->groups.spoiled > 0)
         log_line("%" PRIu64 " deliveries left out, since the clock was set within them",
                  summary->groups.spoiled);
     return result;
 }
 
-/* `all` is always collected, since shares need it. */
+/*
+ * `all` is always collected, since shares need it. The overview needs few of the groups that
+ * --histograms writes.
+ */
 static void want_groups(struct summary *summary)
 {
+    const bool few = summary->on_screen && summary->options->histograms == NULL;
+
     for (int kind = 0; kind < GROUP_KINDS; kind++)
-        summary->groups.wanted[kind] = kind == GROUP_ALL || summary->options->by[kind];
+        summary->groups.wanted[kind] =
+            kind == GROUP_ALL ||
+            (few ? kind == GROUP_VAT || kind == GROUP_PHASE : summary->options->by[kind]);
 }
 
 static int summary_finish(struct summary *summary, struct error *error)
@@ -496,6 +527,8 @@ int summary_run(const struct options *options, struct error *error)
     struct tally tally;
     int result;
 
+    summary.on_screen = !options->by_given && !options->json && !options->csv;
+    overview_init(&summary.overview);
     want_groups(&summary);
     feed.labels = options->causes;
     feed.sink = (struct model_sink){.delivery = summary_on_delivery,
@@ -510,6 +543,7 @@ int summary_run(const struct options *options, struct error *error)
     if (result == 0 && !options->selection.runs.set && !options->by[GROUP_RUN])
         explain_runs(&tally.totals, NULL, "are added up");
     tally_free(&tally);
+    overview_free(&summary.overview);
     groups_free(&summary.groups);
     growth_free(&summary.growth);
     return result;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/output/delivery_rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/visible.h"
+
+enum { WIDTH = 100, NAME_WIDTH = 10, METHOD_WIDTH = 12, TIME_WIDTH = 10 };
+
+static bool is_narrow(void)
+{
+    const size_t width = visible_width(STDOUT_FILENO);
+
+    return width > 0 && width < WIDTH;
+}
+
+bool delivery_rows_show(const char *column)
+{
+    static const char *const shown[] = {"crank",  "vat",      "name",         "method",
+                                        "total",  "pipe",     "worker",       "kernel",
+                                        "status", "syscalls", "unattributed", "start"};
+
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (strcmp(column, shown[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A word in a column. One that is too long is cut on a terminal; in a file it moves what follows.
+ */
+static void append_word(struct buf *out, const char *word, size_t width)
+{
+    const size_t length = strlen(word);
+    const size_t shown = length > width && visible_width(STDOUT_FILENO) > 0 ? width : length;
+
+    buf_append(out, word, shown);
+    for (size_t column = shown; column < width; column++)
+        buf_append_byte(out, ' ');
+}
+
+static void append_milliseconds(struct buf *out, int64_t nanoseconds)
+{
+    if (nanoseconds == MODEL_NONE)
+        buf_printf(out, "%*s", TIME_WIDTH, "-");
+    else
+        buf_printf(out, "%*.3f", TIME_WIDTH, (double)nanoseconds / 1e6);
+}
+
+static bool is_time(const struct delivery_rows_extra *extra)
+{
+    return strcmp(extra->name, "between") == 0 || strcmp(extra->name, "queued") == 0;
+}
+
+void delivery_rows_begin(struct buf *out, const struct delivery_rows_extra *extra)
+{
+    buf_printf(out, " crank  %-*s %-*s  total ms   pipe ms worker ms kernel ms%s syscalls",
+               NAME_WIDTH, "vat", METHOD_WIDTH, "method", is_narrow() ? "" : " unattr. ms");
+    if (extra->name != NULL)
+        buf_printf(out, " %11s%s", extra->name, is_time(extra) ? " ms" : "   ");
+    buf_append_string(out, is_narrow() ? "\n" : "  error\n");
+}
+
+static void append_extra(struct buf *out, const struct model_delivery *delivery,
+                         const struct delivery_rows_extra *extra)
+{
+    const double value = extra->name != NULL ? extra->value(delivery) : 0;
+
+    if (extra->name == NULL)
+        return;
+    if (isnan(value))
+        buf_printf(out, " %14s", "-");
+    else if (is_time(extra))
+        buf_printf(out, " %14.3f", value / 1e6);
+    else
+        buf_printf(out, " %14.0f", value);
+}
+
+void delivery_rows_add(struct buf *out, const struct model_delivery *delivery,
+                       const struct delivery_rows_extra *extra)
+{
+    const char *name = delivery->vat_name[0] != '\0' ? delivery->vat_name : delivery->vat_id;
+
+    if (delivery->crank_num == MODEL_NONE)
+        buf_printf(out, "%6s  ", delivery->replay ? "replay" : "-");
+    else
+        buf_printf(out, "%6" PRId64 "  ", delivery->crank_num);
+    append_word(out, name, NAME_WIDTH);
+    buf_append_byte(out, ' ');
+    append_word(out, delivery->method[0] != '\0' ? delivery->method : delivery->kind, METHOD_WIDTH);
+    append_milliseconds(out, delivery->total);
+    append_milliseconds(out, delivery->pipe);
+    append_milliseconds(out, delivery->worker);
+    append_milliseconds(out, delivery->kernel);
+    if (!is_narrow()) {
+        buf_append_byte(out, ' ');
+        append_milliseconds(out, delivery->unattributed);
+    }
+    buf_printf(out, "%9zu", delivery->syscalls);
+    append_extra(out, delivery, extra);
+    if (!is_narrow() && delivery->status == MODEL_ERROR)
+        buf_printf(out, "  %s", delivery->problem);
+    buf_append_byte(out, '\n');
+}
