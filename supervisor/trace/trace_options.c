@@ -6,7 +6,10 @@
 #include "supervisor/common_options.h"
 #include "trace/read/trace_file.h"
 
-enum { TOP_DEFAULT = 30 };
+enum {
+    TOP_DEFAULT = 30,
+    LEAF_SIZE = 128, /* bytes: they take less time than tracing them */
+};
 
 static const char *const policies[] = {"wait", "drop", NULL}; /* as enum trace_policy */
 
@@ -28,6 +31,9 @@ static const struct option_row rows[] = {
      OPTION_IS_LIST(struct trace_options, sources)},
     {"library", "PATTERN", "trace also the functions of shared libraries with matching file names",
      OPTION_IS_LIST(struct trace_options, libraries)},
+    {"all",
+     .help = "trace also short functions that call nothing; --functions and --source imply it",
+     OPTION_IS_FLAG(struct trace_options, all)},
     {"calls", .help = "trace also the program's calls of library functions",
      OPTION_IS_FLAG(struct trace_options, choice.calls)},
     {"Measurement", .kind = OPTION_HEADING},
@@ -139,6 +145,8 @@ enum option_result trace_options_parse(struct trace_options *options, int argc, 
         return error_set(error, ERROR_USAGE, "--seconds needs --process");
     if (options->read == NULL && options->process == 0 && options->arguments[0] == NULL)
         return error_set(error, ERROR_USAGE, "give a program to trace");
+    if (!options->all && options->choice.functions.count == 0 && options->sources.count == 0)
+        options->choice.leaf_size = LEAF_SIZE;
     return check_libraries(options, error) == 0 ? OPTION_TAKEN : OPTION_FAILED;
 }
 

@@ -17,6 +17,7 @@ struct trace_options {
     struct trace_choice choice;
     struct option_list libraries; /* patterns of files' names */
     struct option_list sources;   /* patterns of source files */
+    bool all;                     /* short leaf functions, too */
     enum trace_policy policy;
     uint64_t top;                            /* functions in the table; 0: all */
     const char *folded, *callgrind, *report; /* files; NULL: none */

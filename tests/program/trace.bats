@@ -19,7 +19,7 @@ setup() {
 # in `report`, as JSON lines.
 traces() {
     "$TRACED" "$1" > expected
-    timeout 120 "$BUILD/gaspipe" trace --json --report report "${@:2}" -- "$TRACED" "$1" > printed
+    timeout 120 "$BUILD/gaspipe" trace --all --json --report report "${@:2}" -- "$TRACED" "$1" > printed
     diff expected printed
 }
 
@@ -30,7 +30,7 @@ calls() {
 
 # summary WHAT OPTIONS...: what the report for people says at the end.
 summary() {
-    timeout 120 "$BUILD/gaspipe" trace --report people "${@:2}" -- "$TRACED" "$1" > /dev/null
+    timeout 120 "$BUILD/gaspipe" trace --all --report people "${@:2}" -- "$TRACED" "$1" > /dev/null
     tail -n 2 people
 }
 
@@ -155,7 +155,7 @@ summary() {
     traces tail
     assert_equal $(($(calls t_ping) + $(calls t_pong))) 3000002 calls
     # Ticks of a call, of a loop that does nothing else: no less than reading the clock takes.
-    "$BUILD/gaspipe" trace --json --report /dev/null --output kept -- "$TRACED" calls > /dev/null
+    "$BUILD/gaspipe" trace --all --json --report /dev/null --output kept -- "$TRACED" calls > /dev/null
     "$BUILD/gaspipe" trace --report again --read kept --perfetto events
     assert_equal "$(jq '[.traceEvents[] | select(.name == "t_leaf" and .ph == "B").ts] | length, (unique | length)' events |
         paste -sd ' ')" '1000 1000' 'calls, and times when they began'
@@ -216,6 +216,21 @@ counts() {
     assert_equal "$(jq -r .function report | sort | paste -sd ' ')" 't_leaf t_middle' functions
 }
 
+@test "trace: short functions that call nothing are left out, and counted, unless they are asked for" {
+    for option in '' --all '--functions=*'; do
+        "$BUILD/gaspipe" trace ${option:+"$option"} --json --report "json$option" -- "$TRACED" calls > printed
+        "$BUILD/gaspipe" trace ${option:+"$option"} --report "people$option" -- "$TRACED" calls > printed
+    done
+    assert_equal "$(jq -c 'select(.function == "t_middle" or .function == "t_leaf" or .function == "t_fib") | [.function, .calls]' json | sort)" \
+        "$(printf '["%s",%s]\n' t_fib 1973 t_middle 1000)"
+    read -r all traced left < <(sed -n 's/\([0-9]*\) of \([0-9]*\) functions traced.*, \([0-9]*\) short ones.*/\2 \1 \3/p' people)
+    assert_equal "$((left > 0)) $((traced + left))" "1 $(sed -n 's/ of .* functions traced.*//p' people--all)" "of $all functions"
+    grep -q ' functions traced.*, [0-9]* short ones that call nothing (--all traces them)' people
+    run grep -h 'call nothing' people--all 'people--functions=*'
+    assert_equal "$output" ''
+    diff <(jq -r .function json--all | sort) <(jq -r .function 'json--functions=*' | sort)
+}
+
 @test "trace: source files, lines, inlined functions; modules and build-ids without symbols" {
     mkdir one
     cat > one/a.c <<- 'EOF'
@@ -233,11 +248,11 @@ counts() {
 	EOF
     printf 'extern long total;\nlong in_b(long n);\n\nlong in_b(long n) { return total += n * 3; }\n' > b.c
     ${CC:-gcc} -g -O2 one/a.c b.c -Wl,--build-id=sha1 -o sources
-    "$BUILD/gaspipe" trace --json --report report --output kept -- ./sources
+    "$BUILD/gaspipe" trace --all --json --report report --output kept -- ./sources
     assert_equal "$(jq -c 'select(.function == "in_a") | [.file[-7:], .line, (.inlined | sort), .calls]' report)" '["one/a.c",5,["four_times","twice"],10]'
     assert_equal "$(jq -c 'select(.function == "in_b") | [.file[-3:], .line, .inlined]' report)" '["b.c",4,null]'
     assert_equal "$(jq -r 'select(.function == "in_b") | .buildId' report)" "$(readelf -n sources | sed -n 's/.*Build ID: //p')"
-    "$BUILD/gaspipe" trace --report people -- ./sources
+    "$BUILD/gaspipe" trace --all --report people -- ./sources
     grep -q '  in_b (.*b\.c:4)$' people
     for pattern in 'b.c' 'one/*'; do
         "$BUILD/gaspipe" trace --json --report "${pattern:0:1}.report" --source "$pattern" -- ./sources
@@ -249,7 +264,7 @@ counts() {
     "$BUILD/gaspipe" trace --json --report report --read kept
     assert_equal "$(jq -c 'select(.function == "in_b") | [.file, .calls]' report)" '[null,10]'
     strip sources
-    "$BUILD/gaspipe" trace --report people -- ./sources
+    "$BUILD/gaspipe" trace --all --report people -- ./sources
     grep -qE "  0x[0-9a-f]+ in sources, build-id $(readelf -n sources | sed -n 's/.*Build ID: //p')$" people
 }
 

@@ -414,6 +414,46 @@ static int scan_function(struct branches *branches, const ZydisDecoder *decoder,
     return 0;
 }
 
+/* `at` is where the next instruction begins, from the function's address on. */
+static bool stays_ahead(const ZydisDecodedInstruction *instruction, uint64_t at, uint64_t size)
+{
+    const uint64_t target = at + (uint64_t)instruction->raw.imm[0].value.s;
+
+    switch (instruction->meta.category) {
+    case ZYDIS_CATEGORY_CALL:
+    case ZYDIS_CATEGORY_SYSCALL:
+    case ZYDIS_CATEGORY_STRINGOP:
+        return false;
+    case ZYDIS_CATEGORY_COND_BR:
+    case ZYDIS_CATEGORY_UNCOND_BR:
+        return is_branch(instruction) && target >= at && target < size;
+    default:
+        return true;
+    }
+}
+
+bool module_code_is_leaf(const struct module_code *code, const struct code_function *function)
+{
+    ZydisDecodedInstruction instruction;
+    ZydisDecoder decoder;
+    size_t length = 0;
+    const uint8_t *const bytes = module_code_bytes(code, function->address, &length);
+    uint64_t at = 0;
+
+    if (bytes == NULL || length < function->size)
+        return false;
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    while (at < function->size) {
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes + at,
+                                                        function->size - at, &instruction)))
+            return false;
+        at += instruction.length;
+        if (!stays_ahead(&instruction, at, function->size))
+            return false;
+    }
+    return true;
+}
+
 static int by_value(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -486,6 +526,7 @@ const char *trace_outcome_words(enum trace_outcome outcome)
         [TRACE_TOO_SHORT] = "too short",
         [TRACE_BRANCHED_INTO] = "with a branch into the first five bytes",
         [TRACE_UNMOVABLE] = "with an instruction that cannot be moved",
+        [TRACE_LEAF] = "short ones that call nothing (--all traces them)",
         [TRACE_NO_SPACE] = "too many",
     };
 

@@ -44,6 +44,10 @@ uint64_t module_code_variable(const struct module_code *code, const char *name);
 /* The bytes of text from this address on, and their number; NULL if it is not text. */
 const uint8_t *module_code_bytes(const struct module_code *code, uint64_t address, size_t *length);
 
+/* Returns true if the function calls nothing and repeats nothing, so that it takes about as long as
+ * it has bytes. */
+bool module_code_is_leaf(const struct module_code *code, const struct code_function *function);
+
 /* The targets of a module's branches, which must not be overwritten. */
 struct branches {
     uint64_t *targets; /* rising */
@@ -60,6 +64,7 @@ enum trace_outcome {
     TRACE_TOO_SHORT,
     TRACE_BRANCHED_INTO, /* a branch leads into its first five bytes */
     TRACE_UNMOVABLE,     /* an instruction there cannot be moved */
+    TRACE_LEAF,          /* short, and calls nothing; not asked for */
     TRACE_NO_SPACE,      /* more functions than numbers or memory for them */
     TRACE_OUTCOMES,
 };

@@ -106,6 +106,13 @@ static void add_patch(struct filling *filling, const struct code_function *funct
     memcpy(patch->after + 1, &distance, sizeof distance);
 }
 
+/* Its trampoline would take longer than the function. */
+static bool is_short_leaf(const struct filling *filling, const struct code_function *function)
+{
+    return function->size < filling->choice->leaf_size &&
+           module_code_is_leaf(filling->code, function);
+}
+
 /* -1 only if out of memory. */
 static int plan_function(struct filling *filling, const struct code_function *function,
                          struct error *error)
@@ -129,6 +136,8 @@ static int plan_function(struct filling *filling, const struct code_function *fu
             relocate_entry(filling->code, filling->branches, function, filling->base,
                            filling->region + place + planned.length, out + planned.length, &moved);
     }
+    if (outcome == TRACE_PATCHED && is_short_leaf(filling, function))
+        outcome = TRACE_LEAF;
     filling->plan->outcomes[outcome]++;
     if (outcome != TRACE_PATCHED)
         return 0;

@@ -17,6 +17,7 @@ struct trace_choice {
     struct option_list functions; /* empty: all */
     struct option_list without;   /* exceptions */
     bool calls;                   /* library calls, too */
+    uint64_t leaf_size;           /* leave out functions of fewer bytes that call nothing */
     /* Returns true for a function, at an address in a module's file, to trace; NULL: all. */
     bool (*is_wanted)(void *context, const char *module, uint64_t address);
     void *context;
