@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
+
+#include "store/integrity/sealed_bytes.h"
 
 /* The file, in the machine's own layout: it holds until the machine restarts. */
 struct mark_record {
@@ -19,15 +20,13 @@ struct mark_record {
     int64_t size;
     int64_t seconds, nanoseconds; /* when it was changed last */
     uint64_t last, next;          /* totals; one of them is committed */
-    uint64_t checksum;            /* of what is before */
+    unsigned char seal[SEAL_SIZE];
 };
 
-static const char magic[8] = "gaspmark";
+/* Each kind of sealed bytes has a seed of its own. */
+enum { MARK_SEED = 0 };
 
-static uint64_t mark_checksum(const struct mark_record *record)
-{
-    return XXH3_64bits(record, offsetof(struct mark_record, checksum));
-}
+static const char magic[8] = "gaspmark";
 
 static int mark_path(char path[PATH_MAX], const char *store, struct error *error)
 {
@@ -56,6 +55,15 @@ static void read_boot(char boot[COMMIT_MARK_BOOT_SIZE])
 
 /* ---- reading ---- */
 
+/* Returns true if the record is as it was written, perhaps after a byte was put back. */
+static bool make_mark_sound(struct mark_record *record)
+{
+    unsigned char *bytes = (unsigned char *)record;
+
+    return sealed_bytes_match(bytes, sizeof *record, MARK_SEED) ||
+           sealed_bytes_correct(bytes, sizeof *record, MARK_SEED) != SEALED_BYTES_NOTHING;
+}
+
 /* *found: there is a mark of this boot. An empty file is none: nothing was written yet. */
 static int read_mark_record(const char *path, struct mark_record *record, bool *found,
                             struct error *error)
@@ -74,8 +82,8 @@ static int read_mark_record(const char *path, struct mark_record *record, bool *
     (void)close(fd); /* it was only read */
     if (length == 0 || (length == sizeof *record && memcmp(record, &nothing, sizeof nothing) == 0))
         return 0;
-    if (length != sizeof *record || memcmp(record->magic, magic, sizeof magic) != 0 ||
-        record->checksum != mark_checksum(record))
+    if (length != sizeof *record || !make_mark_sound(record) ||
+        memcmp(record->magic, magic, sizeof magic) != 0)
         return error_set(error, ERROR_SYSTEM,
                          "%s: the mark of the last commit is damaged: if the store next to it is "
                          "what it should be, remove the mark",
@@ -130,7 +138,7 @@ static int write_mark_record(const struct commit_mark *mark, const struct stat *
         record.seconds = closed->st_mtim.tv_sec;
         record.nanoseconds = closed->st_mtim.tv_nsec;
     }
-    record.checksum = mark_checksum(&record);
+    sealed_bytes_seal((unsigned char *)&record, sizeof record, MARK_SEED);
     if (pwrite(mark->fd, &record, sizeof record, 0) == sizeof record)
         return 0;
     return error_system(error, errno, "cannot write the mark of the last commit");

@@ -2,13 +2,15 @@
 #include "store/integrity/page_vfs.h"
 
 #include <endian.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "base/buf.h"
+#include "base/log.h"
+#include "store/integrity/sealed_bytes.h"
 
 /* https://www.sqlite.org/fileformat2.html#the_database_header */
 enum {
@@ -40,7 +42,9 @@ struct page_file {
     bool checks;             /* pages with wrong ones are not used */
     bool suspect;            /* a page that was read had a wrong one */
     struct page_judge judge; /* asked once; no function: never, or was asked */
-    char *page;              /* buffer for a page that is being written, with its checksum */
+    bool writes;             /* it was opened for writing */
+    const char *name;        /* borrowed */
+    unsigned char *page;     /* buffer for a page that is being written, with its checksum */
 };
 
 static sqlite3_vfs *system_vfs;
@@ -120,12 +124,6 @@ static int unmap_shared(sqlite3_file *file, int delete)
 
 /* ---- the pages of the database ---- */
 
-static uint64_t page_checksum(const unsigned char *page, int length, int64_t offset)
-{
-    return htole64(XXH3_64bits_withSeed(page, (size_t)length - PAGE_VFS_RESERVED,
-                                        (uint64_t)(offset / length + 1)));
-}
-
 /* SQLite reads and writes pages whole, and nothing else of such a size. */
 static bool is_page(int length, int64_t offset)
 {
@@ -141,13 +139,80 @@ static void look_at_header(struct page_file *file, const unsigned char *bytes, i
         file->stamps = bytes[HEADER_RESERVED] == PAGE_VFS_RESERVED;
 }
 
+static uint64_t page_seed(int length, int64_t offset)
+{
+    return (uint64_t)(offset / length + 1);
+}
+
+/* A page of zeros was never written. */
 static bool is_sound(const unsigned char *page, int length, int64_t offset)
 {
-    const uint64_t found = page_checksum(page, length, offset);
+    return sealed_bytes_match(page, (size_t)length, page_seed(length, offset)) ||
+           (page[0] == 0 && memcmp(page, page + 1, (size_t)length - 1) == 0);
+}
 
-    if (memcmp(page + length - PAGE_VFS_RESERVED, &found, sizeof found) == 0)
+/* The only process that writes the file corrects it on the disk, too. */
+static void write_corrected(struct page_file *file, const unsigned char *page, int length,
+                            int64_t offset, bool is_known)
+{
+    sqlite3_file *inner = file->outer.inner;
+    const bool is_written =
+        file->writes && inner->pMethods->xWrite(inner, page, length, offset) == SQLITE_OK;
+
+    if (is_written || !is_known)
+        log_line("%s: the disk or another program changed a byte of page %" PRId64 "; its checksum "
+                 "says what it was: %s",
+                 file->name, offset / length + 1,
+                 is_written ? "corrected" : "it is read so, and the next run corrects it");
+}
+
+/* Returns true if the page is as it was written, perhaps after a byte was put back. */
+static bool make_sound(struct page_file *file, unsigned char *page, int length, int64_t offset)
+{
+    enum sealed_bytes_found found;
+
+    if (is_sound(page, length, offset))
         return true;
-    return page[0] == 0 && memcmp(page, page + 1, (size_t)length - 1) == 0;
+    if (!file->stamps)
+        return false;
+    found = sealed_bytes_correct(page, (size_t)length, page_seed(length, offset));
+    if (found == SEALED_BYTES_NOTHING)
+        return false;
+    write_corrected(file, page, length, offset, found == SEALED_BYTES_AGAIN);
+    return true;
+}
+
+/* ---- the header of the file ---- */
+
+/* SQLite reads it before it knows how long a page is: gaspipe's stores have SQLite's default. */
+enum { FIRST_PAGE_SIZE = 4096 };
+
+/* What the header of each store has: all but one byte are enough to look for that one. */
+static bool resembles_store_header(const unsigned char *header)
+{
+    static const unsigned char words[] = "SQLite format 3",
+                               sizes[] = {0x10, 0x00, 2, 2, 8, 64, 32, 32};
+    int different = 0;
+
+    for (size_t i = 0; i < sizeof words; i++)
+        different += header[i] != words[i];
+    for (size_t i = 0; i < sizeof sizes; i++)
+        different += header[HEADER_PAGE_SIZE + i] != sizes[i];
+    return different <= 1;
+}
+
+/* Reads the beginning of the file, of which a changed byte is put back. */
+static int read_header(struct page_file *file, void *bytes, int length, int64_t offset)
+{
+    unsigned char page[FIRST_PAGE_SIZE];
+    int code = file->outer.inner->pMethods->xRead(file->outer.inner, page, sizeof page, 0);
+
+    if (code != SQLITE_OK || offset + length > FIRST_PAGE_SIZE || !resembles_store_header(page))
+        return file->outer.inner->pMethods->xRead(file->outer.inner, bytes, length, offset);
+    file->stamps = true;
+    (void)make_sound(file, page, sizeof page, 0); /* SQLite says what is wrong otherwise */
+    memcpy(bytes, page + offset, (size_t)length);
+    return SQLITE_OK;
 }
 
 static int scan_file(struct page_file *file, struct scan *scan);
@@ -170,12 +235,15 @@ static bool come_to_trust(struct page_file *file)
 static int read_checked(sqlite3_file *file, void *bytes, int length, sqlite3_int64 offset)
 {
     struct page_file *own = (struct page_file *)file;
-    const int code = own->outer.inner->pMethods->xRead(own->outer.inner, bytes, length, offset);
+    const int code =
+        offset < HEADER_SIZE
+            ? read_header(own, bytes, length, offset)
+            : own->outer.inner->pMethods->xRead(own->outer.inner, bytes, length, offset);
 
     if (code != SQLITE_OK)
         return code;
     look_at_header(own, bytes, length, offset);
-    if (!is_page(length, offset) || is_sound(bytes, length, offset))
+    if (!is_page(length, offset) || make_sound(own, bytes, length, offset))
         return SQLITE_OK;
     damaged_page = offset / length + 1;
     own->suspect = true;
@@ -185,7 +253,6 @@ static int read_checked(sqlite3_file *file, void *bytes, int length, sqlite3_int
 static int write_stamped(sqlite3_file *file, const void *bytes, int length, sqlite3_int64 offset)
 {
     struct page_file *own = (struct page_file *)file;
-    uint64_t checksum;
 
     look_at_header(own, bytes, length, offset);
     if (!own->stamps || !is_page(length, offset))
@@ -194,9 +261,8 @@ static int write_stamped(sqlite3_file *file, const void *bytes, int length, sqli
         own->page = malloc(PAGE_SIZE_MAX);
     if (own->page == NULL)
         return SQLITE_IOERR_NOMEM;
-    checksum = page_checksum(bytes, length, offset);
     memcpy(own->page, bytes, (size_t)length - PAGE_VFS_RESERVED);
-    memcpy(own->page + length - PAGE_VFS_RESERVED, &checksum, sizeof checksum);
+    sealed_bytes_seal(own->page, (size_t)length, page_seed(length, offset));
     return own->outer.inner->pMethods->xWrite(own->outer.inner, own->page, length, offset);
 }
 
@@ -204,9 +270,7 @@ static int write_stamped(sqlite3_file *file, const void *bytes, int length, sqli
 
 static int repair_page(struct page_file *file, unsigned char *page, int length, int64_t offset)
 {
-    const uint64_t checksum = page_checksum(page, length, offset);
-
-    memcpy(page + length - PAGE_VFS_RESERVED, &checksum, sizeof checksum);
+    sealed_bytes_seal(page, (size_t)length, page_seed(length, offset));
     return file->outer.inner->pMethods->xWrite(file->outer.inner, page, length, offset);
 }
 
@@ -215,7 +279,7 @@ static int scan_page(struct page_file *file, struct scan *scan, unsigned char *p
 {
     const int code = file->outer.inner->pMethods->xRead(file->outer.inner, page, length, offset);
 
-    if (code != SQLITE_OK || is_sound(page, length, offset))
+    if (code != SQLITE_OK || make_sound(file, page, length, offset))
         return code;
     scan->damaged++;
     return scan->repair ? repair_page(file, page, length, offset) : SQLITE_OK;
@@ -238,7 +302,7 @@ static int scan_pages(struct page_file *file, struct scan *scan, unsigned char *
 static int scan_file(struct page_file *file, struct scan *scan)
 {
     unsigned char header[HEADER_SIZE], *page;
-    int code = file->outer.inner->pMethods->xRead(file->outer.inner, header, sizeof header, 0);
+    int code = read_header(file, header, sizeof header, 0);
     int length = header[HEADER_PAGE_SIZE] << 8 | header[HEADER_PAGE_SIZE + 1];
 
     if (code == SQLITE_IOERR_SHORT_READ) /* nothing is in the file yet */
@@ -488,7 +552,8 @@ static int open_vfs_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *
     }
     if ((flags & SQLITE_OPEN_MAIN_DB) == 0)
         return system_vfs->xOpen(system_vfs, name, file, flags, flags_found);
-    *(struct page_file *)file = (struct page_file){0};
+    *(struct page_file *)file =
+        (struct page_file){.writes = (flags & SQLITE_OPEN_READWRITE) != 0, .name = name};
     return open_inner((struct outer_file *)file, sizeof(struct page_file), &page_methods, name,
                       flags, flags_found);
 }

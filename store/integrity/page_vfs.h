@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "store/integrity/sealed_bytes.h"
 
 /*
  * A layer between SQLite and its files, which adds a checksum to each page of the database. A
@@ -15,14 +16,15 @@
  * SQLite keeps the last 8 bytes of each page free. They hold XXH3 (64 bits) of the rest, seeded
  * with the page's number. Each write of a page sets it; after page_vfs_check(), each read checks
  * it. A page of zeros was never written. Frames of the write-ahead log have SQLite's own checksums.
- * A page that another program changed has a wrong checksum.
+ * A page of which a disk changed one byte is corrected by its checksum when it is read, with a line
+ * on stderr. A page that another program changed has a wrong checksum.
  *
  * The layer also appends each commit to the write-ahead log in one write instead of two a page.
  */
 
 #define PAGE_VFS_NAME "gaspipe-pages"
 
-enum { PAGE_VFS_RESERVED = 8 };
+enum { PAGE_VFS_RESERVED = SEAL_SIZE };
 
 /* Registers the layer with SQLite. May be repeated. */
 int page_vfs_register(struct error *error);

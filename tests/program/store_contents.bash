@@ -21,8 +21,8 @@ store_edit() {
 
     # shellcheck disable=SC2046 # the flags are several words
     [ -x "$program" ] || cc -std=gnu17 -D_GNU_SOURCE -I "$ROOT" \
-        "$ROOT/tests/program/store_edit.c" "$ROOT/store/integrity/page_vfs.c" \
-        "$ROOT/base/buf.c" "$ROOT/base/text/format.c" "$ROOT/base/error.c" \
+        "$ROOT/tests/program/store_edit.c" "$ROOT"/store/integrity/{page_vfs,sealed_bytes}.c \
+        "$ROOT"/base/{buf,log,visible,io}.c "$ROOT/base/text/format.c" "$ROOT/base/error.c" \
         $(pkg-config --cflags --libs sqlite3 libxxhash) -o "$program"
     "$program" "$1/gaspipe.sqlite" "$2"
 }
