@@ -418,7 +418,10 @@ static int claim(struct directory_transport *directory, const struct marker *mar
         return error_memory(error, "a job");
     memcpy(lease->hold, &taken, sizeof taken);
     memcpy(lease->id, marker->id, sizeof lease->id);
-    return directory_get_job(&directory->transport, marker->id, &lease->job, error) == 0 ? 1 : -1;
+    if (directory_get_job(&directory->transport, marker->id, &lease->job, error) == 0)
+        return 1;
+    lease->problem = *error;
+    return error->kind == ERROR_INPUT ? 1 : -1;
 }
 
 /* 1, 0 or -1 as claim(). */

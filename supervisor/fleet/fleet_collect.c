@@ -61,12 +61,16 @@ static int report_failed_job(struct collection *collection, const struct fleet_r
 static int take_done_job(struct collection *collection, const struct fleet_run_job *job,
                          collection_take *take, void *context, struct error *error)
 {
-    struct fleet_transport *transport = collection->transport;
     struct buf text = {0};
-    int result = transport->operations->get_result(transport, job->id, &text, error);
+    int result = job_result_get(collection->transport, job->id, &text, error);
 
-    if (result == 0)
+    if (result == 0) {
         result = take(context, &text, error);
+    } else if (error->kind == ERROR_INPUT) {
+        collection->failed++;
+        log_line("failed: %s: %s", job->name, error->text);
+        result = 0;
+    }
     buf_free(&text);
     return result;
 }

@@ -55,6 +55,61 @@ void fleet_job_free(struct fleet_job *job)
     *job = (struct fleet_job){0};
 }
 
+/* ---- results ---- */
+
+static int hash_bytes(const char *bytes, size_t length, char hash[FLEET_HASH_SIZE],
+                      struct error *error)
+{
+    const struct iovec text = {(void *)(uintptr_t)bytes, length};
+
+    return fingerprint_hash_parts(&text, 1, hash, error);
+}
+
+int job_result_hash(const struct buf *output, char hash[FLEET_HASH_SIZE], struct error *error)
+{
+    return hash_bytes(output->length > 0 ? output->data : "", output->length, hash, error);
+}
+
+static bool has_text(const json_t *head, const char *member, const char *expected)
+{
+    const char *text = json_string_value(json_object_get(head, member));
+
+    return text != NULL && strcmp(text, expected) == 0;
+}
+
+/* -1 with ERROR_INPUT: it is not the whole result of this job. */
+static int check_result(const char *text, size_t length, const char *id, struct error *error)
+{
+    const char *end = length > 0 ? memchr(text, '\n', length) : NULL;
+    const size_t line = end != NULL ? (size_t)(end - text) : 0;
+    char hash[FLEET_HASH_SIZE];
+    json_t *head;
+    bool whole;
+
+    if (hash_bytes(text + line + (end != NULL), end != NULL ? length - line - 1 : 0, hash, error) !=
+        0)
+        return -1;
+    head = json_value_read(line > 0 ? text : "", line, 0, NULL);
+    whole = has_text(head, "job", id) && has_text(head, "output", hash);
+    json_decref(head);
+    return whole ? 0
+                 : error_set(error, ERROR_INPUT,
+                             "its result, %s, is damaged or another job's; remove it and submit "
+                             "the run again",
+                             id);
+}
+
+int job_result_get(struct fleet_transport *transport, const char *id, struct buf *result,
+                   struct error *error)
+{
+    const size_t before = result->length;
+
+    if (transport->operations->get_result(transport, id, result, error) != 0)
+        return -1;
+    return check_result(result->length > 0 ? result->data + before : "", result->length - before,
+                        id, error);
+}
+
 /* ---- checks ---- */
 
 enum { FILE_NAME_MAX = 100 };

@@ -51,6 +51,16 @@ int64_t fleet_job_number(const struct fleet_job *job, const char *member);
 
 void fleet_job_free(struct fleet_job *job);
 
+/*
+ * The result of a job: a line about the worker, with the job's ID and the SHA-256 of what follows,
+ * and the output of the job's process.
+ */
+int job_result_hash(const struct buf *output, char hash[FLEET_HASH_SIZE], struct error *error);
+
+/* Appends it. -1, with ERROR_INPUT if it is damaged or another job's: the job is then failed. */
+int job_result_get(struct fleet_transport *transport, const char *id, struct buf *result,
+                   struct error *error);
+
 /* The place where a worker does a job. */
 struct job_place {
     struct fleet_transport *transport;

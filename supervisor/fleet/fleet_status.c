@@ -34,9 +34,13 @@ static int fleet_status_take_result(struct progress *progress, struct fleet_tran
     double finished, began;
     json_t *head;
 
-    if (transport->operations->get_result(transport, job->id, &text, error) != 0) {
+    if (job_result_get(transport, job->id, &text, error) != 0) {
         buf_free(&text);
-        return -1;
+        if (error->kind != ERROR_INPUT)
+            return -1;
+        progress->spans[FLEET_DONE]--;
+        progress->spans[FLEET_FAILED]++;
+        return 0;
     }
     head = json_value_read(text.data, strcspn(buf_string(&text) != NULL ? text.data : "", "\n"), 0,
                            NULL);

@@ -372,13 +372,26 @@ static int refuse(struct work *work, struct fleet_lease *lease, const struct fle
 
 /* ---- one job ---- */
 
+/* Gives the job back if this machine failed. */
+static int give_job_back(struct work *work, struct fleet_lease *lease)
+{
+    struct error ignored;
+
+    /* If that fails, the job is free when its lease ends. */
+    (void)work->transport->operations->release(work->transport, lease, &ignored);
+    return -1;
+}
+
 static int put_result(struct work *work, struct fleet_lease *lease, const struct fleet_job *job,
                       int64_t began, const struct buf *output, struct error *error)
 {
     const struct stamp now = stamp_now();
+    char hash[FLEET_HASH_SIZE];
     struct buf result = {0};
     int status;
 
+    if (job_result_hash(output, hash, error) != 0)
+        return give_job_back(work, lease);
     buf_printf(&result, "{\"kind\":\"%s\",\"job\":\"%s\"",
                job->kind == &job_kind_replay ? "span" : "job", lease->id);
     if (job->kind == &job_kind_replay)
@@ -389,8 +402,9 @@ static int put_result(struct work *work, struct fleet_lease *lease, const struct
                    fleet_job_number(job, "end"), fleet_job_number(job, "deliveries"));
     buf_append_string(&result, ",\"worker\":");
     json_text_string(&result, work->host, strlen(work->host));
-    buf_printf(&result, ",\"fingerprint\":\"%s\",\"seconds\":%.3f,\"finished\":%.3f}\n",
-               work->fingerprint, (double)(now.mono - began) / 1e9, (double)now.real / 1e6);
+    buf_printf(&result,
+               ",\"fingerprint\":\"%s\",\"output\":\"%s\",\"seconds\":%.3f,\"finished\":%.3f}\n",
+               work->fingerprint, hash, (double)(now.mono - began) / 1e9, (double)now.real / 1e6);
     buf_append(&result, output->data, output->length);
     status = work->transport->operations->finish(work->transport, lease, &result, error);
     buf_free(&result);
@@ -418,13 +432,11 @@ static int put_failure(struct work *work, struct fleet_lease *lease, const struc
     return status;
 }
 
-/* Gives the job back if this machine failed. */
-static int give_job_back(struct work *work, struct fleet_lease *lease)
+static int read_taken(struct fleet_job *job, const struct fleet_lease *lease, struct error *error)
 {
-    struct error ignored;
-
-    /* If that fails, the job is free when its lease ends. */
-    (void)work->transport->operations->release(work->transport, lease, &ignored);
+    if (lease->problem.kind == ERROR_NONE)
+        return job_read(job, lease->id, lease->job.data, lease->job.length, lease->id, error);
+    *error = lease->problem;
     return -1;
 }
 
@@ -434,7 +446,7 @@ static int do_job(struct work *work, struct fleet_lease *lease, struct error *er
     struct fleet_job job = {0};
     struct buf output = {0};
     struct error words;
-    int result = job_read(&job, lease->id, lease->job.data, lease->job.length, lease->id, error);
+    int result = read_taken(&job, lease, error);
 
     if (result != 0 && error->kind == ERROR_INPUT) {
         result = put_failure(work, lease, &job, error->text, error);

@@ -43,8 +43,9 @@ static inline bool fleet_state_takes_job(enum fleet_state state)
 /* A job that this worker has. */
 struct fleet_lease {
     char id[FLEET_HASH_SIZE];
-    struct buf job; /* its text */
-    void *hold;     /* the transport's own */
+    struct buf job;       /* its text */
+    struct error problem; /* ERROR_INPUT: the text could not be read; the job fails */
+    void *hold;           /* the transport's own */
 };
 
 /* Called for each name of a list; -1 ends it. */

@@ -76,6 +76,49 @@ refuses() {
     done
 }
 
+@test "a fleet's job or result that is damaged fails alone: the others are done and collected" {
+    local what file
+
+    sed 's/keeper/other/' lines > both
+    cat lines >> both
+    "$BUILD/gaspipe" run --counter none --slog slog --vat "$keeper" --vat "other=${keeper#*=}" both > /dev/null
+    "$BUILD/gaspipe" fleet submit --to fleet slog > /dev/null
+    for what in fifo directory missing; do
+        rm -rf now
+        cp -r fleet now
+        file=$(find now/jobs -type f | head -n 1)
+        rm "$file"
+        case $what in
+            fifo) mkfifo "$file" ;;
+            directory) mkdir "$file" ;;
+        esac
+        run timeout -s KILL 60 "$BUILD/gaspipe" fleet work --from now
+        assert_status 0
+        assert_output_has '1 jobs done, 3 failed'
+        run "$BUILD/gaspipe" fleet collect --from now
+        assert_status 4
+        assert_output_has "failed: " "$(basename "$file")" '1 vat: '
+    done
+    "$BUILD/gaspipe" fleet work --from fleet > /dev/null
+    for what in empty head cut exchanged edited; do
+        rm -rf now
+        cp -r fleet now
+        file=$(find now/results -type f | sort | head -n 1)
+        case $what in
+            empty) : > "$file" ;;
+            head) sed -i 1q "$file" ;;
+            cut) truncate -s -1 "$file" ;;
+            exchanged) cp "$(find now/results -type f | sort | tail -n 1)" "$file" ;;
+            edited) sed -i 's/"status":"same"/"status":"skipped"/' "$file" ;;
+        esac
+        run "$BUILD/gaspipe" fleet collect --from now
+        assert_equal "$what: $status" "$what: 4"
+        assert_output_has "is damaged or another job's; remove it and submit the run again" '1 vat: '
+        run "$BUILD/gaspipe" fleet status --from now
+        assert_output_has '1 of 2 spans done' '1 failed'
+    done
+}
+
 @test "a contract that is a FIFO, unless it is an open descriptor" {
     local option
 
