@@ -9,12 +9,10 @@
 
 #include "base/error.h"
 #include "base/io.h"
-#include "base/json/json_memory.h"
 #include "base/log.h"
 #include "base/option/manual.h"
 #include "base/option/option.h"
 #include "base/option/option_complete.h"
-#include "sandbox/contract_filter.h"
 #include "supervisor/commands.h"
 #include "supervisor/count/count_options.h"
 #include "supervisor/estimate/estimate_options.h"
@@ -134,8 +132,6 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     /* Large blocks go back to the system when they are freed, however many there were. */
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
-    if (!SANDBOX_SANITIZED)
-        json_memory_keep();
     if (argc < 2) {
         fputs(usage, stderr);
         return ERROR_USAGE;
