@@ -36,6 +36,36 @@ deliveries() {
     done
 }
 
+# Deliveries, the phases of the selected vats, and the number of kernels.
+numbers() {
+    slogreport --json "$@" 2> /dev/null | jq -c 'if .kind == "delivery" or .kind == "phase"
+        then del(.between, .run) else empty end'
+}
+
+@test "an extract has the same numbers as the whole file, whatever is selected, and no other kernels" {
+    local file seed vat low high choice
+
+    # A new vat's create-vat line is within its crank, as gaspipe writes it.
+    echo 'export const get = () => 1;' > contract.js
+    printf '{"vat":"%s","method":"get"}\n' a b a c > lines
+    "$BUILD/gaspipe" run --counter none --slog ours.slog --vat a=contract.js --vat b=contract.js --vat c=contract.js lines > /dev/null
+    seed=$RANDOM
+    RANDOM=$seed
+    for file in ours.slog "$DATA/variety.slog.gz" "$DATA/swingset.slog.zst" "$DATA/shapes/chain.slog"; do
+        slogreport --json "$file" | jq -r 'select(.kind == "delivery") | "\(.vatID) \(.crankNum)"' > all
+        read -r vat low < <(sed -n "$((RANDOM % $(wc -l < all) + 1))p" all)
+        high=$((low + RANDOM % 20))
+        for choice in "--vat $vat" "--crank $low-$high" "--vat $vat --crank $low-"; do
+            # shellcheck disable=SC2086 # words
+            slogreport extract $choice "$file" > small
+            # shellcheck disable=SC2086
+            diff <(numbers $choice "$file") <(numbers $choice small) || fail "$file $choice, seed $seed"
+            slogreport --strict --json small | tail -n 1 | grep -q '"kernelStarts":0,' || fail "$file $choice, seed $seed"
+        done
+    done
+    slogreport extract --bundles ours.slog | diff ours.slog -
+}
+
 @test "an extract of a block has its phases, also when it is empty" {
     slogreport extract --block 17 "$DATA/shapes/chain.slog" > small
     # Work after the block's last line is not part of it.

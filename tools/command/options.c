@@ -86,6 +86,7 @@ enum {
     LISTS = REPORT | 1 << COMMAND_COMPARE | 1 << COMMAND_STALLS | 1 << COMMAND_RUNS |
             1 << COMMAND_WAITS,
     READERS = LISTS | 1 << COMMAND_SUMMARY | 1 << COMMAND_EXTRACT | 1 << COMMAND_ROWS,
+    REPORTERS = READERS & ~(1 << COMMAND_EXTRACT),
     PROFILE = 1 << COMMAND_PROFILE,
     PRINTERS = LISTS | SUMS | PROFILE,
 };
@@ -169,13 +170,13 @@ static const struct option_row rows[] = {
      OPTION_IS_LIST(struct options, selection.vats), .commands = READERS | PROFILE},
     {"kind", "KIND|METHOD",
      "select deliveries of this kind (message, notify, ...) or method (may be repeated)",
-     OPTION_IS_LIST(struct options, selection.kinds), .commands = READERS | PROFILE},
+     OPTION_IS_LIST(struct options, selection.kinds), .commands = REPORTERS | PROFILE},
     {"crank", "RANGE", "select deliveries in these cranks",
      OPTION_IS_OTHER(struct options, selection.cranks, selection_take_range),
      .commands = READERS | PROFILE},
     {"block", "RANGE", "select deliveries in these blocks of a chain", SELECTION_RANGE(blocks)},
     {"run", "RANGE", "select deliveries in these runs of the kernel, counted from 1",
-     SELECTION_RANGE(runs)},
+     OPTION_IS_OTHER(struct options, selection.runs, selection_take_range), .commands = REPORTERS},
     {"since", "TIME",
      "select deliveries that began at TIME or later: 1795219394.5 or 2026-11-21T00:03:14Z",
      OPTION_IS_OTHER(struct options, selection.times, selection_take_since), .commands = READERS},
@@ -185,7 +186,7 @@ static const struct option_row rows[] = {
      "select deliveries that took at least 0.5, 0.5s, 20ms or 300us; of stalls: the least time "
      "lost (default: 1ms)",
      OPTION_IS_OTHER(struct options, selection.minimum, selection_take_duration),
-     .commands = READERS},
+     .commands = REPORTERS},
     {"strict", .help = "fail at a line that is not a slog line (default: skip and count it)",
      OPTION_IS_FLAG(struct options, strict), .commands = READERS},
     {"jobs", "N", "read with N threads, up to 64 (default: one per CPU, at most 4)",
