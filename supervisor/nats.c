@@ -580,7 +580,7 @@ static int check_reader_state(const struct nats_reader *reader, const jsStreamIn
     if (reader->next > 1 && info->State.FirstSeq > reader->next)
         return error_set(error, ERROR_INPUT,
                          "%s: the stream %s begins at message %" PRIu64 ": those from %" PRIu64
-                         " on are gone; --new-input continues without them",
+                         " on are gone; --again continues without them",
                          name, reader->stream, info->State.FirstSeq, reader->next);
     return 0;
 }

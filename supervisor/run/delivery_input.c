@@ -206,6 +206,35 @@ static bool file_input_look(struct delivery_input *base, int64_t *number, const 
            find_read_line(input, number, text, length);
 }
 
+int file_input_scan(struct delivery_input *base,
+                    int (*line)(void *context, const char *text, size_t length, int64_t number,
+                                struct error *error),
+                    void *context, struct error *error)
+{
+    struct file_input *input = of_file(base);
+    const off_t begin = lseek(input->fd, 0, SEEK_CUR);
+    struct stat status;
+    const char *text;
+    size_t length;
+    int result = 0;
+
+    if (begin < 0 || fstat(input->fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return 0;
+    while (result == 0 && !(input->ended && input->start == input->bytes.length)) {
+        if (!take_read_line(input, &text, &length))
+            result = read_more(input, error);
+        else if (!is_blank_line(text, length))
+            result = line(context, text, length, input->number, error);
+    }
+    buf_clear(&input->bytes);
+    input->start = input->searched = 0;
+    input->number = 0;
+    input->ended = false;
+    if (result == 0 && lseek(input->fd, begin, SEEK_SET) < 0)
+        return error_set(error, ERROR_INPUT, "%s: cannot read: %m", input->base.name);
+    return result;
+}
+
 static int open_input_file(struct file_input *input, const char *path, struct error *error)
 {
     struct stat status;
@@ -390,15 +419,14 @@ int input_place_check_stream(const struct input_place *place, const char *stream
     if (place->stream[0] == '\0')
         return error_set(error, ERROR_INPUT,
                          "the store has not come to the end of its file of deliveries; "
-                         "--new-input begins with the stream");
+                         "--again begins with the stream");
     if (stream_name_length(place->stream) == length &&
         strncmp(place->stream, stream, (size_t)length) == 0)
-        return error_set(
-            error, ERROR_INPUT,
-            "the stream %.*s was deleted and created again; --new-input begins with it", length,
-            stream);
+        return error_set(error, ERROR_INPUT,
+                         "the stream %.*s was deleted and created again; --again begins with it",
+                         length, stream);
     return error_set(error, ERROR_INPUT,
-                     "the store takes its deliveries from the stream %.*s; --new-input ends that",
+                     "the store takes its deliveries from the stream %.*s; --again ends that",
                      stream_name_length(place->stream), place->stream);
 }
 
@@ -431,6 +459,39 @@ int input_place_take(struct input_place *place, int64_t number, const char *text
     if (add_to_input_chain(place->hash, text, length, error) != 0)
         return -1;
     return write_input_place(place, error);
+}
+
+struct input_repeat {
+    int64_t lines; /* the last line's number, up to one after the store's */
+    const struct input_place *place;
+    char hash[STORE_HASH_SIZE];
+};
+
+static int add_repeated_line(void *context, const char *text, size_t length, int64_t number,
+                             struct error *error)
+{
+    struct input_repeat *repeat = context;
+
+    repeat->lines = number;
+    return number > repeat->place->lines ? 0
+                                         : add_to_input_chain(repeat->hash, text, length, error);
+}
+
+int input_place_check_finished(const struct input_place *place, struct delivery_input *input,
+                               struct error *error)
+{
+    struct input_repeat repeat = {.place = place};
+
+    if (!place->done || place->lines == 0 || place->stream[0] != '\0')
+        return 0;
+    if (file_input_scan(input, add_repeated_line, &repeat, error) != 0)
+        return -1;
+    if (repeat.lines != place->lines || strcmp(repeat.hash, place->hash) != 0)
+        return 0;
+    return error_set(error, ERROR_USAGE,
+                     "%s: the store has delivered all of it; --resume delivers lines appended "
+                     "since, --again delivers it again",
+                     input->name);
 }
 
 int input_place_keep_batch(struct input_place *place, uint64_t lines, struct error *error)
@@ -466,6 +527,6 @@ int input_place_check(const struct input_place *place, struct error *error)
         return 0;
     return error_set(error, ERROR_INPUT,
                      "does not begin with the %" PRId64 " lines that the store has; "
-                     "--new-input starts another file",
+                     "--again starts another file",
                      place->lines);
 }

@@ -49,6 +49,16 @@ bool delivery_input_look(struct delivery_input *input, int64_t *number, const ch
 void delivery_input_close(struct delivery_input *input);
 
 /*
+ * Calls `line` for the lines of a regular file, as the listener would be, and then moves back to
+ * where it was. Other inputs have none, since reading them ahead could wait for their writer. -1
+ * with ERROR_INPUT, or when `line` returns -1.
+ */
+int file_input_scan(struct delivery_input *base,
+                    int (*line)(void *context, const char *text, size_t length, int64_t number,
+                                struct error *error),
+                    void *context, struct error *error);
+
+/*
  * Lines of a file, or of stdin, which is "-". The first line has number 1. For a pipe or terminal
  * it waits on the loop. NULL with ERROR_INPUT when the file cannot be opened.
  */
@@ -84,6 +94,13 @@ int input_place_open(struct input_place *place, struct store *store, struct erro
 
 /* Starts a new input at its first line: that stream, or a file (""). Within a transaction. */
 int input_place_begin(struct input_place *place, const char *stream, struct error *error);
+
+/*
+ * The store has reached the end of its input: ERROR_USAGE if that file has the same lines again.
+ * Reads a regular file only.
+ */
+int input_place_check_finished(const struct input_place *place, struct delivery_input *input,
+                               struct error *error);
 
 /* Returns true if the store has read no input. */
 bool input_place_is_new(const struct input_place *place);

@@ -594,8 +594,10 @@ static int find_input_place(struct run_lines *lines, const char *stream, struct 
 {
     const bool ended = lines->place.done && (!lines->options->resume || stream[0] != '\0');
 
-    if (ended || lines->options->new_input ||
-        (stream[0] != '\0' && input_place_is_new(&lines->place)))
+    if (ended && stream[0] == '\0' && !lines->options->again &&
+        input_place_check_finished(&lines->place, lines->input, error) != 0)
+        return -1;
+    if (ended || lines->options->again || (stream[0] != '\0' && input_place_is_new(&lines->place)))
         return begin_new_input(lines, stream, error);
     if (input_place_check_stream(&lines->place, stream, error) != 0)
         return -1;

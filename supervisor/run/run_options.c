@@ -102,9 +102,8 @@ static const struct option_row rows[] = {
      OPTION_IS_TEXT(struct run_options, config)},
     {"queue-lines", "N", "queue N lines before running what they cause (default: 1)",
      RUN_NUMBER(queue_lines, 1, INT32_MAX)},
-    {"new-input",
-     .help = "begin with the first line of DELIVERIES even if the previous file was not finished",
-     OPTION_IS_FLAG(struct run_options, new_input)},
+    {"again", .help = "begin with the first line of DELIVERIES, whatever the store has accepted",
+     OPTION_IS_FLAG(struct run_options, again)},
     {"resume",
      .help = "skip the lines that the store has accepted, even if it has accepted all of them",
      OPTION_IS_FLAG(struct run_options, resume)},
@@ -294,8 +293,8 @@ static int check_combination(struct run_options *options, char **operands, struc
         return error_set(error, ERROR_USAGE, "give one file of deliveries, or - for stdin");
     if (check_stream_options(options, operands, error) != 0)
         return -1;
-    if (options->new_input && options->resume)
-        return error_set(error, ERROR_USAGE, "--new-input and --resume do not go together");
+    if (options->again && options->resume)
+        return error_set(error, ERROR_USAGE, "--again and --resume do not go together");
     if (options->worker != NULL && !options->counter_given)
         options->counters = (struct counters){0};
     if (!options->timeout_given && !options->counters.qemu && !options->counters.compiled)

@@ -81,7 +81,7 @@ struct run_options {
     uint64_t max_workers;       /* at a time; 0: one for each vat */
     uint64_t jobs;              /* deliveries in progress at a time; at least 1 */
     uint64_t near_protocol;     /* whose parameters new contracts of NEAR have */
-    bool new_input;             /* the store forgets the input before */
+    bool again;                 /* the store forgets the input before */
     struct operations operations;
     bool resume;                   /* skip the lines that the store has, even all of them */
     struct option_list configured; /* the options of --config, owned, which others point into */

@@ -223,7 +223,7 @@ const makeReference = (directory, number, { first, second, vats }) => {
   const store = `reference${number}`;
   const before = run(directory, store, configurations.forked, first, vats, snapshots(number));
   const contentsBefore = contents(path.join(directory, store));
-  const after = run(directory, store, configurations.forked, second, vats, ['--new-input', ...snapshots(number)]);
+  const after = run(directory, store, configurations.forked, second, vats, ['--again', ...snapshots(number)]);
   return { before, contentsBefore, after, contentsAfter: contents(path.join(directory, store)) };
 };
 
@@ -256,7 +256,7 @@ const compareAll = (directory, names, kinds, isRing) => {
       attempt(`${name}, resumed by ${other}`, () => {
         fs.rmSync(path.join(directory, 'copy'), { recursive: true, force: true });
         fs.cpSync(path.join(directory, store), path.join(directory, 'copy'), { recursive: true, preserveTimestamps: true });
-        same('results', run(directory, 'copy', configurations[other], second, vats, ['--new-input', ...snapshots(number)]), after);
+        same('results', run(directory, 'copy', configurations[other], second, vats, ['--again', ...snapshots(number)]), after);
         same('the store', contents(path.join(directory, 'copy')), contentsAfter);
         replayAll(directory, 'copy', other, replayed);
       });
@@ -316,9 +316,9 @@ const randomRun = (directory, seed, names, known) => {
   const [one, other, third] = [pick(names), pick(names), pick(names)];
   const words = `seed ${seed}: ${one}, ${other}, ${third}`;
   const by = (store, name, lines, options) => run(directory, store, configurations[name], lines, vats, [...more, ...options]);
-  const expected = [by('reference', 'forked', first, limits), by('reference', 'forked', second, ['--new-input'])];
+  const expected = [by('reference', 'forked', first, limits), by('reference', 'forked', second, ['--again'])];
   same(`${words}: first results`, by('store', one, first, limits), expected[0]);
-  same(`${words}: second results`, by('store', other, second, ['--new-input']), expected[1]);
+  same(`${words}: second results`, by('store', other, second, ['--again']), expected[1]);
   same(`${words}: the stores`, contents(path.join(directory, 'store')), contents(path.join(directory, 'reference')));
   replayAll(directory, 'store', third, vats, true);
 };

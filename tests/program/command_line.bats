@@ -173,7 +173,7 @@ assert_fits() {
     grep -v ' in deliveries, ' narrow | assert_fits 80
     grep -q 'anAstonishingl ok' narrow
     grep -q '^          "0000000' narrow
-    at_width 160 "$BUILD/gaspipe" run --counter none --store store --vat list=contract.js \
+    at_width 160 "$BUILD/gaspipe" run --counter none --store store --again --vat list=contract.js \
         lines.jsonl > wide
     assert_fits 160 < wide
     grep -q 'kernel ms' wide

@@ -506,7 +506,7 @@ limited() {
         "$BUILD/gaspipe" run --json --counter $counter --store store --vat keeper=keeper.js \
             "$1" "$2" first > out
         run --separate-stderr "$BUILD/gaspipe" run --json --counter $counter --store store \
-            --new-input --vat keeper=keeper.js deliveries
+            --again --vat keeper=keeper.js deliveries
         assert_status 1
         outcomes+=("$(jq -c 'select(.kind == "delivery") | [.crankNum, .status, .error]' <<< "$output")")
         assert_output_has "$3"

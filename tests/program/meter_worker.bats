@@ -131,7 +131,7 @@ END
     run --separate-stderr "$BUILD/gaspipe" ping --max-cost 5
     assert_bad_input 2 '--counter compiled'
     costs --counter compiled --max-cost 900000000 --store kept > /dev/null
-    run --separate-stderr "$BUILD/gaspipe" run --counter none --store kept --new-input --vat "$contract" "$deliveries"
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --store kept --again --vat "$contract" "$deliveries"
     assert_bad_input 3 '--max-cost 900000000' '--counter compiled'
     "$BUILD/gaspipe" replay --counter compiled --max-cost 900000000 --store kept token > /dev/null
     "$BUILD/gaspipe" ping --counter compiled --max-cost 100000000 --count 20 > ping.out
@@ -144,7 +144,7 @@ export const one = () => 1;
 export const encode = () => { const bytes = new ArrayBuffer(1 << 20); for (let i = 0; i < 10000; i++) Base64.encode(bytes); };
 END
     printf '{"vat":"spin","method":"%s","args":[]}\n' one encode > lines
-    run --separate-stderr "$BUILD/gaspipe" run --json --new-input --vat spin=spin.js "$@" lines
+    run --separate-stderr "$BUILD/gaspipe" run --json --again --vat spin=spin.js "$@" lines
 }
 
 @test "--max-cost: without it a vat has 20000000000 units, which other counters do not know" {
@@ -160,8 +160,8 @@ END
     spin --counter compiled --store t
     assert_equal "$(jq -r 'select(.limited).limited' <<< "$output")" units
     "$BUILD/gaspipe" run --counter compiled --store u --vat spin=spin.js one > /dev/null
-    "$BUILD/gaspipe" run --counter none --store u --new-input one > /dev/null
-    "$BUILD/gaspipe" run --counter qemu --store u --new-input one > /dev/null
+    "$BUILD/gaspipe" run --counter none --store u --again one > /dev/null
+    "$BUILD/gaspipe" run --counter qemu --store u --again one > /dev/null
 }
 
 @test "--max-cost 0, or --set-limit cost=0: no limit, also of later runs" {
@@ -173,12 +173,12 @@ END
     "$BUILD/gaspipe" run --counter compiled --store set --vat spin=spin.js one > /dev/null
     "$BUILD/gaspipe" run --counter compiled --store set --set-limit spin=cost:0 > /dev/null
     for kept in zero set; do
-        run --separate-stderr "$BUILD/gaspipe" run --counter compiled --max-cost 5 --store "$kept" --new-input \
+        run --separate-stderr "$BUILD/gaspipe" run --counter compiled --max-cost 5 --store "$kept" --again \
             --vat spin=spin.js one
         assert_equal "$stderr" 'gaspipe: vat spin: --max-cost 5 is ignored; the vat keeps 0 (no limit)'
     done
     "$BUILD/gaspipe" run --counter compiled --store kept --vat spin=spin.js one > /dev/null
-    run --separate-stderr "$BUILD/gaspipe" run --counter compiled --max-cost 0 --store kept --new-input \
+    run --separate-stderr "$BUILD/gaspipe" run --counter compiled --max-cost 0 --store kept --again \
         --vat spin=spin.js one
     assert_equal "$stderr" 'gaspipe: vat spin: --max-cost 0 is ignored; the vat keeps 20000000000'
 }

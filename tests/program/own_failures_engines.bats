@@ -129,7 +129,7 @@ other_programs() {
         said 'vat bad is in quarantine: it cannot be restored: '
         unset bin
         line bad get name '' > lines
-        runs harmed --release bad --release good lines
+        runs harmed --again --release bad --release good lines
         assert_status 0
         assert_equal "$(deliveries | tail -n 1)" '["bad","ok","three three"]'
         rm -rf harmed programs

@@ -23,7 +23,7 @@ refuses() {
     "$BUILD/gaspipe" run --counter none --store store --vat "$keeper" lines > /dev/null
     cp -r store other
     mv other/gaspipe.sqlite elsewhere
-    for command in 'run --counter none --new-input --store other lines' 'status --store other' 'verify --store other' \
+    for command in 'run --counter none --again --store other lines' 'status --store other' 'verify --store other' \
         'replay --store other keeper'; do
         mkfifo other/gaspipe.sqlite
         # shellcheck disable=SC2086
@@ -44,9 +44,9 @@ refuses() {
     refuses 3 'other/gaspipe.sqlite-wal: is a FIFO' "$BUILD/gaspipe" status --store other
     rm other/gaspipe.sqlite-wal other/gaspipe.mark
     mkfifo other/gaspipe.mark
-    refuses 3 'other/gaspipe.mark: is a FIFO' "$BUILD/gaspipe" run --counter none --new-input --store other lines
+    refuses 3 'other/gaspipe.mark: is a FIFO' "$BUILD/gaspipe" run --counter none --again --store other lines
     ln -s store link
-    run "$BUILD/gaspipe" run --counter none --new-input --store link lines
+    run "$BUILD/gaspipe" run --counter none --again --store link lines
     assert_status 0
 }
 
@@ -125,7 +125,7 @@ refuses() {
     mkfifo fifo
     for option in --vat --bundle --upgrade --new-vat; do
         "$BUILD/gaspipe" run --counter none --store store --vat "$keeper" lines > /dev/null
-        refuses 3 'fifo: is a FIFO, not a file' "$BUILD/gaspipe" run --counter none --store store --new-input \
+        refuses 3 'fifo: is a FIFO, not a file' "$BUILD/gaspipe" run --counter none --store store --again \
             "$option" keeper=fifo lines
         rm -r store
     done

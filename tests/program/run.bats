@@ -237,7 +237,7 @@ EOF
 
     cd "$BATS_TEST_TMPDIR"
     for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
-        run bash -c "'$BUILD/gaspipe' run --json --counter none --store store.${#closed} \
+        run bash -c "'$BUILD/gaspipe' run --json --counter none --store store.${#closed} --again \
             --vat 'token=$ROOT/examples/token/contract.js' \
             '$ROOT/examples/token/deliveries.jsonl' $closed"
         assert_status 1 # one of the deliveries is refused

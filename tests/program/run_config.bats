@@ -39,7 +39,7 @@ to() {
     assert_bad_input 2 '--vat notse: the store has no such vat; did you mean notes?' '--new-vat notse=FILE'
     a_run < <(to nots read)
     assert_bad_input 3 'no vat "nots"; did you mean notes?'
-    a_run --new-input --new-vat more=second.js < <(to more write 2; to more read)
+    a_run --again --new-vat more=second.js < <(to more write 2; to more read)
     assert_status 0
     assert_equal "$(results)" 'null "second 2"'
     # Another run with the same options changes nothing.
@@ -109,7 +109,7 @@ to() {
     cp first.js deep
     cat > deep/gaspipe.json << 'END'
 {"vat": {"notes": "first.js"}, "store": "store", "counter": "none", "json": true,
- "max-syscalls": 5, "delivery-timeout": 0.5, "new-input": false}
+ "max-syscalls": 5, "delivery-timeout": 0.5, "again": false}
 END
     run --separate-stderr "$NATIVE/gaspipe" run --config deep/gaspipe.json --delivery-timeout 60 - \
         < <(to notes write 1; to notes read)

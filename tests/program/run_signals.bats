@@ -108,7 +108,7 @@ ends() {
     exec {to}> sql
     printf '%s\n' 'BEGIN IMMEDIATE;' "SELECT 'locked';" >&"$to"
     wait_for 60 test -s told
-    start --new-input --store store lines
+    start --again --store store lines
     ends TERM 143
     exec {to}>&-
     wait "$locker"
@@ -131,7 +131,7 @@ hangs() {
     "$NATIVE/gaspipe" run --counter none --sandbox off --worker ./worker --store again \
         --snapshot-initial 1000 --vat keeper=keeper.js lines
     printf 1 > tally
-    start --sandbox off --worker ./worker --store again --snapshot-initial 1000 --new-input lines
+    start --sandbox off --worker ./worker --store again --snapshot-initial 1000 --again lines
     wait_for 60 test ! -s tally
     ends TERM 143
 }

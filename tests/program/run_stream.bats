@@ -172,15 +172,15 @@ assert_as_from_file() {
     lines 4 6 | publish two
     for i in 1 2 3 4; do "$CLIENT" "$url" remove "$stream" $i; done
     run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/$stream"
-    assert_bad_input 3 'begins at message 5: those from 4 on are gone; --new-input'
+    assert_bad_input 3 'begins at message 5: those from 4 on are gone; --again'
     # The stream is another one.
     "$CLIENT" "$url" delete "$stream"
     "$CLIENT" "$url" make "$stream" "$stream.>" 1
     run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/$stream"
-    assert_bad_input 3 "the stream $stream was deleted and created again; --new-input"
+    assert_bad_input 3 "the stream $stream was deleted and created again; --again"
     echo '{"vat":"token","method":"holders"}' > file
     run --separate-stderr "$BUILD/gaspipe" run --store st --counter none file
-    assert_bad_input 3 "takes its deliveries from the stream $stream; --new-input"
+    assert_bad_input 3 "takes its deliveries from the stream $stream; --again"
     run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/ABSENT"
     assert_bad_input 3 'no stream ABSENT'
     run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/$stream" --results-to nowhere

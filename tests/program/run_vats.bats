@@ -136,7 +136,7 @@ EOF
     assert_status 3
     sed 's/"a"/"b"/' input > other
     vats_run --counter none --store store other
-    assert_bad_input 3 'other: does not begin with the 2 lines' --new-input
+    assert_bad_input 3 'other: does not begin with the 2 lines' --again
     head -n 1 input > short
     vats_run --counter none --store store short
     assert_bad_input 3 'short: does not begin with the 2 lines'
@@ -149,6 +149,35 @@ EOF
     vats_run --counter none --store store other
     assert_status 0
     assert_equal "$(jq -r 'select(.kind == "result") | .place' <<< "$output" | wc -l)" 6
+}
+
+@test "a finished file is refused when it is given again, unless --again or --resume says what is meant" {
+    lines 2 > input
+    vats_run --counter none --store store input
+    assert_status 0
+    cp -r store before
+    cp input copy
+    for again in input copy - ; do
+        vats_run --counter none --store store "$again" < input
+        assert_bad_input 2 'the store has delivered all of it' '--resume' '--again'
+        assert_equal "$output" ''
+        assert_same_dump store before
+    done
+    vats_run --counter none --resume --store store input
+    assert_status 0
+    assert_same_dump store before
+    # A pipe is not read ahead of its writer, and other lines are another file.
+    vats_run --counter none --store store - < <(cat input)
+    assert_status 0
+    (cat input; lines 1) > longer
+    for other in longer input; do
+        vats_run --counter none --store store "$other"
+        assert_status 0
+    done
+    vats_run --counter none --store store --again input
+    assert_status 0
+    assert_equal "$(jq -r 'select(.kind == "result") | .place' <<< "$output" | tr '\n' ' ')" \
+        'input:1 input:2 input:3 input:4 '
 }
 
 @test "with --resume, restarting a run delivers nothing twice" {
@@ -168,7 +197,7 @@ EOF
     sed 's/"a"/"b"/' input > other
     vats_run --counter none --resume --store store other
     assert_bad_input 3 'other: does not begin with the 6 lines'
-    vats_run --counter none --resume --new-input --store store other
+    vats_run --counter none --resume --again --store store other
     assert_status 2
 }
 

@@ -194,7 +194,7 @@ taken_in() {
     token_run 0
     before=$(sqlite3 st/gaspipe.sqlite "SELECT 'value = ' || quote(value) || ', checksum = ' || checksum
         FROM vatstore WHERE key = CAST('balance.a' AS BLOB)")
-    "$NATIVE/gaspipe" run --counter none --store st --new-input --vat "$token" - < <(head -n 1 deliveries)
+    "$NATIVE/gaspipe" run --counter none --store st --again --vat "$token" - < <(head -n 1 deliveries)
     store_edit st "UPDATE vatstore SET $before WHERE key = CAST('balance.a' AS BLOB)"
     run --separate-stderr "$NATIVE/gaspipe" status --store st
     assert_bad_input 4 'st/gaspipe.sqlite: the store is damaged: vat v1 has' 'set back'
@@ -204,16 +204,16 @@ taken_in() {
     token_run 0
     cp -r st edited
     sqlite3 edited/gaspipe.sqlite "UPDATE vatstore SET value = x'31'"
-    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store edited --vat "$token" deliveries
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store edited --again --vat "$token" deliveries
     assert_status 5
     assert_has "$stderr" 'edited/gaspipe.sqlite: rows are damaged: 1, which gaspipe verify lists' \
         'edited/gaspipe.sqlite: the store is damaged: vat v1, key "' 'does not match its checksum'
     sqlite3 st/gaspipe.sqlite VACUUM
-    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store st --vat "$token" deliveries
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store st --again --vat "$token" deliveries
     assert_status 0
     # shellcheck disable=SC2154 # run sets it
     [[ $stderr == *'another program or the disk changed pages; all rows are whole'* ]] || fail "$stderr"
-    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store st --vat "$token" deliveries
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store st --again --vat "$token" deliveries
     [[ $stderr != *'another program'* ]] || fail "$stderr"
 }
 

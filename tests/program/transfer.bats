@@ -80,7 +80,7 @@ beyond='it: more than the 100000 bytes that a delivery may read and write throug
     assert_output_has 'transfer-bytes is at most 100663296'
     run "$BUILD/gaspipe" run --counter none --store store --set-limit it=transfer-bytes:300000
     assert_status 0
-    run "$BUILD/gaspipe" run --counter none --store store --new-input <(tail -n 1 deliveries)
+    run "$BUILD/gaspipe" run --counter none --store store --again <(tail -n 1 deliveries)
     assert_status 0
     run "$BUILD/gaspipe" run --max-transfer-bytes 97M --vat it=it.js deliveries
     assert_status 2
@@ -139,7 +139,7 @@ peak() {
     done
     # A run that replays these deliveries to restore the vat, and one that the limit cuts short.
     line one '' > again
-    most=$(peak again --store store.write --new-input)
+    most=$(peak again --store store.write --again)
     [ "$most" -lt 300000 ] || fail "again: $most kB"
     { line put '"a",16000000'; line get '"a",40'; line one '' other; } > beyond
     most=$(peak beyond --vat other=it.js --store store.beyond --slog slog.beyond)
