@@ -22,7 +22,7 @@
 #define TRACE_MAGIC UINT64_C(0x6563617274736167) /* "gastrace" */
 
 enum {
-    TRACE_VERSION = 8,
+    TRACE_VERSION = 9,
     TRACE_CHUNK_SIZE = 4096,
     TRACE_CHUNK_HEAD = 16, /* bytes before the first event */
     TRACE_CHUNK_EVENTS = (TRACE_CHUNK_SIZE - TRACE_CHUNK_HEAD) / 8,
@@ -39,21 +39,30 @@ enum {
  */
 enum trace_number {
     TRACE_CONTROL = 0x7ff0,
-    TRACE_UNWOUND = 0x7ff0, /* the innermost ARGUMENT calls ended without returning */
-    TRACE_ORPHAN = 0x7ff1,  /* the next event leaves a function that is not on the stack */
-    TRACE_LOST = 0x7ff2,    /* of this lane ARGUMENT events are lost so far, the last ones just
-                             * before this; the stack is restated: */
-    TRACE_OPEN = 0x7ff3,    /* the function ARGUMENT is on the stack, outermost first */
-    TRACE_DEEP = 0x7ff4,    /* below what is restated there are ARGUMENT calls more */
-    TRACE_STAMP = 0x7ff5,   /* another clock than the time stamp counter starts again; ARGUMENT is
-                             * the time stamp counter */
-    TRACE_DEPTH = 0x7ff6,   /* after TRACE_UNWOUND: ARGUMENT calls are on the stack. Of what has
-                             * ended, a call may be one whose entry has no event, or whose exit has
-                             * one: a signal's handler came in between and jumped out */
+    TRACE_UNWOUND = 0x7ff0,  /* the innermost ARGUMENT calls ended without returning */
+    TRACE_ORPHAN = 0x7ff1,   /* the next event leaves a function that is not on the stack */
+    TRACE_LOST = 0x7ff2,     /* of this lane ARGUMENT events are lost so far, the last ones just
+                              * before this; the stack is restated: */
+    TRACE_OPEN = 0x7ff3,     /* the function ARGUMENT is on the stack, outermost first */
+    TRACE_DEEP = 0x7ff4,     /* below what is restated there are ARGUMENT calls more */
+    TRACE_STAMP = 0x7ff5,    /* another clock than the time stamp counter starts again; ARGUMENT is
+                              * the time stamp counter */
+    TRACE_DEPTH = 0x7ff6,    /* after TRACE_UNWOUND: ARGUMENT calls are on the stack. Of what has
+                              * ended, a call may be one whose entry has no event, or whose exit has
+                              * one: a signal's handler came in between and jumped out */
+    TRACE_VALUE = 0x7ff7,    /* ARGUMENT is the lower part of an integer argument or result */
+    TRACE_VALUE_OF = 0x7ff8, /* just after that, and before the entry or exit of its function:
+                              * ARGUMENT is the upper 16 bits, the argument's number from 1 on (0:
+                              * the result) in 4 bits, and the function's number */
     TRACE_FUNCTIONS_MAX = TRACE_CONTROL - 1, /* numbers of functions: 1 to this */
 };
 
-enum { TRACE_TIME_SHIFT = 16 };
+enum {
+    TRACE_TIME_SHIFT = 16,
+    TRACE_VALUE_WHICH_SHIFT = 16, /* in a TRACE_VALUE_OF's argument */
+    TRACE_VALUE_FUNCTION_SHIFT = 20,
+    TRACE_ARGUMENTS_MAX = 6, /* as many as registers hold */
+};
 #define TRACE_TIME_MASK ((UINT64_C(1) << 48) - 1)
 
 /* When a thread's ring is full, it: */
@@ -198,7 +207,8 @@ struct trace_head {
     int64_t event_offset, top_offset; /* of the thread's variables, from %fs:0 */
     int64_t busy_offset;          /* likewise: not 0 while it calls the C library for the agent */
     uint64_t leave_thread, leave; /* addresses of the agent's functions that end the trace */
-    uint64_t slow_entry, slow_exit, slow_event, slow_clock; /* addresses of its stubs */
+    uint64_t slow_entry, slow_exit, slow_event, slow_clock,
+        slow_values;                   /* addresses of its stubs */
     uint64_t register_frames;          /* the address of __register_frame(), or 0 */
     _Atomic uint64_t threads_left_out; /* because no lane was free */
     char refusal[256];
@@ -206,8 +216,9 @@ struct trace_head {
 
     /* from the tracer */
     uint32_t patch_count, call_count;
-    uint32_t trampoline_length;         /* of each, without the body; 0: none yet */
-    uint64_t computrons_at;             /* address of gastrace_computrons, or 0 */
+    uint32_t trampoline_length; /* of each, without the body; 0: none yet */
+    uint32_t argument_count;    /* arguments that are recorded of each function chosen for it */
+    uint64_t computrons_at;     /* address of gastrace_computrons, or 0 */
     uint64_t frames[TRACE_MODULES_MAX]; /* address of each region's unwind table */
 };
 

@@ -32,6 +32,7 @@
 #include "trace/read/trace_budget.h"
 #include "trace/read/trace_file.h"
 #include "trace/report/call_text.h"
+#include "trace/report/request_slog.h"
 #include "trace/report/trace_report.h"
 #include "trace/ring/trace_ring.h"
 
@@ -81,6 +82,9 @@ static int on_trace_begun(void *context, uint32_t process, const struct patch_pl
 
     if (trace->options.output != NULL &&
         trace_file_process(&trace->file, 0, process, trace->program, plan, error) != 0)
+        return -1;
+    if (trace->options.requests.begin != NULL &&
+        trace_file_requests(&trace->file, 0, plan, &trace->options.requests, error) != 0)
         return -1;
     trace->plan = plan;
     if (trace->ring != NULL && open_throttle(trace, error) != 0)
@@ -301,6 +305,18 @@ static int write_outputs(const struct trace_options *options, const struct trace
                             trace_report_put_callgrind, error);
 }
 
+static int write_slog(const char *path, const struct archive *archive, struct error *error)
+{
+    struct buf text = {0};
+    int result = 0;
+
+    if (path != NULL && (request_slog_put(&text, archive, error) != 0 ||
+                         output_file_write_whole(path, "the slogfile", &text, error) != 0))
+        result = -1;
+    buf_free(&text);
+    return result;
+}
+
 static int write_trace_report(const struct trace_options *options, struct buf *report,
                               struct error *error)
 {
@@ -339,6 +355,8 @@ static int put_report(struct trace *trace, const struct trace_report *of,
         result = write_trace_report(&trace->options, &text, error);
     if (result == 0)
         result = write_outputs(&trace->options, of, error);
+    if (result == 0 && archive != NULL)
+        result = write_slog(trace->options.slog, archive, error);
     buf_free(&text);
     return result;
 }

@@ -13,6 +13,66 @@ enum {
 
 static const char *const policies[] = {"wait", "drop", NULL}; /* as enum trace_policy */
 
+/*
+ * Cuts `:N` off; N is at most TRACE_ARGUMENTS_MAX. -1 with ERROR_USAGE: there is a `:` without such
+ * a number, or nothing before it.
+ */
+static int take_argument_number(const char *option, char *value, uint32_t *number,
+                                struct error *error)
+{
+    char *const colon = strrchr(value, ':');
+
+    if (colon == NULL && *value != '\0')
+        return 0;
+    if (colon == NULL || colon == value || strlen(colon) != 2 || colon[1] < '1' || colon[1] > '6')
+        return error_set(error, ERROR_USAGE,
+                         "%s needs FUNCTION or FUNCTION:N with N from 1 to 6, not '%s'", option,
+                         value);
+    *number = (uint32_t)(colon[1] - '0');
+    *colon = '\0';
+    return 0;
+}
+
+/* `count`: the most arguments of such a function. */
+static int add_values(struct trace_options *options, char *function, uint32_t count,
+                      struct error *error)
+{
+    if (options->choice.argument_count < count)
+        options->choice.argument_count = count;
+    return option_list_add(&options->choice.values, function, error);
+}
+
+static int take_arguments(void *place, const char *option, char *value, struct error *error)
+{
+    uint32_t count = 1;
+
+    if (take_argument_number(option, value, &count, error) != 0)
+        return -1;
+    return add_values(place, value, count, error);
+}
+
+static int take_request_begin(void *place, const char *option, char *value, struct error *error)
+{
+    struct trace_options *const options = place;
+
+    options->requests.begin_argument = 1;
+    if (take_argument_number(option, value, &options->requests.begin_argument, error) != 0)
+        return -1;
+    options->requests.begin = value;
+    return add_values(options, value, options->requests.begin_argument, error);
+}
+
+static int take_request_end(void *place, const char *option, char *value, struct error *error)
+{
+    struct trace_options *const options = place;
+
+    options->requests.end_argument = 0;
+    if (take_argument_number(option, value, &options->requests.end_argument, error) != 0)
+        return -1;
+    options->requests.end = value;
+    return add_values(options, value, options->requests.end_argument, error);
+}
+
 static const struct option_row rows[] = {
     {"Process", .kind = OPTION_HEADING},
 
@@ -34,8 +94,20 @@ static const struct option_row rows[] = {
     {"all",
      .help = "trace also short functions that call nothing; --functions and --source imply it",
      OPTION_IS_FLAG(struct trace_options, all)},
+    {"arguments", "FUNCTION[:N]",
+     "record the first N integer arguments (default: 1) and the result of these functions",
+     .kind = OPTION_OTHER, .take = take_arguments},
     {"calls", .help = "trace also the program's calls of library functions",
      OPTION_IS_FLAG(struct trace_options, choice.calls)},
+    {"Requests of a server", .kind = OPTION_HEADING},
+
+    {"request-begin", "FUNCTION[:N]",
+     "a request begins with this function, whose argument N identifies it (default: 1); requires "
+     "--output",
+     .kind = OPTION_OTHER, .take = take_request_begin},
+    {"request-end", "FUNCTION[:N]",
+     "it ends with the return of this function, on the same thread, or with the same argument N",
+     .kind = OPTION_OTHER, .take = take_request_end},
     {"Measurement", .kind = OPTION_HEADING},
 
     {"clock", NULL,
@@ -65,6 +137,8 @@ static const struct option_row rows[] = {
      OPTION_IS_TEXT(struct trace_options, callgrind)},
     {"perfetto", "FILE", "write a trace for Perfetto; requires --read",
      OPTION_IS_TEXT(struct trace_options, perfetto)},
+    {"slog", "FILE", "write requests as a slogfile, for slogreport; requires --read",
+     OPTION_IS_TEXT(struct trace_options, slog)},
     {"profile", "FILE", "write each delivery's time by function, for slogreport; requires --read",
      OPTION_IS_TEXT(struct trace_options, profile)},
     {COMMON_OPTION_JSON(struct trace_options, json)},
@@ -134,6 +208,14 @@ enum option_result trace_options_parse(struct trace_options *options, int argc, 
         (options->json || options->report != NULL || options->folded != NULL ||
          options->callgrind != NULL || options->perfetto != NULL || options->profile != NULL))
         return error_set(error, ERROR_USAGE, "--text goes with no other output");
+    if ((options->requests.begin == NULL) != (options->requests.end == NULL))
+        return error_set(error, ERROR_USAGE, "--request-begin and --request-end go together");
+    if (options->requests.begin != NULL &&
+        (options->output == NULL || options->clock != TRACE_CLOCK_TSC))
+        return error_set(error, ERROR_USAGE, "--request-begin needs --output FILE and --clock tsc");
+    if (options->slog != NULL && options->read == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--slog needs --read FILE, a trace with --request-begin");
     if (options->overhead != 0 && options->read != NULL)
         return error_set(error, ERROR_USAGE, "--overhead does not go with --read");
     if (options->clock != TRACE_CLOCK_TSC && options->read != NULL)
@@ -154,6 +236,7 @@ void trace_options_free(struct trace_options *options)
 {
     option_list_free(&options->choice.functions);
     option_list_free(&options->choice.without);
+    option_list_free(&options->choice.values);
     option_list_free(&options->libraries);
     option_list_free(&options->sources);
 }

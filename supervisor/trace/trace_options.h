@@ -10,19 +10,21 @@
 #include "base/option/option.h"
 #include "trace/memory.h"
 #include "trace/patch/patch_plan.h"
+#include "trace/read/trace_file.h"
 
 /* The options of `gaspipe trace`. Texts are borrowed from the command line. */
 struct trace_options {
     bool json;
     struct trace_choice choice;
-    struct option_list libraries; /* patterns of files' names */
-    struct option_list sources;   /* patterns of source files */
-    bool all;                     /* short leaf functions, too */
+    struct option_list libraries;        /* patterns of files' names */
+    struct trace_request_marks requests; /* begin NULL: none */
+    struct option_list sources;          /* patterns of source files */
+    bool all;                            /* short leaf functions, too */
     enum trace_policy policy;
     uint64_t top;                            /* functions in the table; 0: all */
     const char *folded, *callgrind, *report; /* files; NULL: none */
     const char *perfetto;                    /* a file; NULL: none */
-    const char *profile;                     /* a file; NULL: none */
+    const char *profile, *slog;              /* files; NULL: none */
     const char *output;                      /* the trace itself; NULL: not kept */
     enum trace_clock_kind clock;
     uint64_t process;      /* a running one; 0: a program is started */

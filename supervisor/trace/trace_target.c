@@ -346,12 +346,17 @@ static int open_target_memory(struct attaching *attaching, const struct trace_ri
     return attached->ring != NULL ? 0 : -1;
 }
 
+/* If the sink fails, the agent is started nevertheless, and then detached: a thread that were taken
+ * out of it would leave it half started. */
 static int step_attached_ring(void *context, struct error *error)
 {
-    const struct trace_attached *const attached = context;
+    struct trace_attached *const attached = context;
     bool busy;
 
-    return trace_ring_step(attached->ring, attached->sink, &busy, error);
+    (void)error;
+    if (trace_ring_step(attached->ring, attached->sink, &busy, &attached->failure) != 0)
+        attached->failed = true;
+    return 0;
 }
 
 static int start_agent(struct attaching *attaching, const struct trace_ring_options *options,
@@ -566,7 +571,11 @@ static int attach_stopped(struct attaching *attaching, const struct trace_ring_o
     if (result == 0)
         result = start_agent(attaching, options, error);
     started = result == 0;
-    if (started)
+    if (started && attached->failed) {
+        *error = attached->failure;
+        result = -1;
+    }
+    if (result == 0)
         result = patch(attaching, error);
     trace_threads_release(&attaching->threads);
     if (started && result != 0)

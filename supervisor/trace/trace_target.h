@@ -33,6 +33,8 @@ struct trace_attached {
     struct trace_ring *ring;
     const struct trace_sink *sink;
     uint64_t instruction; /* the address of a `syscall` in the process */
+    bool failed;          /* the sink has, while the agent was started */
+    struct error failure; /* if it has */
 };
 
 /*

@@ -413,6 +413,7 @@ static void describe_process(void)
     gastrace_head->slow_exit = (uint64_t)trace_stub_exit;
     gastrace_head->slow_event = (uint64_t)trace_stub_event;
     gastrace_head->slow_clock = (uint64_t)trace_stub_clock;
+    gastrace_head->slow_values = (uint64_t)trace_stub_values;
     gastrace_head->register_frames = find_register_frame();
     modules_describe(gastrace_head);
 }

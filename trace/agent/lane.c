@@ -154,6 +154,13 @@ static unsigned lane_number_of(uint64_t event)
     return event >> 1 & 0x7fff;
 }
 
+/* Returns true for an argument, which precedes the entry of its function. */
+static bool is_argument(uint64_t event)
+{
+    return lane_number_of(event) == TRACE_VALUE_OF &&
+           (event >> TRACE_TIME_SHIFT >> TRACE_VALUE_WHICH_SHIFT & 15) != 0;
+}
+
 static bool is_lane_full(const struct lane *lane, uint64_t published)
 {
     return published + 1 - atomic_load_explicit(&lane->shared->tail, memory_order_acquire) >=
@@ -198,7 +205,8 @@ static uint64_t *restart_chunk(struct lane *lane, uint64_t event)
 {
     volatile uint64_t *at = lane->chunk + CHUNK_FIRST;
     /* A function that is being entered has its frame already. */
-    const bool entry = (event & 1) == 0 && lane_number_of(event) < TRACE_CONTROL;
+    const bool entry =
+        (event & 1) == 0 && (lane_number_of(event) < TRACE_CONTROL || is_argument(event));
     const uint64_t depth = (uint64_t)(trace_top - lane->frames - 1 - entry);
     const uint64_t first = depth > RESTATED_MAX ? depth - RESTATED_MAX : 0;
 
@@ -504,6 +512,30 @@ uint64_t lanes_clock(void)
     return now;
 }
 
+static void put_value(uint64_t value, uint64_t which, uint64_t function)
+{
+    lane_put(control(TRACE_VALUE, value));
+    lane_put(control(TRACE_VALUE_OF, function << TRACE_VALUE_FUNCTION_SHIFT |
+                                         which << TRACE_VALUE_WHICH_SHIFT | value >> 48));
+}
+
+uint64_t lanes_values(const uint64_t *saved)
+{
+    /* By the order in which the stub and the trampoline have pushed the registers. */
+    enum { R9 = 3, R8, RDI, RSI, RETURN = 10, RCX, RDX, RAX };
+    static const uint8_t registers[TRACE_ARGUMENTS_MAX] = {RDI, RSI, RDX, RCX, R8, R9};
+    /* The operand of the trampoline's third instruction after the call: the event, without time. */
+    const uint8_t *const operand = (const uint8_t *)saved[RETURN] + 12;
+    const uint32_t call = operand[0] | (uint32_t)operand[1] << 8;
+
+    if ((call & 1) != 0)
+        put_value(saved[RAX], 0, call >> 1);
+    for (uint32_t i = 0; (call & 1) == 0 && i < head->argument_count && i < TRACE_ARGUMENTS_MAX;
+         i++)
+        put_value(saved[registers[i]], i + 1, call >> 1);
+    return lanes_clock();
+}
+
 /* Reports that all calls that are not on the stack now ended without returning. */
 static void put_unwound(const struct lane *lane, uint64_t count)
 {
@@ -645,7 +677,8 @@ void lanes_leave(void)
  * Trampolines call these with the slot of the return address in rdx, or with an event in rax. They
  * change no register, because gcc's IPA-RA relies on that even for registers that a call may
  * change. trace_stub_entry sets the zero flag if the call is not traced. trace_stub_clock returns
- * the clock in edx:eax, as rdtsc does. Unwinders never pass these frames.
+ * the clock in edx:eax, as rdtsc does, and trace_stub_values, too. Unwinders never pass these
+ * frames.
  */
 __asm__(".text\n"
         ".macro SAVE_REGISTERS\n"
@@ -663,6 +696,9 @@ __asm__(".text\n"
         ".endm\n"
         ".globl trace_stub_entry, trace_stub_exit, trace_stub_event, trace_stub_clock\n"
         ".hidden trace_stub_entry, trace_stub_exit, trace_stub_event, trace_stub_clock\n"
+        ".globl trace_stub_values\n"
+        ".hidden trace_stub_values\n"
+        ".type trace_stub_values, @function\n"
         ".type trace_stub_entry, @function\n"
         ".type trace_stub_exit, @function\n"
         ".type trace_stub_event, @function\n"
@@ -686,9 +722,14 @@ __asm__(".text\n"
         "trace_stub_clock:\n"
         "SAVE_REGISTERS\n"
         "call lanes_clock\n"
-        "mov %rbp,%rsp\n"
+        "1: mov %rbp,%rsp\n"
         "mov %eax,%ecx\n"
         "mov %rcx,72(%rsp)\n" /* where rax and rdx were saved */
         "shr $32,%rax\n"
         "mov %rax,56(%rsp)\n"
-        "RESTORE_REGISTERS\n");
+        "RESTORE_REGISTERS\n"
+        "trace_stub_values:\n"
+        "SAVE_REGISTERS\n"
+        "mov %rbp,%rdi\n"
+        "call lanes_values\n"
+        "jmp 1b\n");

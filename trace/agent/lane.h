@@ -60,10 +60,15 @@ void lanes_slow_event(uint64_t event);
 /* The time of an event now. */
 uint64_t lanes_clock(void);
 
-/* Trampolines call the four functions through these stubs. */
+/* Writes the arguments or the result of the function that is entered or left, and returns the time
+ * of its event. `saved` is what trace_stub_values saved. */
+uint64_t lanes_values(const uint64_t *saved);
+
+/* Trampolines call the five functions through these stubs. */
 void trace_stub_entry(void);
 void trace_stub_exit(void);
 void trace_stub_event(void);
 void trace_stub_clock(void);
+void trace_stub_values(void);
 
 #endif

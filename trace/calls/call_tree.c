@@ -431,6 +431,15 @@ static void settle_depth(struct thread_stack *stack, uint64_t depth)
     stack->ending = ending;
 }
 
+/* The upper part of a value. */
+static void take_value(const struct thread_stack *stack, uint64_t argument)
+{
+    if (stack->listener != NULL && stack->listener->value != NULL)
+        stack->listener->value(
+            stack->listener->context, (uint32_t)(argument >> TRACE_VALUE_FUNCTION_SHIFT) & 0x7fff,
+            argument >> TRACE_VALUE_WHICH_SHIFT & 15, argument << 48 | stack->value);
+}
+
 static int add_control(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
                        enum trace_number number, uint64_t argument, struct error *error)
 {
@@ -456,6 +465,12 @@ static int add_control(struct thread_stack *stack, struct call_tree *tree, struc
         return 0;
     case TRACE_DEPTH:
         settle_depth(stack, argument);
+        return 0;
+    case TRACE_VALUE:
+        stack->value = argument;
+        return 0;
+    case TRACE_VALUE_OF:
+        take_value(stack, argument);
         return 0;
     case TRACE_STAMP:
         return take_stamp(stack, tree, cuts, argument, error);

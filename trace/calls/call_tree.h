@@ -89,6 +89,9 @@ struct call_listener {
     void *context;
     void (*begun)(void *context, uint32_t function, uint64_t ticks);
     void (*ended)(void *context, uint32_t function, uint64_t ticks);
+    /* Before `begun` an argument of that call, from 1 on; before `ended` its result, 0. NULL: not
+     * received. */
+    void (*value)(void *context, uint32_t function, unsigned which, uint64_t value);
 };
 
 /* Follows the stack of one thread by its events, and adds its calls to a tree. */
@@ -102,6 +105,7 @@ struct thread_stack {
     uint64_t ending; /* calls on top of the stack that were unwound since the last event */
     uint64_t last;   /* ticks of the last event, all 64 bits; 0: none yet */
     bool stamped;    /* cuts are where TRACE_STAMP says so, not by the time of events */
+    uint64_t value;  /* the lower part of the argument or result that comes */
     bool orphan;     /* the next event leaves a function that is not on the stack */
     uint64_t lost;   /* events, as of the last TRACE_LOST */
     size_t root;     /* the node below which calls begin */

@@ -51,13 +51,16 @@ static bool is_chosen(const struct trace_choice *choice, const char *name)
            !matches(&choice->without, name);
 }
 
-/* By its place; the program's path is that of its module. */
-static bool is_wanted(const struct filling *filling, uint64_t address)
+/* By its place, too; the program's path is that of its module. */
+static bool is_wanted(const struct filling *filling, const struct code_function *function)
 {
     const struct trace_choice *const choice = filling->choice;
 
-    return choice->is_wanted == NULL ||
-           choice->is_wanted(choice->context, filling->plan->modules[filling->module], address);
+    return matches(&choice->values, function->name) ||
+           (is_chosen(choice, function->name) &&
+            (choice->is_wanted == NULL ||
+             choice->is_wanted(choice->context, filling->plan->modules[filling->module],
+                               function->address)));
 }
 
 static int add_planned_function(struct filling *filling, const struct planned_function *function,
@@ -110,6 +113,7 @@ static void add_patch(struct filling *filling, const struct code_function *funct
 static bool is_short_leaf(const struct filling *filling, const struct code_function *function)
 {
     return function->size < filling->choice->leaf_size &&
+           !matches(&filling->choice->values, function->name) &&
            module_code_is_leaf(filling->code, function);
 }
 
@@ -131,7 +135,8 @@ static int plan_function(struct filling *filling, const struct code_function *fu
 
     if (place != 0 && filling->head->patch_count < patch_plan_patches_max(filling->head)) {
         planned.length =
-            trampoline_write(out, filling->head, place, (unsigned)filling->plan->count + 1);
+            trampoline_write(out, filling->head, place, (unsigned)filling->plan->count + 1,
+                             matches(&filling->choice->values, function->name));
         outcome =
             relocate_entry(filling->code, filling->branches, function, filling->base,
                            filling->region + place + planned.length, out + planned.length, &moved);
@@ -199,7 +204,8 @@ static int plan_call(struct filling *filling, const struct code_call *call, stru
     if (place == 0 || filling->data + 8 > filling->data_limit ||
         filling->head->call_count >= patch_plan_calls_max(filling->head))
         return 0;
-    length = trampoline_write(out, filling->head, place, (unsigned)filling->plan->count + 1);
+    length = trampoline_write(out, filling->head, place, (unsigned)filling->plan->count + 1,
+                              matches(&filling->choice->values, call->name));
     planned.length = length;
     distance = (int32_t)(filling->data - (place + length + 6));
     memcpy(out + length, jump, sizeof jump);
@@ -242,8 +248,7 @@ static int fill_region(struct filling *filling, struct error *error)
 
     begin_region(filling);
     for (size_t i = 0; i < code->function_count; i++)
-        if (is_chosen(filling->choice, code->functions[i].name) &&
-            is_wanted(filling, code->functions[i].address) &&
+        if (is_wanted(filling, &code->functions[i]) &&
             plan_function(filling, &code->functions[i], error) != 0)
             return -1;
     for (size_t i = 0; i < code->call_count && filling->choice->calls; i++)
@@ -323,6 +328,7 @@ int patch_plan_make(struct patch_plan *plan, void *memory, size_t size, const ch
         return -1;
     head->patch_count = head->call_count = 0;
     head->computrons_at = 0;
+    head->argument_count = choice->argument_count;
     for (uint32_t i = 0; i < head->module_count; i++) {
         const struct trace_module *const module = &head->modules[i];
 

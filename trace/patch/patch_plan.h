@@ -16,6 +16,8 @@
 struct trace_choice {
     struct option_list functions; /* empty: all */
     struct option_list without;   /* exceptions */
+    struct option_list values;    /* whose arguments and results are recorded; also traced */
+    uint32_t argument_count;      /* of each of these, at most TRACE_ARGUMENTS_MAX */
     bool calls;                   /* library calls, too */
     uint64_t leaf_size;           /* leave out functions of fewer bytes that call nothing */
     /* Returns true for a function, at an address in a module's file, to trace; NULL: all. */

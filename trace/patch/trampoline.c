@@ -18,6 +18,9 @@
  * The body is a copy of the function's first five bytes, after the template; it
  * jumps back into the function.
  *
+ * For other clocks, or to record arguments, a call replaces rdtsc; lanes_values() finds the event
+ * in the third instruction after it.
+ *
  * Each HOLE is filled with the function's number or the offset of one of the
  * thread's two variables; the label after it says which.
  *
@@ -126,7 +129,14 @@ extern const uint8_t trampoline_begin[], trampoline_end[], trampoline_number[],
     trampoline_ev1[], trampoline_ev2[], trampoline_clock1[], trampoline_clock2[],
     trampoline_entry[], trampoline_exit[], trampoline_event1[], trampoline_event2[];
 
-enum { ENTRY_THUNK = 0, EXIT_THUNK = 16, EVENT_THUNK = 32, CLOCK_THUNK = 48, JUMP_SIZE = 5 };
+enum {
+    ENTRY_THUNK = 0,
+    EXIT_THUNK = 16,
+    EVENT_THUNK = 32,
+    CLOCK_THUNK = 48,
+    VALUES_THUNK = 64,
+    JUMP_SIZE = 5
+};
 
 /* A trampoline that is being written; `after` is the label after a hole of the template. */
 struct writing {
@@ -147,11 +157,11 @@ static void fill_call(const struct writing *writing, const uint8_t *after, int64
     fill(writing, after, target - (after - writing->begin));
 }
 
-static void call_clock(const struct writing *writing, const uint8_t *after)
+static void call_clock(const struct writing *writing, const uint8_t *after, int thunk)
 {
     /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
     writing->out[after - writing->begin - 5] = 0xe8;
-    fill_call(writing, after, writing->thunks + CLOCK_THUNK);
+    fill_call(writing, after, writing->thunks + thunk);
 }
 
 static size_t template_length(void)
@@ -174,14 +184,16 @@ void trampoline_write_thunks(uint8_t thunks[TRAMPOLINE_THUNKS], const struct tra
     write_thunk(thunks + EXIT_THUNK, head->slow_exit);
     write_thunk(thunks + EVENT_THUNK, head->slow_event);
     write_thunk(thunks + CLOCK_THUNK, head->slow_clock);
+    write_thunk(thunks + VALUES_THUNK, head->slow_values);
 }
 
 size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t offset,
-                        unsigned number)
+                        unsigned number, bool values)
 {
     const uint8_t *const tops[] = {trampoline_sp1, trampoline_sp2, trampoline_sp3,
                                    trampoline_sp4, trampoline_sp5, trampoline_sp6};
     const struct writing writing = {out, trampoline_begin, -(int64_t)offset};
+    const int thunk = values ? VALUES_THUNK : CLOCK_THUNK;
 
     memcpy(out, trampoline_begin, template_length());
     for (size_t i = 0; i < sizeof tops / sizeof *tops; i++)
@@ -196,9 +208,9 @@ size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t of
     fill_call(&writing, trampoline_exit, writing.thunks + EXIT_THUNK);
     fill_call(&writing, trampoline_event1, writing.thunks + EVENT_THUNK);
     fill_call(&writing, trampoline_event2, writing.thunks + EVENT_THUNK);
-    if (head->clock != TRACE_CLOCK_TSC) {
-        call_clock(&writing, trampoline_clock1);
-        call_clock(&writing, trampoline_clock2);
+    if (values || head->clock != TRACE_CLOCK_TSC) {
+        call_clock(&writing, trampoline_clock1, thunk);
+        call_clock(&writing, trampoline_clock2, thunk);
     }
     return template_length();
 }

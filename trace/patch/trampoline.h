@@ -17,7 +17,7 @@
  * use, even those that the ABI would let it change.
  */
 enum {
-    TRAMPOLINE_THUNKS = 64,    /* bytes at the region's beginning: jumps to the agent */
+    TRAMPOLINE_THUNKS = 96,    /* bytes at the region's beginning: jumps to the agent */
     TRAMPOLINE_ALIGNMENT = 32, /* bytes */
     TRAMPOLINE_SIZE = 512,     /* bytes at most, without the body */
 };
@@ -26,9 +26,10 @@ enum {
 void trampoline_write_thunks(uint8_t thunks[TRAMPOLINE_THUNKS], const struct trace_head *head);
 
 /* Writes a trampoline for the function with this number, `offset` bytes after the region's
- * beginning. Returns its length; the body follows. */
+ * beginning. `values`: it records arguments and the result. Returns its length; the body follows.
+ */
 size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t offset,
-                        unsigned number);
+                        unsigned number, bool values);
 
 /* Makes a trampoline of this length jump straight to the body, while it may be executed. Calls that
  * have been entered still write their exits. */

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "trace/memory.h"
 #include "trace/read/trace_file.h"
+#include "trace/read/trace_requests.h"
 
 enum { PROCESSES_MAX = 65536 };
 
@@ -22,6 +23,7 @@ struct archive_process {
     uint64_t *ticks; /* where its deliveries begin and end */
     uint32_t *groups;
     size_t cut_count;
+    struct request_finder requests;
     uint64_t *calls;         /* by the archive's functions; NULL: none of them is left out */
     struct trace_sums *sums; /* only the stacks of its lanes are used */
 };
@@ -32,7 +34,7 @@ struct reading {
     const char *path;
     struct archive_process *processes;
     size_t process_count, process_capacity;
-    bool clock_known;
+    bool clock_known, has_requests;
 };
 
 static int bad(const struct reading *reading, const char *what, struct error *error)
@@ -283,6 +285,15 @@ static int add_left_out(struct reading *reading, uint32_t number, const json_t *
     return 0;
 }
 
+static int add_marks(struct reading *reading, uint32_t number, const json_t *content,
+                     struct error *error)
+{
+    if (number >= reading->process_count || reading->processes[number].numbers == NULL)
+        return bad(reading, "process before its requests", error);
+    reading->has_requests = true;
+    return request_finder_open(&reading->processes[number].requests, content, error);
+}
+
 static int add_json(struct reading *reading, const struct trace_block *block, const json_t *content,
                     struct error *error)
 {
@@ -295,6 +306,8 @@ static int add_json(struct reading *reading, const struct trace_block *block, co
         return add_clock(reading, content, error);
     case TRACE_BLOCK_DELIVERY:
         return add_archive_delivery(reading, content, error);
+    case TRACE_BLOCK_REQUESTS:
+        return add_marks(reading, block->process, content, error);
     case TRACE_BLOCK_LEFT_OUT:
         return add_left_out(reading, block->process, content, error);
     default:
@@ -319,6 +332,149 @@ static int on_first(void *context, const struct trace_block *block, const uint8_
     return result;
 }
 
+/* ---- between: requests ---- */
+
+static int on_requests(void *context, const struct trace_block *block, const uint8_t *content,
+                       struct error *error)
+{
+    const struct reading *const reading = context;
+    struct request_finder *finder;
+    struct trace_lane_events events;
+    unsigned lane;
+    int result;
+
+    if (block->process >= reading->process_count ||
+        !reading->processes[block->process].requests.marks.known)
+        return 0;
+    finder = &reading->processes[block->process].requests;
+    if (block->kind == TRACE_BLOCK_LANE_ENDED && trace_file_read_lane(block, content, &lane))
+        request_finder_end_lane(finder, lane);
+    if (block->kind != TRACE_BLOCK_EVENTS)
+        return 0;
+    if (trace_file_read_events(block, content, &events, error) != 0)
+        return error_prefix(error, "%s", reading->path);
+    result = request_finder_add(finder, &events, error);
+    free(events.events);
+    return result;
+}
+
+/* Of ticks of an event. */
+static int64_t mono_at(const struct reading *reading, uint64_t ticks)
+{
+    const struct trace_clock *const clock = &reading->archive->clock;
+
+    return trace_clock_mono(clock,
+                            clock->first.ticks + ((ticks - clock->first.ticks) & TRACE_TIME_MASK));
+}
+
+/* As a delivery: its vat is the thread, its method the function. */
+static int add_request(struct reading *reading, uint32_t process, const struct traced_request *from,
+                       int64_t crank_num, struct error *error)
+{
+    struct archive *const archive = reading->archive;
+    const uint32_t function = reading->processes[process].numbers[from->function - 1];
+    struct archive_delivery *const deliveries =
+        array_reserve(archive->deliveries, &archive->delivery_capacity, archive->delivery_count + 1,
+                      sizeof *deliveries);
+    struct archive_delivery *delivery;
+
+    if (deliveries == NULL)
+        return archive_memory(error);
+    archive->deliveries = deliveries;
+    delivery = &deliveries[archive->delivery_count++];
+    *delivery = (struct archive_delivery){
+        .vat = strdup(archive->process_names[process]),
+        .method = strdup(archive->functions[function - 1].name),
+        .crank_num = crank_num,
+        .begin = mono_at(reading, from->begin),
+        .end = mono_at(reading, from->end),
+        .request = {process, from->thread, from->lane, from->id, mono_at(reading, from->arrived),
+                    from->begin, from->end},
+    };
+    return delivery->vat == NULL || delivery->method == NULL ||
+                   asprintf(&delivery->vat_id, "t%" PRIu32, from->thread) < 0
+               ? archive_memory(error)
+               : 0;
+}
+
+static int by_lane(const void *a, const void *b)
+{
+    const struct archive_request *const x = &((const struct archive_delivery *)a)->request;
+    const struct archive_request *const y = &((const struct archive_delivery *)b)->request;
+
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    if (x->lane != y->lane)
+        return x->lane < y->lane ? -1 : 1;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* Numbers the requests of each thread. */
+static int name_requests(const struct archive *archive, struct error *error)
+{
+    char id[TRACE_VALUE_WORDS];
+
+    for (size_t i = 0; i < archive->delivery_count; i++) {
+        struct archive_delivery *const delivery = &archive->deliveries[i];
+        const struct archive_delivery *const before = i > 0 ? delivery - 1 : NULL;
+        const bool more = before != NULL && before->request.process == delivery->request.process &&
+                          before->request.thread == delivery->request.thread;
+
+        delivery->delivery_num = more ? before->delivery_num + 1 : 1;
+        trace_value_words(id, delivery->request.id);
+        if (asprintf(&delivery->name, "%s %s(%s) #%" PRId64, delivery->vat_id, delivery->method, id,
+                     delivery->delivery_num) < 0)
+            return archive_memory(error);
+    }
+    return 0;
+}
+
+/* Adds requests as deliveries, by their lanes. A trace of a server has no others. */
+static int add_requests(struct reading *reading, struct error *error)
+{
+    struct archive *const archive = reading->archive;
+    int64_t crank = 0; /* each follows that of its arrival (trace/report/request_slog.h) */
+
+    if (archive->delivery_count > 0 || archive->clock.kind != TRACE_CLOCK_TSC)
+        return error_set(error, ERROR_INPUT, "%s: requests need a trace of a server, with times",
+                         reading->path);
+    if (trace_file_read(reading->path, on_requests, reading, &archive->torn, error) != 0)
+        return -1;
+    for (size_t i = 0; i < reading->process_count; i++) {
+        struct request_finder *const finder = &reading->processes[i].requests;
+
+        request_finder_settle(finder);
+        for (size_t j = 0; j < finder->request_count; j++)
+            if (add_request(reading, (uint32_t)i, &finder->requests[j], crank += 2, error) != 0)
+                return -1;
+    }
+    if (archive->delivery_count > 0)
+        qsort(archive->deliveries, archive->delivery_count, sizeof *archive->deliveries, by_lane);
+    return name_requests(archive, error);
+}
+
+/* Each lane has its own. */
+static void cut_requests(const struct reading *reading, struct archive_process *process)
+{
+    const struct archive *const archive = reading->archive;
+
+    for (size_t i = 0; i < archive->delivery_count; i++) {
+        const struct archive_request *const request = &archive->deliveries[i].request;
+        struct call_cuts *const cuts = &process->sums->cuts[request->lane];
+
+        if (&reading->processes[request->process] != process)
+            continue;
+        if (cuts->count == 0)
+            *cuts = (struct call_cuts){.ticks = &process->ticks[process->cut_count],
+                                       .groups = &process->groups[process->cut_count]};
+        process->ticks[process->cut_count] = request->begin;
+        process->groups[process->cut_count++] = (uint32_t)(CALL_TREE_GROUPS + i);
+        process->ticks[process->cut_count] = request->end;
+        process->groups[process->cut_count++] = 0;
+        cuts->count += 2;
+    }
+}
+
 /* ---- between: where the deliveries of a process begin and end ---- */
 
 /* In ticks, as in events. */
@@ -336,6 +492,10 @@ static int cut_process(struct reading *reading, struct archive_process *process,
     process->groups = calloc(2 * archive->delivery_count + 1, sizeof *process->groups);
     if (process->ticks == NULL || process->groups == NULL)
         return archive_memory(error);
+    if (process->requests.request_count > 0) {
+        cut_requests(reading, process);
+        return 0;
+    }
     for (size_t i = 0; i < archive->delivery_count && process->vat_id != NULL; i++) {
         const struct archive_delivery *const delivery = &archive->deliveries[i];
         const size_t at = process->cut_count;
@@ -411,6 +571,17 @@ static int end_lanes(const struct reading *reading, struct error *error)
     return 0;
 }
 
+static uint64_t renumber_value(const struct archive_process *process, uint64_t event)
+{
+    enum { SHIFT = TRACE_TIME_SHIFT + TRACE_VALUE_FUNCTION_SHIFT };
+    const uint64_t number = event >> SHIFT & 0x7fff;
+
+    return number >= 1 && number <= process->number_count
+               ? (event & ~(UINT64_C(0x7fff) << SHIFT)) | (uint64_t)process->numbers[number - 1]
+                                                              << SHIFT
+               : event;
+}
+
 /* Replaces the process's numbers of functions by the archive's. */
 static void renumber(const struct archive_process *process, uint64_t *events, size_t count)
 {
@@ -424,6 +595,8 @@ static void renumber(const struct archive_process *process, uint64_t *events, si
         else if (number == TRACE_OPEN && open >= 1 && open <= process->number_count)
             events[i] = (uint64_t)process->numbers[open - 1] << TRACE_TIME_SHIFT |
                         (events[i] & ((1 << TRACE_TIME_SHIFT) - 1));
+        else if (number == TRACE_VALUE_OF)
+            events[i] = renumber_value(process, events[i]);
     }
 }
 
@@ -511,6 +684,8 @@ static int read_twice(struct reading *reading, struct error *error)
 
     if (trace_file_read(reading->path, on_first, reading, &archive->torn, error) != 0)
         return -1;
+    if (reading->has_requests && add_requests(reading, error) != 0)
+        return -1;
     for (size_t i = 0; i < reading->process_count; i++)
         if (cut_process(reading, &reading->processes[i], error) != 0)
             return -1;
@@ -532,6 +707,7 @@ static void free_reading(struct reading *reading)
         for (size_t lane = 0; process->sums != NULL && lane < TRACE_LANES_MAX; lane++)
             thread_stack_free(&process->sums->stacks[lane]);
         free(process->sums);
+        request_finder_close(&process->requests);
         free(process->vat_id);
         free(process->numbers);
         free(process->ticks);

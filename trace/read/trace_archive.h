@@ -26,6 +26,13 @@ struct archive_delivery {
     char *vat_id, *vat, *method;
     int64_t crank_num, delivery_num; /* crank_num: -1 where it is not known */
     int64_t begin, end;              /* nanoseconds of CLOCK_MONOTONIC */
+    struct archive_request {         /* thread 0: a worker's delivery, not a server's request */
+        uint32_t process, thread;
+        unsigned lane;
+        uint64_t id;
+        int64_t arrived;     /* nanoseconds of CLOCK_MONOTONIC */
+        uint64_t begin, end; /* ticks, as in events */
+    } request;
 };
 
 struct archive {

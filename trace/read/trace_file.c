@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -486,6 +487,40 @@ int trace_file_delivery(struct trace_file *file, const struct trace_delivery *de
                ",\"end\":%" PRId64 "}",
                delivery->crank_num, delivery->delivery_num, delivery->begin, delivery->end);
     return put_block(file, TRACE_BLOCK_DELIVERY, 0, &content, error);
+}
+
+/* -1: no function matches. */
+static int put_matching(struct buf *content, const char *member, const struct patch_plan *plan,
+                        const char *pattern, struct error *error)
+{
+    const char *separator = "";
+
+    buf_printf(content, "\"%s\":[", member);
+    for (size_t i = 0; i < plan->count; i++)
+        if (fnmatch(pattern, plan->functions[i].name, 0) == 0) {
+            buf_printf(content, "%s%zu", separator, i + 1);
+            separator = ",";
+        }
+    buf_append_string(content, "],");
+    return *separator != '\0'
+               ? 0
+               : error_set(error, ERROR_INPUT, "'%s' is no function that can be traced", pattern);
+}
+
+int trace_file_requests(struct trace_file *file, uint32_t process, const struct patch_plan *plan,
+                        const struct trace_request_marks *marks, struct error *error)
+{
+    struct buf content = {0};
+
+    buf_append_byte(&content, '{');
+    if (put_matching(&content, "begin", plan, marks->begin, error) != 0 ||
+        put_matching(&content, "end", plan, marks->end, error) != 0) {
+        buf_free(&content);
+        return -1;
+    }
+    buf_printf(&content, "\"beginArgument\":%" PRIu32 ",\"endArgument\":%" PRIu32 "}",
+               marks->begin_argument, marks->end_argument);
+    return put_block(file, TRACE_BLOCK_REQUESTS, process, &content, error);
 }
 
 int trace_file_left_out(struct trace_file *file, uint32_t process, const uint32_t *functions,

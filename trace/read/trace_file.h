@@ -84,6 +84,7 @@ enum trace_block_kind {
     TRACE_BLOCK_DELIVERY,       /* JSON: vatID, vat, crankNum, deliveryNum, method, begin, end */
     TRACE_BLOCK_LEFT_OUT,       /* JSON: at, functions */
     TRACE_BLOCK_EVENTS,         /* of one lane; trace_file_read_events() */
+    TRACE_BLOCK_REQUESTS,       /* JSON: begin, beginArgument, end, endArgument */
 };
 
 struct trace_block {
@@ -124,6 +125,15 @@ struct trace_delivery {
 };
 int trace_file_delivery(struct trace_file *file, const struct trace_delivery *delivery,
                         struct error *error);
+
+/* Which functions begin and end requests (trace/read/trace_requests.h): patterns of their names,
+ * and the number of the argument with the identifier; end_argument 0: it has none. */
+struct trace_request_marks {
+    const char *begin, *end; /* NULL: no requests */
+    uint32_t begin_argument, end_argument;
+};
+int trace_file_requests(struct trace_file *file, uint32_t process, const struct patch_plan *plan,
+                        const struct trace_request_marks *marks, struct error *error);
 
 /* These functions, by their numbers, are no longer traced. */
 int trace_file_left_out(struct trace_file *file, uint32_t process, const uint32_t *functions,

@@ -7,39 +7,42 @@
 #include "base/array.h"
 #include "base/sort/sort.h"
 #include "trace/memory.h"
+#include "trace/read/trace_requests.h"
 
 enum {
     PIECE = 1 << 16, /* bytes that are written at once */
     INDENT_MOST = 100,
 };
 
-enum call_text_kind { CALL_BEGINS, CALL_ENDS, CALL_WITHOUT_CALLS };
+enum call_text_kind { CALL_BEGINS, CALL_ENDS, CALL_WITHOUT_CALLS, REQUEST_BEGINS, REQUEST_ENDS };
 
 struct call_text_line {
     uint64_t time;   /* ticks since the trace began */
     uint64_t length; /* ticks; of a line that ends a call */
     uint32_t thread; /* index of its thread */
     uint32_t depth;
+    uint32_t arguments; /* index of the first in call_text.values; of a request, its delivery */
+    uint32_t result;    /* index of it and 1; 0: unknown */
     uint16_t function;
     uint8_t kind; /* enum call_text_kind */
+    uint8_t argument_count;
 };
 
 struct call_text_thread {
     uint32_t process, thread;
-    uint64_t time;   /* of its last line; time does not go back */
+    uint64_t time;            /* of its last line; time does not go back */
+    struct call_text_values { /* of the call that comes, or ends */
+        uint32_t function;    /* 0: none */
+        unsigned count;
+        uint64_t arguments[TRACE_ARGUMENTS_MAX], result;
+        bool has_result;
+    } values;
     size_t last;     /* index of its last line and 1 */
     uint64_t *begun; /* owned: when the calls on its stack began */
     size_t depth, capacity;
 };
 
 /* ---- calls come ---- */
-
-static int begin_text(void *context, struct error *error)
-{
-    (void)context;
-    (void)error;
-    return 0;
-}
 
 static int text_on_thread(void *context, uint32_t process, uint32_t thread, struct error *error)
 {
@@ -97,18 +100,67 @@ static struct call_text_line *add_line(struct call_text *text, enum call_text_ki
     return &lines[text->line_count - 1];
 }
 
+static void text_on_value(void *context, uint32_t function, unsigned which, uint64_t value)
+{
+    struct call_text *const text = context;
+    struct call_text_values *const values = &text->threads[text->current].values;
+
+    if (which <= 1 || values->function != function)
+        *values = (struct call_text_values){.function = function};
+    if (which == 0) {
+        values->result = value;
+        values->has_result = true;
+    } else if (which == values->count + 1 && which <= TRACE_ARGUMENTS_MAX) {
+        values->arguments[values->count++] = value;
+    }
+}
+
+/* Its index; UINT32_MAX if out of memory. */
+static uint32_t add_text_value(struct call_text *text, uint64_t value)
+{
+    uint64_t *const values =
+        array_reserve(text->values, &text->value_capacity, text->value_count + 1, sizeof *values);
+
+    if (values == NULL || text->value_count >= UINT32_MAX - 1) {
+        text->failed = true;
+        return UINT32_MAX;
+    }
+    text->values = values;
+    values[text->value_count] = value;
+    return (uint32_t)text->value_count++;
+}
+
+/* Moves the values that came for the line's function to the line. */
+static void take_text_values(struct call_text *text, struct call_text_line *line)
+{
+    struct call_text_values *const values = &text->threads[text->current].values;
+
+    if (values->function == line->function && values->has_result) {
+        line->result = add_text_value(text, values->result) + 1;
+    } else if (values->function == line->function && values->count > 0) {
+        line->arguments = (uint32_t)text->value_count;
+        line->argument_count = (uint8_t)values->count;
+        for (unsigned i = 0; i < values->count; i++)
+            (void)add_text_value(text, values->arguments[i]);
+    }
+    values->function = 0;
+}
+
 static void text_on_call(void *context, uint32_t function, uint64_t ticks)
 {
     struct call_text *const text = context;
     struct call_text_thread *const thread = &text->threads[text->current];
+    struct call_text_line *line;
     uint64_t *begun;
 
     advance_thread(text, thread, ticks);
     begun = array_reserve(thread->begun, &thread->capacity, thread->depth + 1, sizeof *begun);
-    if (begun == NULL || add_line(text, CALL_BEGINS, function) == NULL) {
+    line = begun != NULL ? add_line(text, CALL_BEGINS, function) : NULL;
+    if (line == NULL) {
         text->failed = true;
         return;
     }
+    take_text_values(text, line);
     thread->begun = begun;
     begun[thread->depth++] = thread->time;
 }
@@ -130,15 +182,53 @@ static void text_on_return(void *context, uint32_t function, uint64_t ticks)
     else
         line = add_line(text, CALL_ENDS, function);
     /* A count may have started again meanwhile. */
-    if (line != NULL)
-        line->length = thread->time >= begun ? thread->time - begun : 0;
+    if (line == NULL)
+        return;
+    line->length = thread->time >= begun ? thread->time - begun : 0;
+    take_text_values(text, line);
+}
+
+/* ---- requests ---- */
+
+/* Lines for requests, before or after those of calls at the same time. */
+static int add_request_lines(struct call_text *text, enum call_text_kind kind, struct error *error)
+{
+    const struct archive *const archive = text->archive;
+
+    for (size_t i = 0; i < archive->delivery_count; i++) {
+        const struct archive_request *const request = &archive->deliveries[i].request;
+        struct call_text_line *line;
+
+        if (request->thread == 0)
+            continue;
+        if (text_on_thread(text, request->process, request->thread, error) != 0)
+            return -1;
+        line = add_line(text, kind, 0);
+        if (line == NULL)
+            return error_memory(error, "the text of a trace");
+        line->time = ((kind == REQUEST_BEGINS ? request->begin : request->end) -
+                      archive->clock.first.ticks) &
+                     TRACE_TIME_MASK;
+        line->length = (request->end - request->begin) & TRACE_TIME_MASK;
+        line->depth = 0;
+        line->arguments = (uint32_t)i;
+    }
+    return 0;
+}
+
+static int begin_text(void *context, struct error *error)
+{
+    return add_request_lines(context, REQUEST_BEGINS, error);
 }
 
 void call_text_open(struct call_text *text, const struct archive *archive)
 {
     *text = (struct call_text){.archive = archive};
     text->listener = (struct archive_listener){
-        .calls = {.context = text, .begun = text_on_call, .ended = text_on_return},
+        .calls = {.context = text,
+                  .begun = text_on_call,
+                  .ended = text_on_return,
+                  .value = text_on_value},
         .begin = begin_text,
         .thread = text_on_thread,
     };
@@ -180,7 +270,7 @@ static void put_length(struct buf *out, const struct call_text *text,
 {
     const double nanoseconds = trace_clock_duration(&text->archive->clock, line->length);
 
-    if (line->kind == CALL_BEGINS)
+    if (line->kind == CALL_BEGINS || line->kind == REQUEST_BEGINS)
         buf_printf(out, "%12s", "");
     else if (text->archive->clock.kind != TRACE_CLOCK_TSC)
         buf_printf(out, "%12" PRIu64, line->length);
@@ -192,6 +282,33 @@ static void put_length(struct buf *out, const struct call_text *text,
         buf_printf(out, "%9.3f s ", nanoseconds / 1e9);
 }
 
+static void put_text_value(struct buf *out, uint64_t value)
+{
+    char words[TRACE_VALUE_WORDS];
+
+    trace_value_words(words, value);
+    buf_append_string(out, words);
+}
+
+static void put_arguments(struct buf *out, const struct call_text *text,
+                          const struct call_text_line *line)
+{
+    for (unsigned i = 0; i < line->argument_count; i++) {
+        if (i > 0)
+            buf_append_string(out, ", ");
+        put_text_value(out, text->values[line->arguments + i]);
+    }
+}
+
+static void put_result(struct buf *out, const struct call_text *text,
+                       const struct call_text_line *line)
+{
+    if (line->result == 0)
+        return;
+    buf_append_string(out, " = ");
+    put_text_value(out, text->values[line->result - 1]);
+}
+
 static void put_line(struct buf *out, const struct call_text *text,
                      const struct call_text_line *line)
 {
@@ -201,10 +318,22 @@ static void put_line(struct buf *out, const struct call_text *text,
     put_length(out, text, line);
     buf_printf(out, " [%7" PRIu32 "] | %*s", text->threads[line->thread].thread, (int)depth * 2,
                "");
-    if (line->kind == CALL_ENDS)
-        buf_printf(out, "} /* %s */\n", name);
-    else
-        buf_printf(out, line->kind == CALL_BEGINS ? "%s() {\n" : "%s();\n", name);
+    if (line->kind == REQUEST_BEGINS || line->kind == REQUEST_ENDS) {
+        buf_printf(out, "/* %s %s */\n", text->archive->deliveries[line->arguments].name,
+                   line->kind == REQUEST_BEGINS ? "begins" : "ends");
+        return;
+    }
+    if (line->kind == CALL_ENDS) {
+        buf_append_byte(out, '}');
+        put_result(out, text, line);
+        buf_printf(out, "%s /* %s */\n", line->result != 0 ? ";" : "", name);
+        return;
+    }
+    buf_printf(out, "%s(", name);
+    put_arguments(out, text, line);
+    buf_append_byte(out, ')');
+    put_result(out, text, line);
+    buf_append_string(out, line->kind == CALL_BEGINS ? " {\n" : ";\n");
 }
 
 static void put_head(struct buf *out, const struct call_text *text)
@@ -219,7 +348,10 @@ int call_text_put(struct call_text *text, call_text_write *write, void *context,
                   struct error *error)
 {
     struct buf out = {0};
-    int result = sort_lines(text, error);
+    int result = add_request_lines(text, REQUEST_ENDS, error);
+
+    if (result == 0)
+        result = sort_lines(text, error);
 
     put_head(&out, text);
     for (size_t i = 0; i < text->line_count && result == 0; i++) {
@@ -242,6 +374,7 @@ void call_text_close(struct call_text *text)
     for (size_t i = 0; i < text->thread_count; i++)
         free(text->threads[i].begun);
     free(text->threads);
+    free(text->values);
     free(text->lines);
     *text = (struct call_text){0};
 }

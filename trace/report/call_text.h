@@ -10,9 +10,9 @@
 #include "trace/read/trace_archive.h"
 
 /*
- * All calls of a trace's file as text, in the order of time: a line where a call begins, indented
- * by its depth, and one where it ends, with how long it took; one line for a call that makes none.
- * All calls are kept in memory until the file has been read.
+ * All calls of a trace's file as text, in the order of time. A line is where a call begins,
+ * indented by its depth, and another where it ends, with how long it took. A call that makes none
+ * has one line. All calls are kept in memory until the file has been read.
  */
 struct call_text {
     const struct archive *archive; /* that is being read */
@@ -21,6 +21,8 @@ struct call_text {
     size_t line_count, line_capacity;
     struct call_text_thread *threads; /* owned */
     size_t thread_count, thread_capacity;
+    uint64_t *values; /* owned: arguments and results */
+    size_t value_count, value_capacity;
     size_t current; /* the thread whose calls come */
     bool failed;    /* out of memory */
 };
