@@ -39,9 +39,14 @@ int(store_error)(struct store *store, struct error *error)
         return store_error_set(store, error, ERROR_SYSTEM,
                                "the store is in use by another process");
     case SQLITE_NOTADB:
-        return store_error_set(store, error, ERROR_INPUT, "not a gaspipe store (no SQLite file)");
+        return store_error_set(store, error, ERROR_INPUT,
+                               "not a gaspipe store (no SQLite file, or its first page is damaged: "
+                               "then restore the store from a copy)");
     case SQLITE_CORRUPT:
-        store_error_set(store, error, ERROR_SYSTEM, "the store is damaged: %s", words);
+        store_error_set(store, error, ERROR_SYSTEM,
+                        "the store is damaged: SQLite cannot read its tables (%s); restore the "
+                        "store from a copy",
+                        words);
         error->is_damage = true;
         return -1;
     default:

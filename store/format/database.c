@@ -156,10 +156,21 @@ static int check_files(const struct store *store, struct error *error)
     return result;
 }
 
+static int connect_database(struct store *store, int flags, struct error *error)
+{
+    const int code = sqlite3_open_v2(store->path, &store->database, flags, PAGE_VFS_NAME);
+
+    if (code != SQLITE_OK)
+        return store_error_set(store, error, ERROR_SYSTEM, "cannot open the store: %s",
+                               store->database == NULL ? sqlite3_errstr(code)
+                                                       : sqlite3_errmsg(store->database));
+    /* Cannot fail on an open database. */
+    (void)sqlite3_busy_handler(store->database, wait_for_lock, NULL);
+    return 0;
+}
+
 static int open_database_file(struct store *store, int flags, struct error *error)
 {
-    int code;
-
     if (check_files(store, error) != 0)
         return -1;
 
@@ -168,14 +179,7 @@ static int open_database_file(struct store *store, int flags, struct error *erro
     (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
     if (page_vfs_register(error) != 0)
         return -1;
-    code = sqlite3_open_v2(store->path, &store->database, flags, PAGE_VFS_NAME);
-    if (code != SQLITE_OK)
-        return store_error_set(store, error, ERROR_SYSTEM, "cannot open the store: %s",
-                               store->database == NULL ? sqlite3_errstr(code)
-                                                       : sqlite3_errmsg(store->database));
-    /* Cannot fail on an open database. */
-    (void)sqlite3_busy_handler(store->database, wait_for_lock, NULL);
-    return 0;
+    return connect_database(store, flags, error);
 }
 
 int database_open(struct store *store, int flags, enum schema_state *state, struct error *error)
@@ -189,6 +193,16 @@ static int create_tables(struct store *store, struct error *error)
         schema_create(store, error) != 0)
         return -1;
     return statements_execute(store, "COMMIT", error);
+}
+
+int database_open_temporary(struct store *store, struct error *error)
+{
+    if (connect_database(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error) != 0 ||
+        page_vfs_reserve(store->database, error) != 0 ||
+        statements_execute(store, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF", error) != 0 ||
+        create_tables(store, error) != 0)
+        return -1;
+    return statements_prepare(store, error);
 }
 
 /* Makes the names of files in its directory durable. */

@@ -30,6 +30,9 @@ int database_open(struct store *store, int flags, enum schema_state *state, stru
 /* For writing: creates the tables in an empty one, and prepares the statements. */
 int database_set_up(struct store *store, enum schema_state state, struct error *error);
 
+/* Opens an empty file of its own, which SQLite deletes when it is closed; with tables, prepared. */
+int database_open_temporary(struct store *store, struct error *error);
+
 /* Closes and frees all; NULL is allowed. */
 void database_free(struct store *store);
 

@@ -276,8 +276,10 @@ int store_require_usable(struct store *store, struct error *error)
 
 enum verdict { VERDICT_REFUSED, VERDICT_PAGES_TRUSTED, VERDICT_PAGES_CHECKED };
 
-static void log_damaged_rows(const struct store *store, int64_t count)
+static void log_damaged_rows(const struct store *store, int64_t count, bool is_changed)
 {
+    if (count == 0 && !is_changed)
+        return;
     if (count == 0)
         log_line("%s: another program or the disk changed pages; all rows are whole and are used",
                  store->path);
@@ -289,12 +291,16 @@ static void log_damaged_rows(const struct store *store, int64_t count)
 
 static enum verdict refuse_store(const struct error *problem, struct error *error)
 {
-    error_set(error, ERROR_SYSTEM, "%.900s; restore the store from a copy", problem->text);
+    static const char advice[] = "; restore the store from a copy";
+    const bool has_advice = strstr(problem->text, advice) != NULL;
+
+    error_set(error, ERROR_SYSTEM, "%.900s%s", problem->text, has_advice ? "" : advice);
     return VERDICT_REFUSED;
 }
 
-/* While the structure of the file is damaged, rows seem to be missing that are there. */
-static enum verdict judge_rows(struct store *store, struct error *error)
+/* While the structure of the file is damaged, rows seem to be missing that are there. `is_changed`:
+ * pages do not match their checksums; else there are empty ones only. */
+static enum verdict judge_rows(struct store *store, bool is_changed, struct error *error)
 {
     struct store_check file = {0}, rows = {0};
     struct error problem = {0};
@@ -305,7 +311,7 @@ static enum verdict judge_rows(struct store *store, struct error *error)
     if (!rows.keys_whole || (is_whole && problem.kind != ERROR_NONE))
         return refuse_store(&problem, error);
     if (is_whole) {
-        log_damaged_rows(store, rows.problems);
+        log_damaged_rows(store, rows.problems, is_changed);
         return VERDICT_PAGES_TRUSTED;
     }
     log_line("%s: the structure of the file is damaged: a vat that needs a damaged page is put in "
@@ -316,7 +322,7 @@ static enum verdict judge_rows(struct store *store, struct error *error)
 
 /* Over a connection of its own: no page that was read unchecked stays in the store's cache, and
  * statements of the store may be in use. */
-static enum verdict judge_store(const struct store *store, struct error *error)
+static enum verdict judge_store(const struct store *store, bool is_changed, struct error *error)
 {
     struct store *reader = database_new(store->path, error);
     enum verdict verdict = VERDICT_REFUSED;
@@ -327,7 +333,7 @@ static enum verdict judge_store(const struct store *store, struct error *error)
     reader->reads_only = true;
     if (database_open(reader, SQLITE_OPEN_READONLY, &state, error) == 0 &&
         statements_prepare(reader, error) == 0)
-        verdict = judge_rows(reader, error);
+        verdict = judge_rows(reader, is_changed, error);
     database_free(reader);
     return verdict;
 }
@@ -336,7 +342,7 @@ static bool trusts_pages(void *context)
 {
     struct error ignored; /* the damaged page is reported */
 
-    return judge_store(context, &ignored) == VERDICT_PAGES_TRUSTED;
+    return judge_store(context, true, &ignored) == VERDICT_PAGES_TRUSTED;
 }
 
 /* ---- when it is opened ---- */
@@ -349,19 +355,46 @@ static void check_pages(struct store *store)
     page_vfs_check(store->database, &judge);
 }
 
+static bool has_all_rows(struct store *copy)
+{
+    struct store_check check = {0};
+    struct error ignored; /* the damage itself is reported */
+
+    return store_check_rows(copy, &check, &ignored) == 0 && check.problems == 0;
+}
+
+/* The structure of the file is damaged. */
+static int rebuild_file(struct store *store, struct error *error)
+{
+    bool rebuilt;
+
+    if (store_rebuild(store, has_all_rows, &rebuilt, error) != 0)
+        return -1;
+    if (rebuilt)
+        log_line("%s: only its indexes were damaged: it was made again from its rows, which are "
+                 "whole",
+                 store->path);
+    return 0;
+}
+
 static int inspect_pages(struct store *store, struct error *error)
 {
     enum verdict verdict = VERDICT_PAGES_CHECKED;
-    int64_t damaged;
+    struct page_counts pages;
+    bool is_damaged;
 
-    if (page_vfs_scan(store->database, false, &damaged, error) != 0)
+    if (page_vfs_scan(store->database, false, &pages, error) != 0)
         return -1;
-    if (damaged > 0)
-        verdict = judge_store(store, error);
+    is_damaged = pages.damaged + pages.empty > 0;
+    if (is_damaged)
+        verdict = judge_store(store, pages.damaged > 0, error);
     if (verdict == VERDICT_PAGES_TRUSTED && store->reads_only)
         return 0;
     if (verdict == VERDICT_REFUSED || (verdict == VERDICT_PAGES_TRUSTED &&
-                                       page_vfs_scan(store->database, true, &damaged, error) != 0))
+                                       page_vfs_scan(store->database, true, &pages, error) != 0))
+        return -1;
+    if (verdict == VERDICT_PAGES_CHECKED && is_damaged && !store->reads_only &&
+        rebuild_file(store, error) != 0)
         return -1;
     page_vfs_check(store->database, NULL);
     return 0;

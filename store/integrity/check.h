@@ -60,6 +60,8 @@ int store_require_usable(struct store *store, struct error *error);
  * - A damaged key of the kernel, or missing rows: the store is refused when it is opened.
  * - The structure of the file is whole: the page is used and gets the right checksum. A damaged row
  *   is found by its own checksum when a vat needs it, and concerns that vat only.
+ * - Only indexes of the file are damaged: the file is made again from its rows (rebuild.c), when
+ *   it is opened next for writing.
  * - Else the page is not used, and concerns all vats that need it.
  *
  * 0, or -1 with ERROR_SYSTEM for a store that is damaged.
@@ -71,5 +73,20 @@ int inspect_store(struct store *store, struct error *error);
 /* For a reader, which changes nothing: while a run has the store, pages are only checked as they
  * are read. */
 int inspect_reader(struct store *store, const char *directory, struct error *error);
+
+/* ---- rebuild.c ---- */
+
+/*
+ * Makes the file of a store again from its rows, where only indexes of it are damaged: they are not
+ * read. For the process that writes the store, before anything in it is in use.
+ *
+ * has_all_rows() is asked of the copy: true if its rows are whole, and those that the running
+ * hashes count.
+ *
+ * *rebuilt is false and the file unchanged if a row is damaged, missing or on a damaged page. -1
+ * with ERROR_SYSTEM: the file could not be written; it is as it was.
+ */
+int store_rebuild(struct store *store, bool (*has_all_rows)(struct store *copy), bool *rebuilt,
+                  struct error *error);
 
 #endif

@@ -32,7 +32,7 @@ struct outer_file {
 
 struct scan {
     bool repair;
-    int64_t damaged;
+    struct page_counts pages;
 };
 
 /* The database. Other files than this and the log are SQLite's own layer's. */
@@ -144,11 +144,10 @@ static uint64_t page_seed(int length, int64_t offset)
     return (uint64_t)(offset / length + 1);
 }
 
-/* A page of zeros was never written. */
-static bool is_sound(const unsigned char *page, int length, int64_t offset)
+/* It was never written, or a disk lost it. */
+static bool is_empty(const unsigned char *page, int length)
 {
-    return sealed_bytes_match(page, (size_t)length, page_seed(length, offset)) ||
-           (page[0] == 0 && memcmp(page, page + 1, (size_t)length - 1) == 0);
+    return page[0] == 0 && memcmp(page, page + 1, (size_t)length - 1) == 0;
 }
 
 /* The only process that writes the file corrects it on the disk, too. */
@@ -171,9 +170,9 @@ static bool make_sound(struct page_file *file, unsigned char *page, int length, 
 {
     enum sealed_bytes_found found;
 
-    if (is_sound(page, length, offset))
+    if (sealed_bytes_match(page, (size_t)length, page_seed(length, offset)))
         return true;
-    if (!file->stamps)
+    if (!file->stamps || is_empty(page, length))
         return false;
     found = sealed_bytes_correct(page, (size_t)length, page_seed(length, offset));
     if (found == SEALED_BYTES_NOTHING)
@@ -281,7 +280,8 @@ static int scan_page(struct page_file *file, struct scan *scan, unsigned char *p
 
     if (code != SQLITE_OK || make_sound(file, page, length, offset))
         return code;
-    scan->damaged++;
+    scan->pages.damaged += !is_empty(page, length);
+    scan->pages.empty += is_empty(page, length);
     return scan->repair ? repair_page(file, page, length, offset) : SQLITE_OK;
 }
 
@@ -605,12 +605,12 @@ bool page_vfs_is_suspect(sqlite3 *database)
     return suspect;
 }
 
-int page_vfs_scan(sqlite3 *database, bool repair, int64_t *damaged, struct error *error)
+int page_vfs_scan(sqlite3 *database, bool repair, struct page_counts *pages, struct error *error)
 {
     struct scan scan = {.repair = repair};
     const int code = sqlite3_file_control(database, NULL, CONTROL_SCAN, &scan);
 
-    *damaged = scan.damaged;
+    *pages = scan.pages;
     if (code == SQLITE_OK)
         return 0;
     return error_set(error, ERROR_SYSTEM, "the pages of the store cannot be checked: %s",

@@ -15,7 +15,7 @@
  *
  * SQLite keeps the last 8 bytes of each page free. They hold XXH3 (64 bits) of the rest, seeded
  * with the page's number. Each write of a page sets it; after page_vfs_check(), each read checks
- * it. A page of zeros was never written. Frames of the write-ahead log have SQLite's own checksums.
+ * it. Frames of the write-ahead log have SQLite's own checksums.
  * A page of which a disk changed one byte is corrected by its checksum when it is read, with a line
  * on stderr. A page that another program changed has a wrong checksum.
  *
@@ -49,11 +49,16 @@ void page_vfs_check(sqlite3 *database, const struct page_judge *judge);
 /* True if a page that was read had a wrong checksum, and was not repaired. */
 bool page_vfs_is_suspect(sqlite3 *database);
 
+struct page_counts {
+    int64_t damaged; /* they do not match */
+    int64_t empty;   /* zeros: a disk lost them, or SQLite never wrote and does not use them */
+};
+
 /*
- * Reads all pages of the file as they are on the disk; *damaged: how many do not match. With
- * `repair` these get the checksums that they should have, on the disk when it returns.
+ * Reads all pages of the file as they are on the disk. With `repair` those that it counts get the
+ * checksums that they should have, on the disk when it returns.
  */
-int page_vfs_scan(sqlite3 *database, bool repair, int64_t *damaged, struct error *error);
+int page_vfs_scan(sqlite3 *database, bool repair, struct page_counts *pages, struct error *error);
 
 /* The result of reading a damaged page. Not an I/O error, after which SQLite would roll the whole
  * transaction back and stop the vats that do not need the page. */

@@ -237,6 +237,33 @@ flip_page() {
     done
 }
 
+@test "a lost page of an index: the file is made again from its rows, and no vat notices" {
+    local page source turn=0
+
+    whole_store
+    line bad get name '' > both
+    line good get name '' >> both
+    for page in $(sqlite3 store/gaspipe.sqlite "SELECT max(pageno) FROM dbstat WHERE name LIKE '%autoindex%' GROUP BY name"); do
+        [ $((turn++ % 2)) = 0 ] && source=/dev/zero || source=/dev/urandom
+        rm -rf harmed
+        cp -a store harmed
+        dd if="$source" of=harmed/gaspipe.sqlite bs=4096 seek=$((page - 1)) count=1 conv=notrunc status=none
+        runs harmed "${vats[@]}" both
+        assert_equal "page $page: $status" "page $page: 0"
+        assert_equal "$(deliveries)" $'["bad","ok","three three"]\n["good","ok","three three"]'
+        said 'only its indexes were damaged: it was made again from its rows, which are whole'
+        run --separate-stderr "$NATIVE/gaspipe" verify --quick --store harmed
+        assert_equal "$status $stderr" '0 '
+        assert_equal "$(sqlite3 harmed/gaspipe.sqlite 'PRAGMA integrity_check')" ok
+    done
+    # What no row says is gone.
+    dd if=/dev/zero of=harmed/gaspipe.sqlite bs=4096 seek=1 count=1 conv=notrunc status=none
+    runs harmed "${vats[@]}" both
+    assert_status 4
+    assert_equal "$(cat err)" "gaspipe: harmed/gaspipe.sqlite: the store is damaged: SQLite cannot read its tables \
+(database disk image is malformed); restore the store from a copy"
+}
+
 @test "a damaged value that a delivery reads, in any order of deliveries" {
     local options
 
