@@ -70,7 +70,7 @@ PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-was
 # Built where the system has no QEMU that takes plugins (scripts/setup), or asked for.
 BUILT_QEMU := build/qemu/bin/qemu-x86_64
 
-.PHONY: all qemu setup demo install uninstall deb clean help
+.PHONY: all qemu setup demo install uninstall deb image clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 all: $(PROGRAMS) $(if $(wildcard $(BUILT_QEMU)),$(BUILD)/gaspipe-qemu) $(SWINGSET_BUNDLES) $(BUILD)/prepare-start $(BUILD)/swingset-warm.heap
@@ -111,7 +111,8 @@ help:
 	@echo 'make golden     update the expected outputs of the tests'
 	@echo 'make bench      run the benchmarks of docs/benchmarks.md'
 	@echo 'make install    install into PREFIX=/usr/local; make uninstall removes it'
-	@echo 'make deb        make a Debian package, build/gaspipe_VERSION_ARCHITECTURE.deb'
+	@echo 'make deb        make Debian packages: gaspipe, gaspipe-meter (the compiler), gaspipe-dev (headers)'
+	@echo 'make image      make an image gaspipe:VERSION for containers, with buildah or docker'
 	@echo 'SAN=address,undefined SAN=thread CC=clang OPTIMIZE=-O3 CFLAGS=-g V=1 change the build'
 
 Q := $(if $(V),,@)
@@ -404,8 +405,13 @@ uninstall:
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR) $(DESTDIR)$(PREFIX)/share/gaspipe
 
 deb: all
-	@scripts/setup --deb
+	@scripts/setup --deb --meter
+	@$(MAKE) --no-print-directory metered metered-profile
 	@BUILD=$(BUILD) scripts/make-deb
+
+# buildah or docker, whichever is there.
+image: deb
+	@scripts/make-image
 
 clean:
 	rm -rf build

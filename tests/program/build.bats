@@ -102,26 +102,69 @@ sources() {
     assert_equal "$(find "$dest" ! -type d -o -name gaspipe)" ""
 }
 
-@test "the Debian package has all parts, and says what it depends on" {
-    local directory=$BATS_TEST_TMPDIR/root copy=$BATS_TEST_TMPDIR/copy deb package
+# depends PACKAGE NAME...: it depends on each of these.
+depends() {
+    local name
+
+    for name in "${@:2}"; do
+        dpkg-deb -f "$BUILD/$1_"*.deb Depends | grep -qE "(^|, )$name( |,|\$)" || fail "$1 does not depend on $name" || return
+    done
+}
+
+@test "the Debian packages have all parts, and say what they depend on" {
+    local directory=$BATS_TEST_TMPDIR/root deb name
 
     [ "$NATIVE" = "$BUILD" ] || skip "nobody installs sanitized programs"
-    run env BUILD="$BUILD" scripts/make-deb
+    rm -f "$BUILD"/*.deb
+    run --separate-stderr env BUILD="$BUILD" scripts/make-deb
     assert_status 0
-    deb=${lines[-1]}
-    dpkg-deb -x "$deb" "$directory"
-    dpkg-deb -e "$deb" "$copy"
-    (cd "$directory" && md5sum --quiet -c "$copy/md5sums")
-    for package in libuv1 libjansson4 libsqlite3-0 libcurl4 qemu-user; do
-        grep -q "^Depends:.*\b$package\b" "$copy/control" || fail "does not depend on $package"
+    for deb in $output; do
+        name=$(basename "${deb%%_*}")
+        dpkg-deb -e "$deb" "$BATS_TEST_TMPDIR/$name"
+        # Each file is in one package.
+        dpkg-deb -c "$deb" | awk '!/\/$/ { print $6 }' | while read -r file; do [ ! -e "$directory/$file" ] || fail "$file twice"; done
+        dpkg-deb -x "$deb" "$directory"
+        (cd "$directory" && md5sum --quiet -c "$BATS_TEST_TMPDIR/$name/md5sums")
+        [ -s "$directory/usr/share/doc/$name/copyright" ]
     done
+    depends gaspipe libuv1 libjansson4 libsqlite3-0 libcurl4 qemu-user
     run "$directory/usr/bin/gaspipe" run --counter none --vat token="$directory/usr/share/doc/gaspipe/examples/token/contract.js" \
         "$directory/usr/share/doc/gaspipe/examples/token/deliveries.jsonl"
     assert_status 1
     assert_output_has '7 deliveries, 1 failed'
     zcat "$directory/usr/share/man/man1/slogreport.1.gz" | grep -q '^.Nm slogreport'
     [ -s "$directory/usr/share/bash-completion/completions/gaspipe" ]
-    [ -s "$directory/usr/share/doc/gaspipe/copyright" ]
+    # The headers' package is all that a native contract needs.
+    dpkg-deb -x "$BUILD"/gaspipe-dev_*.deb "$BATS_TEST_TMPDIR/headers"
+    cc -O2 -fPIC -shared -I"$BATS_TEST_TMPDIR/headers/usr/include/gaspipe" examples/native-token/token.c -o "$BATS_TEST_TMPDIR/token.so"
+    [ -x build/gaspipe-meter ] || skip 'make metered has not built the compiler'
+    depends gaspipe-meter libllvm19 clang-19 lld-19 gaspipe-dev
+    run --separate-stderr "$directory/usr/bin/gaspipe" run --json --counter compiled \
+        --vat token="$directory/usr/share/doc/gaspipe/examples/token/contract.js" \
+        "$directory/usr/share/doc/gaspipe/examples/token/deliveries.jsonl"
+    assert_equal "$(jq 'select(.kind == "delivery") | .blockCost > 0' <<< "$output" | sort -u)" true
+    "$directory/usr/bin/gaspipe-cc" -O2 tests/program/meter/loops.c -o "$BATS_TEST_TMPDIR/loops"
+    GASMETER_OUT="$BATS_TEST_TMPDIR/counts" "$BATS_TEST_TMPDIR/loops" > /dev/null
+    [ -s "$BATS_TEST_TMPDIR/counts" ]
+}
+
+@test "the image for containers runs a delivery, counted" {
+    local container
+    export BUILDAH_ISOLATION=chroot
+
+    [ "$NATIVE" = "$BUILD" ] || skip "nobody installs sanitized programs"
+    command -v buildah > /dev/null || skip 'buildah is not installed'
+    buildah pull -q --policy missing docker.io/library/debian:bookworm-slim > /dev/null 2>&1 ||
+        skip 'there is no image debian:bookworm-slim here, nor a registry'
+    [ -e "$(echo build/gaspipe_*.deb)" ] || scripts/make-deb
+    run --separate-stderr scripts/make-image
+    assert_status 0
+    container=$(buildah from --pull-never "localhost/$output")
+    run buildah run -v "$ROOT/examples/token:/work" "$container" gaspipe run --vat token=contract.js deliveries.jsonl
+    buildah rm "$container"
+    assert_output_has ' instructions'
+    assert_output_has '7 deliveries, 1 failed'
+    assert_equal "$(buildah images --format '{{.Size}}' "localhost/gaspipe:$(cat VERSION)" | awk '{ print $1 < 250, $2 }')" '1 MB'
 }
 
 # XS's asserts contain file names: with the name of the directory in them, the length of that
