@@ -283,6 +283,11 @@ counts() {
     assert_equal "$(cat printed)" "$("$TRACED" calls)" 'what it prints'
     assert_equal "$(jq -s 'map([.address, .calls]) | sort | map(select(.[1] > 10))' report)" \
         "$(jq -s 'map([.address, .calls]) | sort | map(select(.[1] > 10))' named)" 'calls by address'
+    # It names what it exports.
+    printf '__attribute__((noipa)) long exported(long n) { return n + 1; }\nint main(int n, char **words) { return (int)exported(exported(n)) != 3 || !words; }\n' |
+        gcc -O1 -rdynamic -s -x c -o exports -
+    "$BUILD/gaspipe" trace --functions exported --json --report report -- ./exports
+    assert_equal "$(jq -r '"\(.function) \(.calls)"' report)" 'exported 2'
 }
 
 @test "trace: what a killed program has done is there" {

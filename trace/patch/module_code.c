@@ -169,6 +169,39 @@ static int take_starts(struct module_code *code, struct error *error)
     return 0;
 }
 
+static int by_function_address(const void *a, const void *b)
+{
+    const uint64_t address = *(const uint64_t *)a;
+    const struct code_function *const function = b;
+
+    return address < function->address ? -1 : address > function->address;
+}
+
+/* A stripped file still names what it exports. */
+static void name_exported(struct module_code *code)
+{
+    Elf *const elf = code->file->elf;
+    GElf_Shdr head;
+    Elf_Scn *const section = find_section(elf, SHT_DYNSYM, NULL, &head);
+    Elf_Data *const data = section != NULL ? elf_getdata(section, NULL) : NULL;
+    const size_t count = data != NULL && head.sh_entsize > 0 ? head.sh_size / head.sh_entsize : 0;
+    GElf_Sym symbol;
+
+    for (size_t i = 0; i < count && code->function_count > 0; i++) {
+        struct code_function *function;
+        const char *name;
+
+        if (gelf_getsym(data, (int)i, &symbol) == NULL || symbol.st_shndx == SHN_UNDEF ||
+            GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
+            continue;
+        function = bsearch(&symbol.st_value, code->functions, code->function_count,
+                           sizeof *code->functions, by_function_address);
+        name = elf_strptr(elf, head.sh_link, symbol.st_name);
+        if (function != NULL && name != NULL && *name != '\0')
+            function->name = name;
+    }
+}
+
 static int take_functions(struct module_code *code, struct error *error)
 {
     GElf_Shdr head;
@@ -181,6 +214,9 @@ static int take_functions(struct module_code *code, struct error *error)
         code->functions = NULL;
         if (take_starts(code, error) != 0)
             return -1;
+        settle_functions(code);
+        name_exported(code);
+        return 0;
     }
     settle_functions(code);
     return 0;
