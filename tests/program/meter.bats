@@ -210,6 +210,9 @@ gaspipe-meter: assembly.c:7: inline assembly in copy makes the count unsure; lea
     "$CC" --require-exact -DNO_TRAP_ASM assembly.c -o assembly
     metered ./assembly
     assert_equal "$ended $(jq -c .unsure line)" '0 []'
+    printf '#include <math.h>\nint main(int count, char **words) { double x = count / 9.0, y = asin(x) + acos(x) + atan(x);
+(void)words; return y + sinh(x) + cosh(x) + tanh(x) + sin(x) + cos(x) + tan(x) + exp(x) + log(x) + pow(x, y) < 0; }\n' > mathematics.c
+    "$CC" --require-exact -O2 -fno-math-errno mathematics.c -o mathematics -lm
     printf 'long double twice(long double x) { return x + x; }\n' > long.c
     run --separate-stderr "$CC" --require-exact -c long.c
     assert_bad_input 3 'long.c:1: long double in twice makes the count unsure'
