@@ -212,3 +212,14 @@ int io_read_file(const char *path, size_t limit, struct buf *content, struct err
     close(fd);
     return result;
 }
+
+int io_fail_stdout(const char *text, struct error *error)
+{
+    const int number = errno;
+
+    if (number == EPIPE) {
+        signal(SIGPIPE, SIG_DFL);
+        (void)raise(SIGPIPE);
+    }
+    return error_system(error, number, "%s", text);
+}

@@ -26,6 +26,12 @@ int io_open_standard(void);
 void io_abandon_waits(void);
 bool io_waits_are_abandoned(void);
 
+/*
+ * Stdout cannot be written, for errno: -1 with ERROR_SYSTEM and this text. If its reader went away,
+ * it ends the process quietly, by the SIGPIPE that main() ignores.
+ */
+int io_fail_stdout(const char *text, struct error *error);
+
 /* 0 when every byte was written, else -1 with errno. */
 int io_write_all(int fd, const void *bytes, size_t length);
 

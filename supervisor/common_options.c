@@ -148,3 +148,12 @@ int common_options_take_percent(void *place, const char *option, char *value, st
     *(double *)place = percent;
     return 0;
 }
+
+int common_options_take_store(const char **store, char **operands, struct error *error)
+{
+    if (*store == NULL && operands[0] != NULL)
+        *store = *operands++;
+    if (*store == NULL || operands[0] != NULL)
+        return error_set(error, ERROR_USAGE, "give the directory of one store");
+    return 0;
+}

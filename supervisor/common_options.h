@@ -9,6 +9,9 @@
 #include "supervisor/process/placement.h"
 #include "supervisor/trace/trace_session.h"
 
+/* The operands of a command that takes a store: DIR, or none after --store DIR. */
+int common_options_take_store(const char **store, char **operands, struct error *error);
+
 /* Rows (base/option/option.h), without their braces, of options that several commands have. */
 
 #define COMMON_OPTION_COUNTER(type, member, default_text)                                          \

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/io.h"
 #include "supervisor/commands.h"
 
 #include <errno.h>
@@ -375,7 +376,7 @@ static int status_output(const struct status_facts *facts, const char *directory
     if (buf_failed(&out))
         result = error_memory(error, "the output");
     else if (visible_write(STDOUT_FILENO, out.data, out.length) != 0)
-        result = error_system(error, errno, "cannot write the status to stdout");
+        result = io_fail_stdout("cannot write the status to stdout", error);
     buf_free(&out);
     return result;
 }
@@ -388,7 +389,7 @@ struct status_options {
 };
 
 static const struct option_row rows[] = {
-    {"store", "DIR", "read the store in DIR; required",
+    {"store", "DIR", "the same as the operand DIR",
      OPTION_IS_TEXT(struct status_options, store)},
     {COMMON_OPTION_JSON(struct status_options, json)},
 };
@@ -396,7 +397,7 @@ static const struct option_row rows[] = {
 const struct option_table status_options_table = {
     .program = "gaspipe",
     .command = "status",
-    .usage = "usage: gaspipe status [options] --store DIR\n"
+    .usage = "usage: gaspipe status [options] DIR\n"
              "\n"
              "Shows what a store of gaspipe run contains: its vats, what is queued, how much of "
              "the deliveries file was read, and how large its parts are. It reads what was "
@@ -413,9 +414,8 @@ static enum option_result parse(struct status_options *options, int argc, char *
     enum option_result result =
         option_parse(&status_options_table, argc, argv, options, &operands, error);
 
-    if (result == OPTION_TAKEN && (options->store == NULL || operands[0] != NULL))
-        return error_set(error, ERROR_USAGE, "give --store DIR, and nothing else");
-    return result;
+    return result == OPTION_TAKEN ? common_options_take_store(&options->store, operands, error)
+                                  : result;
 }
 
 static int show_status(const struct status_options *options, struct error *error)

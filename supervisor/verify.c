@@ -169,7 +169,7 @@ struct verify {
 enum { PROGRESS_NS = 5000000 * 1000LL };
 
 static const struct option_row rows[] = {
-    {"store", "DIR", "read the store in DIR; required",
+    {"store", "DIR", "the same as the operand DIR",
      OPTION_IS_TEXT(struct verify_options, store)},
     {"replay", .help = "replay also each vat from its last snapshot",
      OPTION_IS_FLAG(struct verify_options, replay)},
@@ -181,7 +181,7 @@ static const struct option_row rows[] = {
 const struct option_table verify_options_table = {
     .program = "gaspipe",
     .command = "verify",
-    .usage = "usage: gaspipe verify [options] --store DIR\n"
+    .usage = "usage: gaspipe verify [options] DIR\n"
              "\n"
              "Reads all of a store of gaspipe run and says whether it is whole: the structure of "
              "its file, the checksum of each row, the running hash of each vat, snapshots, and "
@@ -453,7 +453,7 @@ static int verify_store(const struct verify_options *options, struct error *erro
         status = ERROR_DELIVERY;
     error->kind = ERROR_NONE;
     if (io_write_all(STDOUT_FILENO, verify.out.data, verify.out.length) != 0) {
-        error_system(error, errno, "cannot write to stdout");
+        io_fail_stdout("cannot write to stdout", error);
         status = ERROR_SYSTEM;
     }
     buf_free(&verify.out);
@@ -469,8 +469,8 @@ int verify_command(int argc, char **argv)
         option_parse(&verify_options_table, argc, argv, &options, &operands, &error);
     int status;
 
-    if (parsed == OPTION_TAKEN && (options.store == NULL || operands[0] != NULL))
-        parsed = error_set(&error, ERROR_USAGE, "give --store DIR, and nothing else");
+    if (parsed == OPTION_TAKEN)
+        parsed = common_options_take_store(&options.store, operands, &error);
     if (parsed != OPTION_TAKEN)
         return option_end(&verify_options_table, parsed, &error);
     status = verify_store(&options, &error);

@@ -639,6 +639,27 @@ static bool recognise(const struct source *source, const struct codec **codec)
     return true;
 }
 
+/* Other formats by their first bytes, with the program that decompresses them. */
+static int refuse_format(const struct source *source, struct error *error)
+{
+    static const struct {
+        const char *magic, *name, *program;
+    } formats[] = {{"\xfd"
+                    "7zXZ",
+                    "xz", "xz -dc"},
+                   {"BZh", "bzip2", "bzip2 -dc"},
+                   {"\x04\x22\x4d\x18", "LZ4", "lz4 -dc"}};
+
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const size_t length = strlen(formats[i].magic);
+
+        if (source->in_end >= length && memcmp(source->in, formats[i].magic, length) == 0)
+            return error_set(error, ERROR_INPUT, "%s: is compressed with %s; decompress it: %s %s",
+                             source->path, formats[i].name, formats[i].program, source->path);
+    }
+    return 0;
+}
+
 static bool is_recorder(const struct source *source)
 {
     return source->in_end >= strlen(RECORDER_MAGIC) &&
@@ -658,7 +679,7 @@ static int choose_format(struct source *source, struct error *error)
 {
     const struct codec *codec;
 
-    if (read_magic(source, error) != 0)
+    if (read_magic(source, error) != 0 || refuse_format(source, error) != 0)
         return -1;
     if (is_recorder(source))
         return begin_recorder(source, error);

@@ -245,7 +245,7 @@ static int read_inputs(struct work *work, struct error *error)
 static int print_estimate(const struct buf *out, struct error *error)
 {
     if (visible_write(STDOUT_FILENO, out->data, out->length) != 0)
-        return error_system(error, errno, "cannot write to stdout");
+        return io_fail_stdout("cannot write to stdout", error);
     return 0;
 }
 

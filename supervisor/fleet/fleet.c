@@ -81,13 +81,18 @@ static int parse_and_run(size_t command, int argc, char **argv)
 
 int fleet_command(int argc, char **argv)
 {
+    struct similar similar = {.word = argc < 2 ? "" : argv[1]};
+
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         fputs(usage, argc < 2 ? stderr : stdout);
         return argc < 2 ? ERROR_USAGE : 0;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0)
             return parse_and_run(i, argc - 1, argv + 1);
-    log_line("unknown command 'fleet %s' (see gaspipe fleet --help)", argv[1]);
+        similar_try(&similar, commands[i].name);
+    }
+    log_line("unknown command 'fleet %s'%s (see gaspipe fleet --help)", argv[1],
+             similar_hint(&similar, ""));
     return ERROR_USAGE;
 }

@@ -197,7 +197,7 @@ static int take_result(struct spans *spans, struct replay_result **result, struc
 static int print_notes(const struct buf *notes, struct error *error)
 {
     if (notes->length > 0 && io_write_all(STDOUT_FILENO, notes->data, notes->length) != 0)
-        return error_system(error, errno, "cannot write the results to stdout");
+        return io_fail_stdout("cannot write the results to stdout", error);
     return 0;
 }
 
@@ -319,7 +319,7 @@ static int collect_costs_print(struct gathering *gathering, bool json, struct er
     if (buf_failed(&out))
         result = error_memory(error, "the costs");
     else if (visible_write(STDOUT_FILENO, out.data, out.length) != 0)
-        result = error_system(error, errno, "cannot write the costs to stdout");
+        result = io_fail_stdout("cannot write the costs to stdout", error);
     buf_free(&out);
     return result;
 }

@@ -155,7 +155,7 @@ int fleet_status(const struct fleet_options *options, struct fleet_transport *tr
         result = error_memory(error, "the output");
     if (result == 0 &&
         io_write_all(STDOUT_FILENO, status_list.out.data, status_list.out.length) != 0)
-        result = error_system(error, errno, "cannot write to stdout");
+        result = io_fail_stdout("cannot write to stdout", error);
     buf_free(&status_list.out);
     return result;
 }

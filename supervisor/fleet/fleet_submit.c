@@ -444,7 +444,7 @@ static int say_submitted(const struct submission *submission, struct error *erro
     if (buf_failed(&out))
         result = error_memory(error, "the output");
     else if (io_write_all(STDOUT_FILENO, out.data, out.length) != 0)
-        result = error_system(error, errno, "cannot write to stdout");
+        result = io_fail_stdout("cannot write to stdout", error);
     buf_free(&out);
     return result;
 }

@@ -476,7 +476,7 @@ static int ping_print(struct ping *ping, struct error *error)
     if (buf_failed(&out))
         result = error_memory(error, "the results");
     else if (visible_write(STDOUT_FILENO, out.data, out.length) != 0)
-        result = error_system(error, errno, "cannot write the results to stdout");
+        result = io_fail_stdout("cannot write the results to stdout", error);
     buf_free(&out);
     return result;
 }

@@ -264,7 +264,7 @@ static int print_part_notes(struct runner *runner, struct error *error)
         if (buf_failed(notes))
             return error_memory(error, "the output");
         if (notes->length > 0 && io_write_all(STDOUT_FILENO, notes->data, notes->length) != 0)
-            return error_system(error, errno, "cannot write the results to stdout");
+            return io_fail_stdout("cannot write the results to stdout", error);
     }
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/io.h"
 #include "base/json/json_text.h"
 #include "base/visible.h"
 #include "slog/model/describe.h"
@@ -281,7 +282,7 @@ static int replay_list_print(struct buf *out, struct list *list, bool json, stru
         result = error_memory(error, "the list");
     else if (visible_write(STDOUT_FILENO, rows.data, rows.length) != 0 ||
              visible_write(STDOUT_FILENO, out->data, out->length) != 0)
-        result = error_system(error, errno, "cannot write the list to stdout");
+        result = io_fail_stdout("cannot write the list to stdout", error);
     buf_free(&rows);
     return result;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/io.h"
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/visible.h"
@@ -487,7 +488,7 @@ static int replay_output_print(struct buf *out, struct error *error)
     if (buf_failed(out))
         result = error_memory(error, "the output");
     else if (visible_write(STDOUT_FILENO, out->data, out->length) != 0)
-        result = error_system(error, errno, "cannot write the results to stdout");
+        result = io_fail_stdout("cannot write the results to stdout", error);
     buf_free(out);
     return result;
 }

@@ -189,7 +189,7 @@ static int print_lines(struct buf *lines, struct error *error)
     if (buf_failed(lines))
         return error_memory(error, "the output");
     if (lines->length > 0 && visible_write(STDOUT_FILENO, lines->data, lines->length) != 0)
-        return error_system(error, errno, "cannot write the results to stdout");
+        return io_fail_stdout("cannot write the results to stdout", error);
     buf_clear(lines);
     return 0;
 }

@@ -261,6 +261,23 @@ static int find_vat_root(const struct scope *scope, const char *name,
                      name, similar_hint(&similar, ""), name);
 }
 
+int delivery_line_check_vat(struct kernel *kernel, const char *text, size_t length,
+                            struct error *error)
+{
+    const struct scope scope = {.kernel = kernel};
+    char reference[KERNEL_REF_SIZE];
+    struct delivery_line line;
+    struct error ignored;
+    int result = 0;
+
+    if (delivery_line_parse(&line, text, length, &ignored) != 0)
+        return 0;
+    if (line.vat != NULL)
+        result = find_vat_root(&scope, line.vat, reference, error);
+    delivery_line_free(&line);
+    return result;
+}
+
 static int find_result(const struct scope *scope, const char *id, char reference[KERNEL_REF_SIZE],
                        struct error *error)
 {

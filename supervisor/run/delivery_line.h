@@ -61,6 +61,13 @@ int delivery_line_parse(struct delivery_line *line, const char *text, size_t len
 json_t *delivery_line_methargs(const struct delivery_line *line,
                                const struct smallcaps_names *names, struct error *error);
 
+/*
+ * ERROR_INPUT, without file and line, if the line names an unknown vat. A line that cannot be
+ * parsed passes: it fails in its turn.
+ */
+int delivery_line_check_vat(struct kernel *kernel, const char *text, size_t length,
+                            struct error *error);
+
 /* All zeros is allowed. */
 void delivery_line_free(struct delivery_line *line);
 

@@ -45,8 +45,10 @@ struct output_layout output_layout(size_t width, size_t more)
     const size_t plain = PLAIN_WIDTH + more;
     size_t used;
 
-    if (width == 0)
+    if (width == 0) {
+        layout.result_width = SIZE_MAX; /* a file or pipe has the whole of it */
         return layout;
+    }
     layout.cuts = true;
     layout.parts = width >= plain + METHOD_WIDTH + PARTS_WIDTH;
     if (width < plain + METHOD_WIDTH)
@@ -107,15 +109,18 @@ void output_undo(struct output *output)
     output->sums = output->marks[OUTPUT_KEPT].sums;
 }
 
-static int print_gathered(struct spool *gathered, size_t length, struct error *error)
+static int print_gathered(struct output *output, size_t length, struct error *error)
 {
+    struct spool *gathered = &output->gathered;
     struct iovec bytes;
     int result = 0;
 
     if (spool_map(gathered, &bytes, error) != 0)
         return -1;
-    if (visible_write(STDOUT_FILENO, bytes.iov_base, length) != 0)
+    if (visible_write(STDOUT_FILENO, bytes.iov_base, length) != 0) {
+        output->closed = errno == EPIPE;
         result = error_system(error, errno, "cannot write the results to stdout");
+    }
     spool_unmap(gathered, bytes);
     return result;
 }
@@ -129,7 +134,7 @@ int output_flush(struct output *output, struct error *error)
     if (output->broken)
         return error_set(error, ERROR_SYSTEM, "cannot write the results to stdout");
     if (durable.bytes > 0)
-        result = print_gathered(gathered, durable.bytes, error);
+        result = print_gathered(output, durable.bytes, error);
     output->broken = result != 0;
     spool_consume(gathered, durable.bytes);
     for (int stage = 0; stage < OUTPUT_STAGES; stage++)
@@ -558,8 +563,8 @@ static void put_text_summary(const struct output *output, struct buf *line, doub
 {
     const struct output_sums *sums = &output->printed;
 
-    buf_printf(line, "\n%" PRId64 " deliveries, %" PRId64 " failed, ", sums->deliveries,
-               sums->failed);
+    buf_printf(line, "\n%" PRId64 " deliver%s, %" PRId64 " failed, ", sums->deliveries,
+               sums->deliveries == 1 ? "y" : "ies", sums->failed);
     if (sums->rejected_later > 0)
         buf_printf(line, "%" PRId64 " result%s rejected, ", sums->rejected_later,
                    sums->rejected_later == 1 ? "" : "s");

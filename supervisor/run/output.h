@@ -65,6 +65,7 @@ struct output {
     struct output_layout layout;
     bool begun;  /* the columns have their headings */
     bool broken; /* stdout could not be written: nothing more is */
+    bool closed; /* its reader went away */
 
     int64_t quarantined; /* vats, at the run's end */
     const char *sandbox; /* how workers are confined, for the summary; borrowed */

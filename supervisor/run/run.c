@@ -179,6 +179,10 @@ struct run {
 /* Sets the exit status: the error's kind, or the signal that abandoned a wait. */
 static void report_error(struct run *run, const struct error *error)
 {
+    if (run->output.closed) {
+        run->status = 128 + SIGPIPE;
+        return;
+    }
     log_line("%s", error->text);
     run->status = (int)error->kind;
     if (error->kind == ERROR_SYSTEM && io_waits_are_abandoned())
@@ -502,6 +506,8 @@ static int open_trace(struct run *run, struct error *error)
 
 static int open_run_files(struct run *run, struct error *error)
 {
+    if (run_vats_check_store(&run->options, error) != 0)
+        return -1;
     run->lines.store = run->store = store_open(run->options.store, error);
     spool_keep_in(run->options.store);
     if (run->store == NULL)
@@ -607,10 +613,12 @@ static int add_vats(struct run *run, struct error *error)
         return -1;
     if (any)
         output_show_burnt(&run->output);
+    /* A misspelt name would leave its vat in the store. */
+    if (run_vats_any_new(&run->options, kernel, &any, error) != 0 ||
+        (any && run_lines_check_names(&run->lines, error) != 0))
+        return -1;
     if (!run_lines_in_batch(&run->lines))
         return 0;
-    if (run_vats_any_new(&run->options, kernel, &any, error) != 0)
-        return -1;
     /* startVat of new vats comes before any further line. */
     return any ? run_lines_end_batch(&run->lines, error) : 0;
 }
@@ -623,7 +631,8 @@ static void run_event_loop(struct run *run, int set_up, const struct error *erro
         run->status = (int)error->kind;
         run_on_closed(run);
     } else if (set_up != 0) {
-        fail_run(run, error);
+        report_error(run, error);
+        end_run(run, true);
     } else {
         scheduler_start(run->scheduler, run_lines_in_batch(&run->lines));
     }

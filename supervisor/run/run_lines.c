@@ -622,6 +622,23 @@ static int start_stream(struct run_lines *lines, struct error *error)
     return 0;
 }
 
+static int check_line_names(void *context, const char *text, size_t length, int64_t number,
+                            struct error *error)
+{
+    const struct run_lines *lines = context;
+
+    if (delivery_line_check_vat(lines->upcoming.kernel, text, length, error) == 0)
+        return 0;
+    return error_prefix(error, "%s:%" PRId64, input_name(lines), number);
+}
+
+int run_lines_check_names(struct run_lines *lines, struct error *error)
+{
+    if (lines->input == NULL || lines->stream != NULL || lines->skipping)
+        return 0;
+    return file_input_scan(lines->input, check_line_names, lines, error);
+}
+
 static int open_line_results(struct run_lines *lines, struct kernel *kernel, struct error *error)
 {
     lines->results = (struct line_results){

@@ -66,6 +66,9 @@ int run_lines_open(struct run_lines *lines, struct error *error);
 /* The kernel has nothing to do: settles results and asks for the next line. */
 void run_lines_continue(struct run_lines *lines);
 
+/* ERROR_INPUT if a line of a regular file names an unknown vat. */
+int run_lines_check_names(struct run_lines *lines, struct error *error);
+
 /* Returns true if the run before ended within a batch of lines. The rest of the batch is accepted
  * before the first crank, since other batches would change the order of cranks. */
 bool run_lines_in_batch(const struct run_lines *lines);

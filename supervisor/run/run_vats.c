@@ -2,9 +2,11 @@
 #include "supervisor/run/run_vats.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/number.h"
@@ -181,6 +183,24 @@ static int check_known(struct store *store, struct kernel *kernel, const char *n
     return error_set(error, ERROR_USAGE,
                      "--vat %s: the store has no such vat%s (to make one, give --new-vat %s=FILE)",
                      name, similar_hint(&stored.similar, ""), name);
+}
+
+int run_vats_check_store(const struct run_options *options, struct error *error)
+{
+    struct buf path = {0};
+    int result = 0;
+
+    if (options->store == NULL || options->vats.count + options->new_vats.count > 0)
+        return 0;
+    buf_printf(&path, "%s/gaspipe.sqlite", options->store);
+    if (buf_string(&path) == NULL)
+        result = error_memory(error, options->store);
+    else if (access(path.data, F_OK) != 0 && errno == ENOENT)
+        result = error_set(error, ERROR_USAGE,
+                           "%s: no such store; to make one, give at least one --vat NAME=FILE",
+                           options->store);
+    buf_free(&path);
+    return result;
 }
 
 /* The names of --vat, before any vat of --new-vat is there. */

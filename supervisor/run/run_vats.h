@@ -16,6 +16,9 @@
  * store do so within a transaction.
  */
 
+/* ERROR_USAGE if there is no store yet, and no vat for a new one. Before the store is opened. */
+int run_vats_check_store(const struct run_options *options, struct error *error);
+
 /*
  * Puts the contracts and bundles into the store and provides them to the kernel, and queues
  * upgrades. Cuts NAME=FILE in the options in two. ERROR_USAGE for a vat of --vat that a store with

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/io.h"
 #include "supervisor/commands.h"
 
 #include <errno.h>
@@ -435,7 +436,7 @@ static int write_lines(void *context, const struct buf *lines, struct error *err
     (void)context;
     return visible_write(STDOUT_FILENO, lines->data, lines->length) == 0
                ? 0
-               : error_system(error, errno, "cannot write to stdout");
+               : io_fail_stdout("cannot write to stdout", error);
 }
 
 static int print_calls(const struct trace *trace, struct error *error)

@@ -29,7 +29,7 @@ to() {
 
 @test "a store knows its vats; one that it does not know is made with --new-vat" {
     a_run < <(to notes write 1)
-    assert_bad_input 2 'the store has no vat: give at least one --vat NAME=FILE'
+    assert_bad_input 2 'no such store; to make one, give at least one --vat NAME=FILE'
     a_run --vat notes=first.js < <(to notes write 1)
     assert_status 0
     a_run < <(to notes read)

@@ -346,3 +346,53 @@ EOF
     assert_status 0
     assert_output_has 'usage: gaspipe run'
 }
+
+@test "names are checked before anything is made" {
+    echo 'export const get = () => 1;' > contract.js
+    printf '{"vat":"%s","method":"get"}\n' other token > lines
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --store store --vat tokn=contract.js --vat other=contract.js lines
+    assert_bad_input 3 'lines:2: no vat "token"; did you mean tokn?'
+    assert_equal "$output" ''
+    run --separate-stderr "$BUILD/gaspipe" status store
+    assert_bad_input 3 'a store that holds nothing yet'
+    mkdir directory
+    for store in directory absent; do
+        run --separate-stderr "$BUILD/gaspipe" run --counter none --store $store lines
+        assert_bad_input 2 "$store: no such store; to make one, give at least one --vat NAME=FILE"
+    done
+    assert_equal "$(ls -A directory)" ''
+    [ ! -e absent ]
+}
+
+# ends_quietly COMMAND...: with a stdout that nobody reads, it prints nothing and ends as by SIGPIPE.
+ends_quietly() {
+    local status
+
+    # The pipe's reader is closed before the command begins.
+    python3 -c 'import os, subprocess, sys
+r, w = os.pipe()
+os.close(r)
+status = subprocess.run(sys.argv[1:], stdout=w, stderr=open("errors", "w")).returncode
+print(status if status >= 0 else 128 - status)' "$@" > status
+    read -r status < status
+    [ "$status" -eq 141 ] || [ "$status" -eq 0 ] || fail "$*: status $status"
+    assert_equal "$(cat errors)" ''
+}
+
+@test "a closed stdout ends every command quietly, and a store directory needs no --store" {
+    echo 'export const get = () => 1;' > contract.js
+    echo '{"vat":"a","method":"get"}' > lines
+    ends_quietly "$BUILD/gaspipe" run --counter none --store store --vat a=contract.js lines
+    run -0 "$BUILD/gaspipe" verify store
+    assert_output_has ': whole'
+    for command in status verify; do
+        ends_quietly "$BUILD/gaspipe" $command store
+        run --separate-stderr "$BUILD/gaspipe" $command store other
+        assert_bad_input 2 'give the directory of one store'
+    done
+    ends_quietly "$BUILD/gaspipe" replay --counter none --store store a
+    ends_quietly "$BUILD/slogreport" "$ROOT/tests/data/small.slog.gz"
+    ends_quietly "$BUILD/slogreport" summary "$ROOT/tests/data/small.slog.gz"
+    run --separate-stderr "$BUILD/gaspipe" fleet sbmit
+    assert_bad_input 2 "unknown command 'fleet sbmit'; did you mean submit?"
+}

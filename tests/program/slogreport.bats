@@ -185,6 +185,16 @@ run.zst first and run.11.zst last"
     assert_bad_input 3 later:1 'version 2' 'version 1'
 }
 
+@test "a misspelt command, a format that is not read, and a selection without meaning are named" {
+    run --separate-stderr slogreport summry "$DATA/small.slog.gz"
+    assert_bad_input 2 "no file or command 'summry'; did you mean summary?"
+    printf '\3757zXZ\0\0\4' > small.xz
+    run --separate-stderr slogreport small.xz
+    assert_bad_input 3 'small.xz: is compressed with xz; decompress it: xz -dc small.xz'
+    run --separate-stderr slogreport summary --by phase --crank 5 "$DATA/small.slog.gz"
+    assert_bad_input 2 '--by phase goes with neither --kind nor --crank'
+}
+
 @test "usage errors have status 2" {
     run --separate-stderr slogreport
     assert_bad_input 2 'no file named'

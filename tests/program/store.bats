@@ -306,7 +306,7 @@ taken_in() {
     run --separate-stderr "$NATIVE/gaspipe" verify --store nothing
     assert_bad_input 3 'no such store'
     run --separate-stderr "$NATIVE/gaspipe" verify
-    assert_bad_input 2 'give --store DIR'
+    assert_bad_input 2 'give the directory of one store'
 }
 
 @test "a store of another format is refused, with its number" {

@@ -352,6 +352,21 @@ enum command options_command(const char *name)
     return (enum command)command;
 }
 
+/* The first file may be a command with a mistake in its name. */
+static int check_misspelt_command(const struct options *options, struct error *error)
+{
+    struct similar similar = {.word = options->files[0]};
+
+    for (int command = 0; command < COMMAND_COUNT; command++)
+        if (options_tables[command].command != NULL)
+            similar_try(&similar, options_tables[command].command);
+    if (options->command != COMMAND_REPORT || similar.best[0] == '\0' ||
+        access(similar.word, F_OK) == 0)
+        return 0;
+    return error_set(error, ERROR_USAGE, "no file or command '%s'%s", similar.word,
+                     similar_hint(&similar, ""));
+}
+
 /* Otherwise a command after options would be taken for a file. */
 static int check_file_names(const struct options *options, struct error *error)
 {
@@ -362,7 +377,7 @@ static int check_file_names(const struct options *options, struct error *error)
                              "a file of that name is ./%s",
                              *file, *file, *file);
     }
-    return 0;
+    return check_misspelt_command(options, error);
 }
 
 /* Refuses options that exclude each other. */
@@ -383,6 +398,10 @@ static int check_together(struct options *options, struct error *error)
         return error_set(
             error, ERROR_USAGE,
             "merge --out joins tables, and has neither --json, --csv nor --histograms");
+    if (options->by_given && options->by[GROUP_PHASE] && options->command == COMMAND_SUMMARY &&
+        (options->selection.kinds.count > 0 || options->selection.cranks.set))
+        return error_set(error, ERROR_USAGE,
+                         "--by phase goes with neither --kind nor --crank: a phase has none");
     if (options->json && options->folded)
         return error_set(error, ERROR_USAGE, "--json and --folded exclude each other");
     if (options->json && options->csv)

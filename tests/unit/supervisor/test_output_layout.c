@@ -29,6 +29,7 @@ static void test_without_a_terminal_nothing_is_cut(void **state)
     assert_true(layout.parts);
     assert_false(layout.cuts || layout.result_below);
     assert_int_equal(layout.method_width, 20);
+    assert_true(layout.result_width == SIZE_MAX);
 }
 
 static void test_lines_fit_into_every_terminal_that_is_not_too_narrow(void **state)
