@@ -351,7 +351,9 @@ DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gaspipe
 COMPLETIONS := $(foreach program,gaspipe slogreport,bash-completion/completions/$(program) \
 	zsh/site-functions/_$(program) fish/vendor_completions.d/$(program).fish)
 SHAREDIR := $(DESTDIR)$(PREFIX)/share
-DOCUMENTS := $(wildcard docs/*.md docs/*.json)
+DOCUMENTS := $(wildcard docs/*.md docs/*.json docs/*.yml)
+UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
+UNITS := $(wildcard docs/systemd/*.service)
 
 # The examples in git, without the output of their runs.
 EXAMPLES := $(wildcard examples/*.json examples/*/*.js examples/*/*.jsonl examples/*/*.md \
@@ -376,6 +378,7 @@ install: all $(if $(WITH_SUITES),suites)
 		install -D -m 644 $$page $(MANDIR)/man$${page##*.}/$${page##*/} || exit; \
 	done
 	install -m 644 $(DOCUMENTS) $(DOCDIR)
+	install -D -m 644 -t $(UNITDIR) $(UNITS)
 	for example in $(EXAMPLES); do \
 		install -D -m "$$([ -x $$example ] && echo 755 || echo 644)" $$example $(DOCDIR)/$$example || exit; \
 	done
@@ -401,7 +404,7 @@ install-meter:
 uninstall:
 	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered gaspipe-worker-wasm-metered gaspipe-worker-native-metered gaspipe-worker-metered-profile gaspipe-worker-wasm-metered-profile)
 	rm -f $(foreach page,$(MANUAL),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
-	rm -f $(addprefix $(SHAREDIR)/,$(COMPLETIONS))
+	rm -f $(addprefix $(SHAREDIR)/,$(COMPLETIONS)) $(addprefix $(UNITDIR)/,$(notdir $(UNITS)))
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR) $(DESTDIR)$(PREFIX)/share/gaspipe
 
 deb: all

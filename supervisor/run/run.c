@@ -11,6 +11,7 @@
 #include "base/json/json_value.h"
 #include "base/log.h"
 #include "base/output/spool.h"
+#include "base/service.h"
 #include "supervisor/common_options.h"
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/profile/native_session.h"
@@ -154,7 +155,7 @@ struct run {
     struct run_options options;
     uv_loop_t loop;
     struct stop_signals signals;
-    uv_timer_t progress;
+    uv_timer_t progress, watchdog; /* both open while progress_open */
     bool progress_open;
     struct confinement confinement;
     struct run_profiles profiles;
@@ -406,8 +407,10 @@ static void run_on_message_failed(void *context)
 static void close_handles(struct run *run)
 {
     stop_signals_close(&run->signals);
-    if (run->progress_open)
+    if (run->progress_open) {
         uv_close((uv_handle_t *)&run->progress, NULL);
+        uv_close((uv_handle_t *)&run->watchdog, NULL);
+    }
     run->progress_open = false;
 }
 
@@ -431,17 +434,29 @@ static void show_run_progress(uv_timer_t *timer)
              run->output.sums.failed, (double)(uv_hrtime() - run->began) / 1e9);
 }
 
+static void tell_alive(uv_timer_t *timer)
+{
+    (void)timer;
+    service_alive();
+}
+
 /* ---- setting up, and the way back ---- */
 
 /* Until then a signal ends the process, wherever it waits: nothing was done yet. */
 static int open_run_handles(struct run *run, struct error *error)
 {
-    (void)uv_timer_init(&run->loop, &run->progress); /* cannot fail in any libuv 1 */
+    const uint64_t period = (uint64_t)service_watchdog_ms();
+
+    /* Neither can fail in any libuv 1. */
+    (void)uv_timer_init(&run->loop, &run->progress);
+    (void)uv_timer_init(&run->loop, &run->watchdog);
     run->progress.data = run;
     run->progress_open = true;
     /* At a terminal the lines themselves show the progress. */
     if (!isatty(STDOUT_FILENO))
         (void)uv_timer_start(&run->progress, show_run_progress, PROGRESS_MS, PROGRESS_MS);
+    if (period > 0)
+        (void)uv_timer_start(&run->watchdog, tell_alive, 0, period);
     run->signals.came = run_on_signal;
     run->signals.context = run;
     return stop_signals_open(&run->signals, &run->loop, error);
@@ -634,6 +649,7 @@ static void run_event_loop(struct run *run, int set_up, const struct error *erro
         report_error(run, error);
         end_run(run, true);
     } else {
+        service_ready();
         scheduler_start(run->scheduler, run_lines_in_batch(&run->lines));
     }
     (void)uv_run(&run->loop, UV_RUN_DEFAULT);

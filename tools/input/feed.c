@@ -15,6 +15,7 @@
 
 #include "base/json/scan.h"
 #include "base/log.h"
+#include "base/service.h"
 #include "slog/read/decoder.h"
 #include "slog/read/reader.h"
 #include "slog/read/record.h"
@@ -203,8 +204,10 @@ static int follow_begin(struct follow *follow, const char *path, struct error *e
     follow->watch = inotify_init1(IN_CLOEXEC);
     if (follow->watch < 0)
         return cannot_follow(path, error);
-    if (watch_file(follow->watch, path, error) == 0 && block_signals(follow, path, error) == 0)
+    if (watch_file(follow->watch, path, error) == 0 && block_signals(follow, path, error) == 0) {
+        service_ready();
         return 0;
+    }
     close(follow->watch);
     return -1;
 }
@@ -229,11 +232,13 @@ static int wait_for_either(const struct follow *follow)
 {
     struct pollfd ready[] = {{.fd = follow->watch, .events = POLLIN},
                              {.fd = follow->signals, .events = POLLIN}};
+    const int period = service_watchdog_ms();
     int count;
 
-    do
-        count = poll(ready, sizeof ready / sizeof ready[0], -1);
-    while (count < 0 && errno == EINTR);
+    do {
+        service_alive();
+        count = poll(ready, sizeof ready / sizeof ready[0], period > 0 ? period : -1);
+    } while (count == 0 || (count < 0 && errno == EINTR));
     if (count < 0)
         return -1;
     return (ready[1].revents & POLLIN) == 0;
@@ -402,6 +407,7 @@ static int feed_read_lines(struct feeding *feeding, bool follow, struct error *e
             for (uint64_t j = 0; j < batch.lines[i].count; j++)
                 if (feed_take_line(feeding, &batch.lines[i], error) != 0)
                     return -1;
+        service_alive();
         progress_show(&feeding->progress, feeding->path, batch.position,
                       source_size(feed_source(feeding)), feeding->tally->lines);
     }
