@@ -646,6 +646,10 @@ int count_command(int argc, char **argv)
     } else if (count_and_report(&count, &error) != 0) {
         log_line("%s", error.text);
         status = (int)error.kind;
+    } else if (count.exceeds && baseline_has_other_output(&count.baseline)) {
+        log_line("cannot compare with %s, of another kind of stdout: redirect it as at --save",
+                 count.options.against);
+        status = ERROR_INPUT;
     } else if (count.exceeds) {
         log_line("more instructions than %s allows", count.options.against);
         status = OVER_BASELINE;

@@ -77,6 +77,12 @@ setup() {
     # A count above the baseline does not replace it.
     run --separate-stderr "$BUILD/gaspipe" count --against "$kept" -- ./work 10000
     assert_status 0
+    # What stdout is decides how a C library writes.
+    "$BUILD/gaspipe" count --save "$kept" -- /usr/bin/printf '%s\n' a 2> /dev/null > file
+    "$BUILD/gaspipe" count --against "$kept" -- /usr/bin/printf '%s\n' a 2> /dev/null | grep -q a
+    run -3 --separate-stderr bash -c '"$1" count --json --against "$2" -- /usr/bin/printf "%s\n" a > /dev/null' - "$BUILD/gaspipe" "$kept"
+    [[ $stderr == *'of another kind of stdout: redirect it as at --save'* ]]
+    assert_equal "$(grep '^{' <<< "$stderr" | jq -c 'select(.kind == "baseline") | [.exceeds, .sameStdout]')" '[true,false]'
     run --separate-stderr "$BUILD/gaspipe" count --against work.c -- ./work
     assert_bad_input 3 'work.c:1:'
     echo '{}' > "$kept"

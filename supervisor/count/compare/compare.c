@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -247,6 +248,22 @@ static void compare_print_csv(struct buf *out, const struct compare_command *com
 
 enum { VERSION = 1, FILE_SIZE_MAX = 1 << 20 };
 
+static const char *output_kind(void)
+{
+    struct stat status;
+
+    if (fstat(STDOUT_FILENO, &status) != 0)
+        return "closed";
+    if (isatty(STDOUT_FILENO))
+        return "terminal";
+    return S_ISCHR(status.st_mode) ? "device" : "file or pipe";
+}
+
+bool baseline_has_other_output(const struct baseline *baseline)
+{
+    return baseline->output[0] != '\0' && strcmp(baseline->output, output_kind()) != 0;
+}
+
 int baseline_save(const char *path, const char *const *arguments, const struct count_total *total,
                   const char *fingerprint, struct error *error)
 {
@@ -259,9 +276,9 @@ int baseline_save(const char *path, const char *const *arguments, const struct c
     json_text_string(&out, command.data, command.length);
     buf_printf(&out,
                ",\"instructions\":%" PRIu64 ",\"syscalls\":%" PRIu64 ",\"bytesRead\":%" PRIu64
-               ",\"bytesWritten\":%" PRIu64 ",\"fingerprint\":\"%s\"}\n",
+               ",\"bytesWritten\":%" PRIu64 ",\"fingerprint\":\"%s\",\"stdout\":\"%s\"}\n",
                total->instructions, total->syscalls, total->bytes_read, total->bytes_written,
-               fingerprint);
+               fingerprint, output_kind());
     result = buf_failed(&out) || buf_failed(&command)
                  ? error_memory(error, "the baseline")
                  : output_file_write_whole(path, "the baseline", &out, error);
@@ -275,6 +292,7 @@ static int baseline_take(struct baseline *baseline, const json_t *object, const 
 {
     const char *kind = json_string_value(json_object_get(object, "kind"));
     const char *fingerprint = json_string_value(json_object_get(object, "fingerprint"));
+    const char *output = json_string_value(json_object_get(object, "stdout"));
     const json_t *instructions = json_object_get(object, "instructions");
 
     if (kind == NULL || strcmp(kind, "count-baseline") != 0)
@@ -285,6 +303,7 @@ static int baseline_take(struct baseline *baseline, const json_t *object, const 
     if (!json_is_integer(instructions) || json_integer_value(instructions) < 0)
         return error_set(error, ERROR_INPUT, "%s: \"instructions\" must be a number", path);
     baseline->instructions = (uint64_t)json_integer_value(instructions);
+    snprintf(baseline->output, sizeof baseline->output, "%s", output != NULL ? output : "");
     snprintf(baseline->fingerprint, sizeof baseline->fingerprint, "%s",
              fingerprint != NULL ? fingerprint : "");
     return 0;
@@ -321,9 +340,11 @@ void baseline_compare(const struct baseline *baseline, const struct count_total 
     if (json) {
         buf_printf(out,
                    "{\"kind\":\"baseline\",\"instructions\":%" PRIu64
-                   ",\"percent\":%.6f,\"allowed\":%g,\"exceeds\":%s,\"sameFingerprint\":%s}\n",
+                   ",\"percent\":%.6f,\"allowed\":%g,\"exceeds\":%s,\"sameFingerprint\":%s"
+                   ",\"sameStdout\":%s}\n",
                    baseline->instructions, percent, allow, *exceeds ? "true" : "false",
-                   same_files ? "true" : "false");
+                   same_files ? "true" : "false",
+                   baseline_has_other_output(baseline) ? "false" : "true");
         return;
     }
     buf_printf(out, "baseline %" PRIu64 " instructions, now %+.4f %% (allowed: %g %%)%s\n",
@@ -331,6 +352,10 @@ void baseline_compare(const struct baseline *baseline, const struct count_total 
     if (!same_files)
         buf_append_string(out, "the program, its libraries or the counter are not those of the "
                                "baseline\n");
+    if (baseline_has_other_output(baseline))
+        buf_printf(out,
+                   "stdout was a %s at --save and is a %s now: programs may write in another way\n",
+                   baseline->output, output_kind());
 }
 
 /* ---- the command ---- */

@@ -14,11 +14,12 @@
 /*
  * A count that is saved to compare later ones with it, a JSON object
  * {"kind":"count-baseline","version":1,"command":TEXT,"instructions":N,"syscalls":N,"bytesRead":N,
- *  "bytesWritten":N,"fingerprint":HASH}.
+ *  "bytesWritten":N,"fingerprint":HASH,"stdout":KIND}.
  */
 struct baseline {
     uint64_t instructions;
     char fingerprint[72]; /* of the count's files */
+    char output[16];      /* what stdout was; "": unknown */
 };
 
 /* Writes the file whole or not at all. */
@@ -27,6 +28,10 @@ int baseline_save(const char *path, const char *const *arguments, const struct c
 
 /* 0, or -1 with ERROR_INPUT and the file's name. */
 int baseline_read(struct baseline *baseline, const char *path, struct error *error);
+
+/* Returns true if stdout is not what it was at --save: a terminal, another device, or a file or
+ * pipe. C libraries buffer by that, with other counts. */
+bool baseline_has_other_output(const struct baseline *baseline);
 
 /*
  * Appends, in a line for people or as JSON ({"kind":"baseline",...}), by how much the count is
