@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The address of $NOTIFY_SOCKET; 0 if there is none that fits. */
+/* Fills in the address of $NOTIFY_SOCKET and returns its length; 0 if it is unset or no address. */
 static socklen_t notify_address(struct sockaddr_un *address)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -37,7 +37,7 @@ static void notify(const char *state)
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
-    /* The header says why a failure is nobody's loss. */
+    /* systemd restarts a service that it does not hear from. */
     (void)sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT,
                  (const struct sockaddr *)&address, length);
     close(fd);

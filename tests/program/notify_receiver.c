@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In systemd's place: binds the socket $1 and prints each datagram as a line. */
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
@@ -12,16 +12,15 @@ int main(int argc, char **argv)
     char line[256];
     ssize_t length;
 
-    if (argc != 2 || strlen(argv[1]) >= sizeof address.sun_path)
+    if (argc != 2 || fd < 0)
         return 2;
-    strcpy(address.sun_path, argv[1]);
-    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) != 0) {
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", argv[1]);
+    if (bind(fd, (const struct sockaddr *)&address, sizeof address) != 0)
         perror("notify_receiver");
-        return 4;
-    }
     while ((length = recv(fd, line, sizeof line, 0)) >= 0) {
         printf("%.*s\n", (int)length, line);
         fflush(stdout);
     }
+    close(fd);
     return 4;
 }

@@ -12,7 +12,7 @@ teardown() {
     [ -z "${receiver:-}" ] || kill "$receiver"
 }
 
-# receive: news has what services say from now on.
+# receive: writes what services report into the file news.
 receive() {
     cc -O0 "$ROOT/tests/program/notify_receiver.c" -o receiver
     ./receiver "$PWD/socket" > news 3>&- &
