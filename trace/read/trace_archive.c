@@ -291,7 +291,8 @@ static int add_marks(struct reading *reading, uint32_t number, const json_t *con
     if (number >= reading->process_count || reading->processes[number].numbers == NULL)
         return bad(reading, "process before its requests", error);
     reading->has_requests = true;
-    return request_finder_open(&reading->processes[number].requests, content, error);
+    return request_finder_open(&reading->processes[number].requests, content,
+                               reading->processes[number].number_count, error);
 }
 
 static int add_json(struct reading *reading, const struct trace_block *block, const json_t *content,

@@ -36,18 +36,30 @@ void trace_value_words(char words[TRACE_VALUE_WORDS], uint64_t value)
 
 /* ---- marks ---- */
 
-static int take_numbers(const json_t *numbers, uint32_t **list, size_t *count, struct error *error)
+static int bad_marks(struct error *error)
+{
+    return error_set(error, ERROR_INPUT, "a block of the trace has no marks of requests");
+}
+
+static int take_numbers(const json_t *numbers, size_t functions, uint32_t **list, size_t *count,
+                        struct error *error)
 {
     *count = json_array_size(numbers);
     *list = calloc(*count + 1, sizeof **list);
     if (*list == NULL)
         return requests_memory(error);
-    for (size_t i = 0; i < *count; i++)
-        (*list)[i] = (uint32_t)json_integer_value(json_array_get(numbers, i));
+    for (size_t i = 0; i < *count; i++) {
+        const json_int_t number = json_integer_value(json_array_get(numbers, i));
+
+        if (number < 1 || (uint64_t)number > functions)
+            return bad_marks(error);
+        (*list)[i] = (uint32_t)number;
+    }
     return 0;
 }
 
-int request_finder_open(struct request_finder *finder, const json_t *content, struct error *error)
+int request_finder_open(struct request_finder *finder, const json_t *content, size_t functions,
+                        struct error *error)
 {
     struct request_marks *const marks = &finder->marks;
     const json_int_t begin = json_integer_value(json_object_get(content, "beginArgument"));
@@ -55,14 +67,15 @@ int request_finder_open(struct request_finder *finder, const json_t *content, st
 
     if (marks->known || begin < 1 || begin > TRACE_ARGUMENTS_MAX || end < 0 ||
         end > TRACE_ARGUMENTS_MAX)
-        return error_set(error, ERROR_INPUT, "a block of the trace has no marks of requests");
+        return bad_marks(error);
     marks->known = true;
     marks->begin_argument = (unsigned)begin;
     marks->end_argument = (unsigned)end;
-    if (take_numbers(json_object_get(content, "begin"), &marks->begins, &marks->begin_count,
-                     error) != 0)
+    if (take_numbers(json_object_get(content, "begin"), functions, &marks->begins,
+                     &marks->begin_count, error) != 0)
         return -1;
-    return take_numbers(json_object_get(content, "end"), &marks->ends, &marks->end_count, error);
+    return take_numbers(json_object_get(content, "end"), functions, &marks->ends, &marks->end_count,
+                        error);
 }
 
 void request_finder_close(struct request_finder *finder)

@@ -50,8 +50,10 @@ struct request_finder {
     size_t request_count, request_capacity;
 };
 
-/* The content of TRACE_BLOCK_REQUESTS. -1 with ERROR_INPUT or ERROR_SYSTEM. */
-int request_finder_open(struct request_finder *finder, const json_t *content, struct error *error);
+/* The content of TRACE_BLOCK_REQUESTS, of a process with so many functions. -1 with ERROR_INPUT or
+ * ERROR_SYSTEM. */
+int request_finder_open(struct request_finder *finder, const json_t *content, size_t functions,
+                        struct error *error);
 /* All zeros may be closed. */
 void request_finder_close(struct request_finder *finder);
 
