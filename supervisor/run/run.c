@@ -180,11 +180,14 @@ struct run {
 /* Sets the exit status: the error's kind, or the signal that abandoned a wait. */
 static void report_error(struct run *run, const struct error *error)
 {
+    static const char advice[] = "restore the store from a copy";
+    const bool lacks_advice = error->is_damage && strstr(error->text, advice) == NULL;
+
     if (run->output.closed) {
         run->status = 128 + SIGPIPE;
         return;
     }
-    log_line("%s", error->text);
+    log_line("%s%s%s", error->text, lacks_advice ? "; " : "", lacks_advice ? advice : "");
     run->status = (int)error->kind;
     if (error->kind == ERROR_SYSTEM && io_waits_are_abandoned())
         run->status = 128 + stop_signals_number();

@@ -97,6 +97,7 @@ int scheduler_commit(struct scheduler *scheduler)
 static void lose_cranks(struct scheduler *scheduler, const struct error *error)
 {
     error_set(&scheduler->loss, ERROR_SYSTEM, "the last cranks are lost: %s", error->text);
+    scheduler->loss.is_damage = error->is_damage;
 }
 
 static void scheduler_on_sync_begins(void *context)

@@ -256,7 +256,14 @@ flip_page() {
         assert_equal "$status $stderr" '0 '
         assert_equal "$(sqlite3 harmed/gaspipe.sqlite 'PRAGMA integrity_check')" ok
     done
-    # What no row says is gone.
+    # What no row says is gone: of this table the vat's rows cannot be deleted, of the other none read.
+    page=$(sqlite3 store/gaspipe.sqlite "SELECT max(pageno) FROM dbstat WHERE name = 'transcript'")
+    rm -rf harmed
+    cp -a store harmed
+    dd if=/dev/zero of=harmed/gaspipe.sqlite bs=4096 seek=$((page - 1)) count=1 conv=notrunc status=none
+    runs harmed --terminate bad - < /dev/null
+    assert_status 4
+    assert_has "$(tail -n 1 err)" "page $page does not match its checksum" '; restore the store from a copy'
     dd if=/dev/zero of=harmed/gaspipe.sqlite bs=4096 seek=1 count=1 conv=notrunc status=none
     runs harmed "${vats[@]}" both
     assert_status 4
