@@ -477,21 +477,18 @@ static int add_repeated_line(void *context, const char *text, size_t length, int
                                          : add_to_input_chain(repeat->hash, text, length, error);
 }
 
-int input_place_check_finished(const struct input_place *place, struct delivery_input *input,
-                               struct error *error)
+int input_place_is_repeated(const struct input_place *place, struct delivery_input *input,
+                            bool *same, struct error *error)
 {
     struct input_repeat repeat = {.place = place};
 
+    *same = false;
     if (!place->done || place->lines == 0 || place->stream[0] != '\0')
         return 0;
     if (file_input_scan(input, add_repeated_line, &repeat, error) != 0)
         return -1;
-    if (repeat.lines != place->lines || strcmp(repeat.hash, place->hash) != 0)
-        return 0;
-    return error_set(error, ERROR_USAGE,
-                     "%s: the store has delivered all of it; --resume delivers lines appended "
-                     "since, --again delivers it again",
-                     input->name);
+    *same = repeat.lines == place->lines && strcmp(repeat.hash, place->hash) == 0;
+    return 0;
 }
 
 int input_place_keep_batch(struct input_place *place, uint64_t lines, struct error *error)

@@ -96,11 +96,11 @@ int input_place_open(struct input_place *place, struct store *store, struct erro
 int input_place_begin(struct input_place *place, const char *stream, struct error *error);
 
 /*
- * The store has reached the end of its input: ERROR_USAGE if that file has the same lines again.
- * Reads a regular file only.
+ * Sets *same if the store has reached the end of its input and that file has the same lines. Reads
+ * a regular file only. ERROR_INPUT, ERROR_SYSTEM.
  */
-int input_place_check_finished(const struct input_place *place, struct delivery_input *input,
-                               struct error *error);
+int input_place_is_repeated(const struct input_place *place, struct delivery_input *input,
+                            bool *same, struct error *error);
 
 /* Returns true if the store has read no input. */
 bool input_place_is_new(const struct input_place *place);

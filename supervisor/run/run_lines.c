@@ -589,13 +589,36 @@ static int open_input(struct run_lines *lines, struct error *error)
     return lines->options->deliveries != NULL ? open_lines_file(lines, error) : 0;
 }
 
+/*
+ * Sets *ended if the store's input has ended and this one is another. Operations and upgrades are
+ * carried out also with the file that is done, whose lines are then skipped.
+ */
+static int check_ended(struct run_lines *lines, const char *stream, bool *ended,
+                       struct error *error)
+{
+    const struct run_options *options = lines->options;
+    bool same;
+
+    *ended = lines->place.done && (!options->resume || stream[0] != '\0');
+    if (!*ended || stream[0] != '\0' || options->again)
+        return 0;
+    if (input_place_is_repeated(&lines->place, lines->input, &same, error) != 0)
+        return -1;
+    if (same && operations_are_none(&options->operations) && options->upgrades.count == 0)
+        return error_set(error, ERROR_USAGE,
+                         "%s: the store has delivered all of it; --resume delivers lines appended "
+                         "since, --again delivers it again",
+                         lines->input->name);
+    *ended = !same;
+    return 0;
+}
+
 /* Continues where the store is in its input, or begins this one. */
 static int find_input_place(struct run_lines *lines, const char *stream, struct error *error)
 {
-    const bool ended = lines->place.done && (!lines->options->resume || stream[0] != '\0');
+    bool ended;
 
-    if (ended && stream[0] == '\0' && !lines->options->again &&
-        input_place_check_finished(&lines->place, lines->input, error) != 0)
+    if (check_ended(lines, stream, &ended, error) != 0)
         return -1;
     if (ended || lines->options->again || (stream[0] != '\0' && input_place_is_new(&lines->place)))
         return begin_new_input(lines, stream, error);

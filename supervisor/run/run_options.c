@@ -10,7 +10,7 @@
 #include "supervisor/process/launcher.h"
 #include "supervisor/schedule/scheduler.h"
 
-static bool operations_are_none(const struct operations *operations)
+bool operations_are_none(const struct operations *operations)
 {
     return operations->set_limits.count + operations->skips.count + operations->releases.count +
                operations->terminations.count ==

@@ -32,6 +32,8 @@ struct operations {
     bool from_start; /* of the releases */
 };
 
+bool operations_are_none(const struct operations *operations);
+
 /* The command line of `gaspipe run`. Strings are borrowed from argv and `configured`. */
 struct run_options {
     struct option_list vats;     /* "NAME=FILE" */

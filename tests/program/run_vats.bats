@@ -166,6 +166,10 @@ EOF
     vats_run --counter none --resume --store store input
     assert_status 0
     assert_same_dump store before
+    # What the operator decides is carried out, and delivers nothing again.
+    vats_run --counter none --store store --set-limit here=syscalls:5000 input
+    assert_status 0
+    assert_equal "$(jq -c 'select(.kind != "summary")' <<< "$output")" ''
     # A pipe is not read ahead of its writer, and other lines are another file.
     vats_run --counter none --store store - < <(cat input)
     assert_status 0
