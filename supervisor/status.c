@@ -389,8 +389,7 @@ struct status_options {
 };
 
 static const struct option_row rows[] = {
-    {"store", "DIR", "the same as the operand DIR",
-     OPTION_IS_TEXT(struct status_options, store)},
+    {"store", "DIR", "the same as the operand DIR", OPTION_IS_TEXT(struct status_options, store)},
     {COMMON_OPTION_JSON(struct status_options, json)},
 };
 

@@ -169,8 +169,7 @@ struct verify {
 enum { PROGRESS_NS = 5000000 * 1000LL };
 
 static const struct option_row rows[] = {
-    {"store", "DIR", "the same as the operand DIR",
-     OPTION_IS_TEXT(struct verify_options, store)},
+    {"store", "DIR", "the same as the operand DIR", OPTION_IS_TEXT(struct verify_options, store)},
     {"replay", .help = "replay also each vat from its last snapshot",
      OPTION_IS_FLAG(struct verify_options, replay)},
     {"quick", .help = "check only rows and hashes; start no worker",
