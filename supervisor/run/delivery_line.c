@@ -245,35 +245,42 @@ static void try_name(void *context, const char *name)
     similar_try(context, name);
 }
 
-static int find_vat_root(const struct scope *scope, const char *name,
-                         char reference[KERNEL_REF_SIZE], struct error *error)
+static int refuse_vat_name(struct kernel *kernel, const char *name, struct error *error)
 {
     struct similar similar = {.word = name};
-    bool found = false;
 
-    if (kernel_root(scope->kernel, name, reference, &found, error) != 0)
-        return -1;
-    if (found)
-        return 0;
-    if (kernel_vat_names(scope->kernel, try_name, &similar, error) != 0)
+    if (kernel_vat_names(kernel, try_name, &similar, error) != 0)
         return -1;
     return error_set(error, ERROR_INPUT, "no vat \"%s\"%s; name its contract with --vat %s=FILE",
                      name, similar_hint(&similar, ""), name);
 }
 
+static int find_vat_root(const struct scope *scope, const char *name,
+                         char reference[KERNEL_REF_SIZE], struct error *error)
+{
+    bool found = false;
+
+    if (kernel_root(scope->kernel, name, reference, &found, error) != 0)
+        return -1;
+    return found ? 0 : refuse_vat_name(scope->kernel, name, error);
+}
+
 int delivery_line_check_vat(struct kernel *kernel, const char *text, size_t length,
                             struct error *error)
 {
-    const struct scope scope = {.kernel = kernel};
-    char reference[KERNEL_REF_SIZE];
     struct delivery_line line;
     struct error ignored;
+    bool found = true;
+    int64_t vat;
     int result = 0;
 
     if (delivery_line_parse(&line, text, length, &ignored) != 0)
         return 0;
+    /* kernel_root() would export the vat's root before its time. */
     if (line.vat != NULL)
-        result = find_vat_root(&scope, line.vat, reference, error);
+        result = kernel_vat_named(kernel, line.vat, &vat, &found, error);
+    if (result == 0 && !found)
+        result = refuse_vat_name(kernel, line.vat, error);
     delivery_line_free(&line);
     return result;
 }
