@@ -150,6 +150,7 @@ struct model_delivery {
     int64_t total, pipe, worker, kernel, unattributed;
     int64_t between;    /* since the return of the kernel's previous delivery; MODEL_NONE if not
                            known */
+    int64_t cpu_wait;   /* that gaspipe was ready to run but had no CPU; MODEL_NONE: not said */
     bool clock_changed; /* a span is spoiled */
 
     enum model_coverage coverage;

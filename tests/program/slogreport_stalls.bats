@@ -46,6 +46,36 @@ stalls_of() {
     assert_output_has '0 spans took far longer'
 }
 
+@test "what came late at the kernel while gaspipe had no CPU is not the pipe's fault" {
+    local busy=() cpu cause span
+
+    for cause in cpu-wait:19000000 null:9000000; do
+        for span in 3 4 7 1; do
+            deliveries $span 400 | sed "/\"deliver-result\",\"crankNum\":30,/ s/\"dr\":/\"cpuWait\":${cause#*:},&/" > "$BATS_TEST_TMPDIR/slog"
+            assert_equal "$(slogreport stalls --json "$BATS_TEST_TMPDIR/slog" | jq -r .cause)" \
+                "$([ $span = 1 ] && echo null || echo "${cause%:*}")"
+        done
+    done
+    run slogreport --crank 30 "$BATS_TEST_TMPDIR/slog"
+    assert_output_has '   gaspipe waited 0.009000 for a CPU'
+
+    # More busy loops than CPUs, where the run is.
+    cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+    echo 'export const get = () => 1;' > "$BATS_TEST_TMPDIR/contract.js"
+    yes '{"vat":"a","method":"get"}' | head -n 1000 > "$BATS_TEST_TMPDIR/lines"
+    for _ in 1 2 3; do
+        taskset -c "$cpu" sh -c 'while :; do :; done' &
+        busy+=($!)
+    done
+    taskset -c "$cpu" "$BUILD/gaspipe" run --counter none --slog "$BATS_TEST_TMPDIR/live" \
+        --vat "a=$BATS_TEST_TMPDIR/contract.js" "$BATS_TEST_TMPDIR/lines" > "$BATS_TEST_TMPDIR/out"
+    kill "${busy[@]}"
+    slogreport --json "$BATS_TEST_TMPDIR/live" | jq -se 'map(select(.kind == "delivery"))
+        | any(.cpuWait > 0.001) and all((.cpuWait // 0) <= .total)'
+    run slogreport summary "$BATS_TEST_TMPDIR/live"
+    assert_output_has '(gaspipe had no CPU)'
+}
+
 @test "each side's stall is found and named, and nothing else" {
     assert_equal "$(stalls_of 1 400)" 'pipe send c30 null 20ms'
     assert_equal "$(stalls_of 2 400)" 'worker worker c30 not-let-run 20ms'

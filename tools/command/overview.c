@@ -22,6 +22,7 @@ void overview_count(struct overview_counts *counts, const struct model_delivery 
         return;
     counts->deliveries++;
     counts->failed += delivery->status == MODEL_ERROR;
+    counts->cpu_wait += delivery->cpu_wait > 0 ? delivery->cpu_wait : 0;
     counts->loose += delivery->coverage == MODEL_LOOSE;
     if (delivery->coverage == MODEL_CUT) {
         counts->cut++;
@@ -86,7 +87,8 @@ static void append_line(struct buf *out, int indent, const char *name, uint64_t 
     buf_printf(out, "%7.1f %%\n", whole > 0 ? 100 * (double)time / (double)whole : 0);
 }
 
-static void append_parts(struct buf *out, const struct group *all, uint64_t whole)
+static void append_parts(struct buf *out, const struct overview_counts *counts,
+                         const struct group *all, uint64_t whole)
 {
     static const struct {
         enum group_column column;
@@ -101,6 +103,8 @@ static void append_parts(struct buf *out, const struct group *all, uint64_t whol
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (all->columns[parts[i].column].total > 0)
             append_line(out, 2, parts[i].name, all->columns[parts[i].column].total, whole);
+    if (counts->cpu_wait > 0)
+        append_line(out, 2, "(gaspipe had no CPU)", (uint64_t)counts->cpu_wait, whole);
 }
 
 static int by_time(const void *a, const void *b)
@@ -190,7 +194,7 @@ void overview_append_totals(struct buf *out, const struct groups *groups,
         whole += phases[i]->columns[COLUMN_TOTAL].total;
     append_counts(out, counts, all, whole);
     if (all != NULL)
-        append_parts(out, all, whole);
+        append_parts(out, counts, all, whole);
     append_phases(out, phases, count, whole);
     free(phases);
 }

@@ -27,9 +27,20 @@ static const struct {
     [MODEL_WORKER] = {"worker: took long", "worker", "worker"},
 };
 
+/* What comes up the pipe is late, too, while gaspipe has no CPU to take it. */
+static bool gaspipe_waited(const struct outlier *outlier)
+{
+    const bool gaspipe =
+        outlier->kind == MODEL_UP || outlier->kind == MODEL_RETURN || outlier->kind == MODEL_KERNEL;
+
+    return gaspipe && outlier->cpu_wait >= outlier->took / 2;
+}
+
 /* A worker that ran for less than half of its time waited for a CPU, or for memory. */
 static const char *cause_of(const struct outlier *outlier)
 {
+    if (gaspipe_waited(outlier))
+        return "cpu-wait";
     if (outlier->kind != MODEL_WORKER || isnan(outlier->cpu))
         return NULL;
     return outlier->cpu < (double)outlier->took / 2 ? "not-let-run" : "computed";
@@ -41,6 +52,8 @@ const char *stall_words(const struct outlier *outlier)
 
     if (cause == NULL)
         return kinds[outlier->kind].words;
+    if (strcmp(cause, "cpu-wait") == 0)
+        return "gaspipe waited for a CPU";
     return strcmp(cause, "computed") == 0 ? "worker: computed for long" : "worker: was not let run";
 }
 
@@ -65,6 +78,12 @@ static void append_worker(struct buf *out, const struct outlier *outlier)
 
     if (cause == NULL)
         return;
+    if (strcmp(cause, "cpu-wait") == 0) {
+        buf_append_string(out, "; gaspipe waited ");
+        units_pad_time(out, outlier->cpu_wait, 0);
+        buf_append_string(out, " for a CPU in this delivery");
+        return;
+    }
     buf_append_string(out, strcmp(cause, "computed") == 0 ? ", it computed (ran "
                                                           : ", it was not let run (ran ");
     units_pad_time(out, (int64_t)outlier->cpu, 0);

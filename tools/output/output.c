@@ -364,6 +364,11 @@ static void append_remarks(struct buf *out, const struct model_delivery *deliver
 
     if (delivery->status == MODEL_ERROR)
         buf_printf(out, "   error: %s\n", delivery->problem);
+    if (delivery->cpu_wait > 0) {
+        buf_append_string(out, "   gaspipe waited ");
+        append_seconds(out, delivery->cpu_wait);
+        buf_append_string(out, " for a CPU\n");
+    }
     if (delivery->total == MODEL_NONE)
         buf_append_string(out, "   no deliver line in this file: no times\n");
     else if (delivery->coverage == MODEL_CUT)

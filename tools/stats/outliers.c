@@ -163,6 +163,7 @@ static int fill_outlier(struct outlier *outlier, const struct candidate *candida
         .delivery_num = delivery->delivery_num,
         .file = delivery->file,
         .line = delivery->line,
+        .cpu_wait = delivery->cpu_wait,
         .cpu = (delivery->cpu_user + delivery->cpu_sys) * 1000,
         .switched_out = delivery->switched_out,
         .instructions = !isnan(delivery->instructions),

@@ -398,6 +398,7 @@ void delivery_log_init(struct delivery_log *log, struct slog_writer *slog)
 void delivery_log_free(struct delivery_log *log)
 {
     free_report(&log->report);
+    cpu_wait_close(&log->cpu_wait);
     buf_free(&log->dr);
     buf_free(&log->refused);
 }
@@ -552,6 +553,7 @@ void delivery_log_sent(struct delivery_log *log, struct stamp sent)
     put_json_field(slog, "kd", log->report.delivery.kd);
     put_json_field(slog, "vd", log->report.delivery.vd);
     end_log_line(log, sent);
+    cpu_wait_begin(&log->cpu_wait, sent.mono);
 }
 
 void delivery_log_syscall(struct delivery_log *log, const struct vat_syscall *syscall,
@@ -701,9 +703,11 @@ static void write_result(struct delivery_log *log, const struct delivery_end *en
                          const struct delivery_report *report)
 {
     struct slog_writer *slog = log->slog;
+    int64_t waited;
 
     if (!writes_slog(log))
         return;
+    waited = cpu_wait_end(&log->cpu_wait, log->report.times.sent.mono, end->returned.mono);
     buf_clear(&log->dr);
     if (report->at_least)
         put_limited(&log->dr, end);
@@ -717,6 +721,8 @@ static void write_result(struct delivery_log *log, const struct delivery_end *en
     slog_field_raw(slog, "dr", log->dr.data, log->dr.length);
     if (log->refused.length > 0)
         slog_field_raw(slog, "refused", log->refused.data, log->refused.length);
+    if (waited >= 0)
+        slog_field_integer(slog, "cpuWait", waited);
     finish_log_line(log, log->report.times.sent, end->returned);
 }
 

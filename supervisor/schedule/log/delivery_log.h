@@ -14,6 +14,7 @@
 #include "proto/vat_message.h"
 #include "slog/model/spans.h"
 #include "slog/write/writer.h"
+#include "supervisor/schedule/log/cpu_wait.h"
 #include "supervisor/schedule/log/delivery_report.h"
 
 /* ---- a delivery's times ---- */
@@ -92,6 +93,7 @@ struct delivery_log {
     struct slog_delivery common; /* of the delivery's lines */
     struct report_builder report;
     int64_t syscall_num;
+    struct cpu_wait cpu_wait;
     struct buf dr;      /* the value of that name in a deliver-result line */
     struct buf refused; /* the syscall that the kernel refused, as the vat has it; empty: none */
     struct console_bound {
