@@ -77,7 +77,7 @@ taken_in() {
 
 @test "status of something that is not a store" {
     run --separate-stderr "$BUILD/gaspipe" status
-    assert_bad_input 2 '--store DIR'
+    assert_bad_input 2 'give the directory of one store'
     run --separate-stderr "$BUILD/gaspipe" status --store st
     assert_bad_input 3 'st/gaspipe.sqlite: no such store'
     [ ! -e st ]
