@@ -36,7 +36,8 @@ void overview_count(struct overview_counts *counts, const struct model_delivery 
 void overview_init(struct overview *overview)
 {
     *overview = (struct overview){.slowest = {.top = ROWS, .column = rank_find_column("total")},
-                                  .outliers.keep = STALLS_KEPT};
+                                  .outliers.keep = STALLS_KEPT,
+                                  .outliers.least = STALL_LEAST};
 }
 
 int overview_add(struct overview *overview, const struct model_delivery *delivery, bool wanted,
@@ -277,7 +278,7 @@ static int append_stalls(struct buf *out, struct outliers *outliers, struct erro
     struct stall_cause causes[STALL_CAUSES] = {0};
     size_t shown, count = 0;
     uint64_t all;
-    struct outlier **found = outliers_find(outliers, STALL_LEAST, &shown, &all, error);
+    struct outlier **found = outliers_find(outliers, &shown, &all, error);
 
     if (found == NULL)
         return -1;

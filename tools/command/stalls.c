@@ -171,10 +171,9 @@ static int stalls_on_delivery(void *context, const struct model_delivery *delive
 
 static int write_stalls(struct stalls *stalls, const struct options *options, struct error *error)
 {
-    int64_t least = options->selection.minimum > 0 ? options->selection.minimum : STALL_LEAST;
     uint64_t count;
     size_t shown;
-    struct outlier **found = outliers_find(&stalls->outliers, least, &shown, &count, error);
+    struct outlier **found = outliers_find(&stalls->outliers, &shown, &count, error);
     struct buf out = {0};
     int result;
 
@@ -193,7 +192,10 @@ static int write_stalls(struct stalls *stalls, const struct options *options, st
 int stalls_run(const struct options *options, struct error *error)
 {
     struct stalls stalls = {.selection = options->selection,
-                            .outliers.keep = options->top > 0 ? options->top : SHOWN};
+                            .outliers.keep = options->top > 0 ? options->top : SHOWN,
+                            .outliers.least = options->selection.minimum > 0
+                                                  ? options->selection.minimum
+                                                  : STALL_LEAST};
     struct feed feed = options_feed(options);
     struct tally tally;
     int result;

@@ -375,6 +375,7 @@ struct page *page_open(const char *path, char *const *files, struct page_limits 
     page->limits = limits;
     page->zero = MODEL_NONE;
     page->outliers.keep = PAGE_STALLS;
+    page->outliers.least = STALL_LOST;
     for (int kind = 0; kind < GROUP_KINDS; kind++)
         page->groups.wanted[kind] = kind != GROUP_BLOCK && kind != GROUP_RUN;
     page->file = page_file_open(path, error);
@@ -608,7 +609,7 @@ static int append_stalls(struct buf *json, struct page *page, struct error *erro
 {
     uint64_t count;
     size_t shown;
-    struct outlier **found = outliers_find(&page->outliers, STALL_LOST, &shown, &count, error);
+    struct outlier **found = outliers_find(&page->outliers, &shown, &count, error);
 
     if (found == NULL)
         return -1;

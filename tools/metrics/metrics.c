@@ -590,10 +590,9 @@ static void put_blocks(const struct output *output, const struct metrics *metric
 
 static int put_stalls(const struct output *output, struct metrics *metrics, struct error *error)
 {
-    enum { LEAST_NS = 1000000 }; /* as slogreport stalls */
     size_t count;
     uint64_t all;
-    struct outlier **found = outliers_find(&metrics->outliers, LEAST_NS, &count, &all, error);
+    struct outlier **found = outliers_find(&metrics->outliers, &count, &all, error);
 
     if (found == NULL)
         return -1;
@@ -676,6 +675,7 @@ struct metrics *metrics_open(const char *path, const char *where, struct error *
     metrics->height = metrics->latest = MODEL_NONE;
     metrics->kernels = 1;
     metrics->outliers.keep = 1;
+    metrics->outliers.least = 1000000; /* as slogreport stalls */
     if (where == NULL)
         return metrics;
     metrics->server = metrics_server_open(where, error);

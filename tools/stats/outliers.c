@@ -16,12 +16,11 @@
 #define OUTSTANDING 5.0
 
 struct outliers_class {
-    struct histogram histogram;
-    uint32_t wider; /* the class to use if this has too few; itself if none */
-    /*
-     * Only in the narrowest classes: the times of wanted spans, and the longest of them, a heap
-     * with the shortest first.
-     */
+    struct histogram histogram; /* of a wider class only since widen() */
+    uint32_t wider;             /* the class to use if this has too few; itself if none */
+    bool narrowest;             /* its spans are added to it */
+    /* The times of wanted spans that took `least`, and the longest of them, a heap with the
+     * shortest first. */
     struct histogram wanted;
     struct outlier *longest;
     size_t count, capacity;
@@ -39,55 +38,86 @@ struct candidate {
 
 /* ---- classes ------------------------------------------------------------ */
 
-static int class_of(struct outliers *outliers, const struct buf *key, uint32_t *number)
+/* Finds the class with that key, or makes it. */
+static int class_of(struct outliers *outliers, uint64_t key, uint64_t what, uint32_t *number,
+                    bool *is_new)
 {
+    struct pair *pair = pair_table_find(&outliers->numbers, key, what);
     struct outliers_class *classes;
 
-    *number = names_intern(&outliers->names, key->data, key->length);
-    if (buf_failed(key) || *number == NAMES_NONE)
+    if (pair == NULL)
         return -1;
-    if (*number < outliers->class_count)
-        return 0;
-    classes = array_reserve(outliers->classes, &outliers->class_capacity, outliers->class_count + 1,
-                            sizeof *classes);
-    if (classes == NULL)
-        return -1;
-    outliers->classes = classes;
-    classes[outliers->class_count++] = (struct outliers_class){.wider = *number};
+    *is_new = pair->value == 0;
+    if (*is_new) {
+        classes = array_reserve(outliers->classes, &outliers->class_capacity,
+                                outliers->class_count + 1, sizeof *classes);
+        if (classes == NULL)
+            return -1;
+        outliers->classes = classes;
+        classes[outliers->class_count] = (struct outliers_class){
+            .wider = (uint32_t)outliers->class_count,
+        };
+        pair->value = ++outliers->class_count;
+    }
+    *number = (uint32_t)(pair->value - 1);
     return 0;
 }
 
 /* The same for sizes within a factor of four. */
-static int size_class(double size)
+static unsigned size_class(double size)
 {
-    return isnan(size) || size < 1 ? 0 : 1 + (int)(log2(size) / 2);
+    return isnan(size) || size < 1 ? 0 : 1 + (unsigned)(ilogb(size) / 2);
 }
 
-enum { WIDTHS = 3 };
+/* A key is the kind, how wide the class is, and in the narrowest classes the size. */
+enum {
+    KEY_NARROWEST = 0 << 8,
+    KEY_ANY_SIZE = 1 << 8,
+    KEY_KIND = 2 << 8,
+    KEY_INSTRUCTIONS = 1 << 10,
+    KEY_SIZE_BIT = 11,
+};
 
-/* Finds the numbers of a span's classes, the narrowest first. */
-static int find_classes(struct outliers *outliers, const struct candidate *candidate,
-                        uint32_t numbers[WIDTHS])
+static int add_wider_classes(struct outliers *outliers, uint64_t kind, uint64_t what,
+                             uint32_t narrowest)
 {
-    const char *what = candidate->event != NULL ? candidate->event->kind : "";
-    struct buf key = {0};
-    int result = 0;
+    uint32_t any_size, any;
+    bool is_new;
 
-    for (int width = WIDTHS - 1; width >= 0 && result == 0; width--) {
-        buf_clear(&key);
-        buf_printf(&key, "%d", (int)candidate->kind);
-        if (width < 2)
-            buf_printf(&key, " %s", what);
-        if (width < 1)
-            buf_printf(&key, " %d%s", size_class(candidate->size),
-                       candidate->delivery->instructions > 0 ? " i" : "");
-        result = class_of(outliers, &key, &numbers[width]);
-        /* A worker's time means nothing without the amount of work. */
-        if (result == 0 && width < WIDTHS - 1 && candidate->kind != MODEL_WORKER)
-            outliers->classes[numbers[width]].wider = numbers[width + 1];
+    if (class_of(outliers, kind | KEY_ANY_SIZE, what, &any_size, &is_new) != 0 ||
+        class_of(outliers, kind | KEY_KIND, 0, &any, &is_new) != 0)
+        return -1;
+    outliers->classes[narrowest].wider = any_size;
+    outliers->classes[any_size].wider = any;
+    return 0;
+}
+
+/* Finds the number of a span's narrowest class. */
+static int find_class(struct outliers *outliers, const struct candidate *candidate,
+                      uint32_t *number)
+{
+    const uint64_t kind = (uint64_t)candidate->kind;
+    uint64_t key = kind | KEY_NARROWEST | (uint64_t)size_class(candidate->size) << KEY_SIZE_BIT;
+    uint64_t what = 0;
+    bool is_new;
+
+    if (candidate->event != NULL) {
+        const uint32_t name =
+            names_intern(&outliers->names, candidate->event->kind, strlen(candidate->event->kind));
+
+        if (name == NAMES_NONE)
+            return -1;
+        what = (uint64_t)name + 1;
     }
-    buf_free(&key);
-    return result;
+    if (candidate->delivery->instructions > 0)
+        key |= KEY_INSTRUCTIONS;
+    if (class_of(outliers, key, what, number, &is_new) != 0)
+        return -1;
+    outliers->classes[*number].narrowest = true;
+    /* A worker's time means nothing without the amount of work. */
+    if (is_new && candidate->kind != MODEL_WORKER)
+        return add_wider_classes(outliers, kind, what, *number);
+    return 0;
 }
 
 /* ---- the longest -------------------------------------------------------- */
@@ -201,28 +231,23 @@ static int keep_if_long(struct outliers *outliers, struct outliers_class *class,
 
 /* ---- adding ---------------------------------------------------------- */
 
-static int add_wanted(struct outliers *outliers, struct outliers_class *class,
-                      const struct candidate *candidate)
-{
-    if (histogram_add(&class->wanted, (uint64_t)candidate->took) != 0)
-        return -1;
-    return keep_if_long(outliers, class, candidate);
-}
-
 static int add_candidate(struct outliers *outliers, const struct candidate *candidate)
 {
-    uint32_t numbers[WIDTHS];
+    struct outliers_class *class;
+    uint32_t number;
 
     if (candidate->took < 0)
         return 0;
-    if (find_classes(outliers, candidate, numbers) != 0)
+    if (find_class(outliers, candidate, &number) != 0)
         return -1;
-    for (int width = 0; width < WIDTHS; width++) {
-        if (histogram_add(&outliers->classes[numbers[width]].histogram,
-                          (uint64_t)candidate->took) != 0)
-            return -1;
-    }
-    return candidate->wanted ? add_wanted(outliers, &outliers->classes[numbers[0]], candidate) : 0;
+    class = &outliers->classes[number];
+    if (histogram_add(&class->histogram, (uint64_t)candidate->took) != 0)
+        return -1;
+    if (!candidate->wanted || candidate->took < outliers->least)
+        return 0;
+    if (histogram_add(&class->wanted, (uint64_t)candidate->took) != 0)
+        return -1;
+    return keep_if_long(outliers, class, candidate);
 }
 
 /* The size of what a span carried; not known for results. */
@@ -346,9 +371,28 @@ struct verdict {
     uint32_t index; /* of the first bucket of outliers only */
 };
 
+/* Makes the histograms of wider classes from those of the narrowest. */
+static int widen(struct outliers *outliers)
+{
+    struct outliers_class *classes = outliers->classes;
+
+    for (size_t i = 0; i < outliers->class_count; i++) {
+        if (!classes[i].narrowest)
+            histogram_free(&classes[i].histogram);
+    }
+    for (size_t i = 0; i < outliers->class_count; i++) {
+        for (size_t at = i; classes[i].narrowest && classes[at].wider != at;) {
+            at = classes[at].wider;
+            if (histogram_merge(&classes[at].histogram, &classes[i].histogram) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
 /* False if there can be no outliers. */
 static bool outliers_judge(const struct outliers *outliers, const struct outliers_class *narrowest,
-                           int64_t least, struct verdict *verdict)
+                           struct verdict *verdict)
 {
     const struct outliers_class *class = narrowest;
     double usual, bound;
@@ -362,7 +406,7 @@ static bool outliers_judge(const struct outliers *outliers, const struct outlier
     usual = fmax((double)verdict->usual, 1);
     bound = fmax(usual * OUTSTANDING,
                  usual * pow(spread_around(&class->histogram, usual), OUTSTANDING));
-    bound = ceil(fmax(bound, (double)verdict->usual + (double)least));
+    bound = ceil(fmax(bound, (double)verdict->usual + (double)outliers->least));
     if (bound >= 0x1p62)
         return false;
     verdict->index = histogram_index((uint64_t)bound);
@@ -409,8 +453,8 @@ static size_t find_in_class(struct outliers_class *class, const struct verdict *
     return count;
 }
 
-struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t *count,
-                               uint64_t *all, struct error *error)
+struct outlier **outliers_find(struct outliers *outliers, size_t *count, uint64_t *all,
+                               struct error *error)
 {
     struct outlier **found;
     size_t kept = 0;
@@ -420,7 +464,8 @@ struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t 
     for (size_t i = 0; i < outliers->class_count; i++)
         kept += outliers->classes[i].count;
     found = calloc(kept + 1, sizeof(struct outlier *));
-    if (found == NULL) {
+    if (found == NULL || widen(outliers) != 0) {
+        free(found);
         error_memory(error, "the spans that stand out");
         return NULL;
     }
@@ -428,7 +473,7 @@ struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t 
         struct outliers_class *class = &outliers->classes[i];
         struct verdict verdict;
 
-        if (class->count == 0 || !outliers_judge(outliers, class, least, &verdict))
+        if (class->count == 0 || !outliers_judge(outliers, class, &verdict))
             continue;
         *all += count_from(&class->wanted, verdict.index);
         *count += find_in_class(class, &verdict, found + *count);
@@ -453,5 +498,6 @@ void outliers_free(struct outliers *outliers)
     }
     free(outliers->classes);
     names_free(&outliers->names);
+    pair_table_free(&outliers->numbers);
     *outliers = (struct outliers){0};
 }

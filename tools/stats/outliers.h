@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/pair_table.h"
 #include "slog/model/model.h"
 #include "slog/read/names.h"
 #include "tools/stats/histogram.h"
@@ -44,9 +45,11 @@ struct outlier {
 struct outliers_class;
 
 struct outliers {
-    size_t keep; /* how many to find, and to keep in each class */
-    struct names names;
-    struct outliers_class *classes; /* by number in names; owned */
+    size_t keep;               /* how many to find, and to keep in each class */
+    int64_t least;             /* nanoseconds: an outlier took at least so much more than usual */
+    struct names names;        /* of kinds of syscall */
+    struct pair_table numbers; /* of classes, plus 1 */
+    struct outliers_class *classes; /* owned */
     size_t class_count, class_capacity;
 };
 
@@ -58,12 +61,12 @@ int outliers_add(struct outliers *outliers, const struct model_delivery *deliver
                  struct error *error);
 
 /*
- * Finds the outliers that took at least `least` nanoseconds more than usual, the largest loss
- * first: an array of *count pointers, at most `keep`, to be freed. NULL when out of memory. They
- * are valid as long as `outliers`. *all is their number regardless of `keep`.
+ * Finds the outliers, the largest loss first: an array of *count pointers, at most `keep`, to be
+ * freed. NULL when out of memory. They are valid as long as `outliers`. *all is their number
+ * regardless of `keep`.
  */
-struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t *count,
-                               uint64_t *all, struct error *error);
+struct outlier **outliers_find(struct outliers *outliers, size_t *count, uint64_t *all,
+                               struct error *error);
 
 void outliers_free(struct outliers *outliers);
 
