@@ -3,8 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "store/format/database.h"
@@ -28,6 +32,41 @@ static struct store *new_in_directory(const char *directory, struct error *error
     return store;
 }
 
+/*
+ * The process that holds the lock of that directory, of /proc/locks (proc(5)): "1: FLOCK ADVISORY
+ * WRITE PID MAJOR:MINOR:INODE 0 EOF". 0: not found, as for a process of another container.
+ */
+static long lock_owner(int directory_fd)
+{
+    FILE *locks = fopen("/proc/locks", "re");
+    char line[256], place[64];
+    struct stat status;
+    long owner = 0;
+
+    if (locks == NULL)
+        return 0;
+    if (fstat(directory_fd, &status) == 0) {
+        snprintf(place, sizeof place, " %02x:%02x:%ju ", major(status.st_dev), minor(status.st_dev),
+                 (uintmax_t)status.st_ino);
+        while (owner == 0 && fgets(line, sizeof line, locks) != NULL)
+            if (strstr(line, place) != NULL && strstr(line, "FLOCK") != NULL &&
+                sscanf(line, "%*s %*s %*s %*s %ld", &owner) != 1)
+                owner = 0;
+    }
+    (void)fclose(locks); /* was only read */
+    return owner > 0 ? owner : 0;
+}
+
+static int store_in_use(const struct store *store, struct error *error)
+{
+    const long owner = lock_owner(store->directory_fd);
+
+    return owner > 0 ? store_error_set(store, error, ERROR_SYSTEM,
+                                       "the store is in use by process %ld", owner)
+                     : store_error_set(store, error, ERROR_SYSTEM,
+                                       "the store is in use by another process");
+}
+
 /* One process at a time. SQLite's own locks last only as long as its transactions. */
 static int lock_store_directory(struct store *store, const char *directory, struct error *error)
 {
@@ -39,8 +78,7 @@ static int lock_store_directory(struct store *store, const char *directory, stru
     if (flock(store->directory_fd, LOCK_EX | LOCK_NB) == 0)
         return 0;
     if (errno == EWOULDBLOCK)
-        return store_error_set(store, error, ERROR_SYSTEM,
-                               "the store is in use by another process");
+        return store_in_use(store, error);
     return error_system(error, errno, "%s: cannot lock the store's directory", directory);
 }
 

@@ -627,7 +627,8 @@ static int add_vats(struct run *run, struct error *error)
     struct kernel *kernel = scheduler_kernel(run->scheduler);
     bool any;
 
-    if (run_vats_add(&run->options, run->store, kernel, &any, error) != 0)
+    if (run_vats_add(&run->options, run->store, kernel, &any, error) != 0 ||
+        run_vats_raise_files(&run->options, kernel, error) != 0)
         return -1;
     if (any)
         output_show_burnt(&run->output);

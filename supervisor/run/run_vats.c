@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -553,4 +554,37 @@ int run_vats_log_quarantined(struct kernel *kernel, int64_t *count, struct error
             return -1;
     }
     return -1;
+}
+
+int run_vats_raise_files(const struct run_options *options, struct kernel *kernel,
+                         struct error *error)
+{
+    /* Measured: store, slogfile, starts and snapshots; and pipes and a process for each worker. */
+    enum { OF_GASPIPE = 48, OF_WORKER = 5, MOST = 1 << 16 };
+    uint64_t workers = 0, needed;
+    struct rlimit limit, raised;
+    int64_t vat = 0;
+    bool found;
+
+    for (;; workers++) {
+        if (kernel_vat_next(kernel, vat, &vat, &found, error) != 0)
+            return -1;
+        if (!found)
+            break;
+    }
+    if (options->max_workers > 0 && options->max_workers < workers)
+        workers = options->max_workers;
+    needed = OF_GASPIPE + OF_WORKER * workers;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    raised = limit;
+    raised.rlim_cur = limit.rlim_max < MOST ? limit.rlim_max : MOST;
+    if (raised.rlim_cur > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0)
+        limit = raised;
+    if (limit.rlim_cur >= needed)
+        return 0;
+    return error_set(error, ERROR_SYSTEM,
+                     "open files are limited to %" PRIu64 " (ulimit -n); %" PRIu64 " %s %" PRIu64,
+                     (uint64_t)limit.rlim_cur, workers,
+                     workers == 1 ? "worker needs" : "workers need", needed);
 }

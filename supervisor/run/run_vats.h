@@ -52,4 +52,11 @@ int run_vats_queue_operations(const struct operations *operations, struct store 
 /* Logs each vat in quarantine, with the options that resolve it, and counts them. */
 int run_vats_log_quarantined(struct kernel *kernel, int64_t *count, struct error *error);
 
+/*
+ * Raises the soft limit of open files: vats can create vats, and each worker needs some.
+ * ERROR_SYSTEM if it does not suffice for the workers of the living vats.
+ */
+int run_vats_raise_files(const struct run_options *options, struct kernel *kernel,
+                         struct error *error);
+
 #endif

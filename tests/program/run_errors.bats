@@ -280,9 +280,24 @@ EOF
     local pid=$COPROC_PID in=${COPROC[1]} line
     read -r -t 60 line <&"${COPROC[0]}"
     gaspipe_run --vat "$token" --store store - < /dev/null
-    assert_bad_input 4 'store/gaspipe.sqlite: the store is in use'
+    assert_bad_input 4 "store/gaspipe.sqlite: the store is in use by process $pid"
     exec {in}>&-
     wait "$pid"
+}
+
+@test "too few open files are said at the start, with how many are needed" {
+    local limit
+
+    for limit in 20 52; do
+        run --separate-stderr bash -c 'ulimit -n "$1"; shift; "$@"' bash $limit \
+            "$BUILD/gaspipe" run --counter none --store store --vat "$token" - <<< "$mint"
+        assert_bad_input 4 "open files are limited to $limit (ulimit -n); 1 worker needs 53"
+        assert_equal "$output" ''
+    done
+    # A soft limit is raised.
+    run --separate-stderr bash -c 'ulimit -S -n 20; "$@"' bash "$BUILD/gaspipe" run --counter none --store store \
+        --vat "$token" - <<< "$mint"
+    assert_status 0
 }
 
 @test "results that cannot be written end the run" {

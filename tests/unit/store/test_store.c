@@ -427,9 +427,11 @@ static void refuses(enum error_kind kind, const char *words)
 static void a_store_in_use_is_refused_to_a_second(void **state)
 {
     struct store *store = open_store("s");
+    char words[64];
 
     (void)state;
-    refuses(ERROR_SYSTEM, "in use by another process");
+    snprintf(words, sizeof words, "the store is in use by process %ld", (long)getpid());
+    refuses(ERROR_SYSTEM, words);
     store_close(store);
     store_close(open_store("s"));
 }
