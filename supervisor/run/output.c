@@ -540,6 +540,50 @@ static void put_text_delivery(const struct output *output, struct buf *line,
     buf_printf(line, "%s\n", plain);
 }
 
+/* Liveslots says `target has no method "bidd", has ["bid","close"]`: in the words of plain
+ * contracts. */
+static void put_missing_method(struct buf *line, const char *message)
+{
+    static const char begin[] = "target has no method ", list[] = ", has [";
+    const char *name = message + strlen(begin), *at = strstr(message, list);
+
+    if (strncmp(message, begin, strlen(begin)) != 0 || at == NULL || at < name) {
+        buf_append_string(line, message);
+        return;
+    }
+    buf_printf(line, "no method %.*s; there are: ", (int)(at - name), name);
+    for (at += strlen(list); *at != '\0' && *at != ']'; at++) {
+        if (*at == ',')
+            buf_append_string(line, ", ");
+        else if (*at != '"')
+            buf_append_byte(line, *at);
+    }
+}
+
+/* An error that a result was rejected with, as "TypeError: why". False if it is another value. */
+static bool put_rejection(struct buf *line, const char *value)
+{
+    json_t *error = value == NULL ? NULL : json_value_read(value, strlen(value), 0, NULL);
+    const json_t *message = json_object_get(error, "#error"),
+                 *name = json_object_get(error, "name");
+    const bool is_error = json_is_string(message);
+    struct buf words = {0}, shown = {0};
+
+    if (is_error) {
+        json_value_show_string(&words, json_string_value(message), json_string_length(message));
+        buf_append_byte(&words, '\0');
+        buf_printf(&shown, "%s: ", json_is_string(name) ? json_string_value(name) : "Error");
+        if (!buf_failed(&words))
+            put_missing_method(&shown, words.data);
+        buf_append_string(line, "  ");
+        put_visible(line, shown.data, shown.length);
+    }
+    buf_free(&words);
+    buf_free(&shown);
+    json_decref(error);
+    return is_error;
+}
+
 static void put_text_result(const struct output *output, struct buf *line,
                             const struct output_result *result)
 {
@@ -550,7 +594,8 @@ static void put_text_result(const struct output *output, struct buf *line,
         return;
     buf_printf(line, "%8s%s%s: %s", "", red, result->place,
                result->fulfilled ? "fulfilled" : "rejected");
-    put_result_line(line, "  ", result->value, output->layout.result_width);
+    if (result->fulfilled || !put_rejection(line, result->value))
+        put_result_line(line, "  ", result->value, output->layout.result_width);
     buf_printf(line, "%s\n", plain);
 }
 

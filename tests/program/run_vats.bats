@@ -39,6 +39,15 @@ replayed() {
         lines 1; echo '{"vat":"here","method":"fail","args":["why not"]}')
     assert_status 1
     assert_output_has ' 0 failed, 1 result rejected, in '
+    assert_output_has 'stdin:3: rejected  Error: why not'
+}
+
+@test "a method that a vat under liveslots does not have is said as for plain contracts" {
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none "${vats[@]}" - < <(
+        printf '{"vat":"%s","method":"bidd","args":[]}\n' here token)
+    assert_status 1
+    assert_output_has 'stdin:1: rejected  TypeError: no method "bidd"; there are: addAtPeer, fail, '
+    assert_output_has 'stdin:2: TypeError: no method "bidd"; there are: balance, holders, '
 }
 
 @test "a result that never settles shows as unresolved, and does not fail the run" {
