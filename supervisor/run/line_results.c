@@ -251,6 +251,21 @@ void line_results_shown(struct line_results *results, const char *promise)
             results->waiting[i].shown = true;
 }
 
+int line_results_is_rejected(struct line_results *results, const char *promise, bool *rejected,
+                             struct error *error)
+{
+    enum kernel_promise state = KERNEL_PROMISE_UNRESOLVED;
+    struct buf data = {0};
+    int result = 0;
+
+    for (size_t i = 0; i < results->count && result == 0; i++)
+        if (strcmp(results->waiting[i].promise, promise) == 0)
+            result = kernel_promise_state(results->kernel, promise, &state, &data, error);
+    buf_free(&data);
+    *rejected = state == KERNEL_PROMISE_REJECTED;
+    return result;
+}
+
 static int end_waiting(struct line_results *results, const struct line_result *settled,
                        struct error *error)
 {

@@ -72,6 +72,10 @@ int line_results_find(struct line_results *results, const char *id, char promise
 /* The outcome of this promise was printed with its delivery. */
 void line_results_shown(struct line_results *results, const char *promise);
 
+/* A line waits for this promise, and it is rejected. */
+int line_results_is_rejected(struct line_results *results, const char *promise, bool *rejected,
+                             struct error *error);
+
 /* Calls report() for each result that is settled, and removes it. Within a transaction. */
 int line_results_settle(struct line_results *results, struct error *error);
 

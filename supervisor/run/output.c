@@ -504,8 +504,10 @@ static int64_t whole_gas(double gas)
 static void put_text_delivery(const struct output *output, struct buf *line,
                               const struct delivery_report *report)
 {
-    const char *red = output->colour && !report->ok ? "\033[31m" : "";
+    const char *red = output->colour && (!report->ok || report->rejected) ? "\033[31m" : "";
     const char *plain = *red != '\0' ? "\033[0m" : "";
+    const char *status = !report->ok ? "error" : report->rejected ? "rejected" : "ok";
+    const int status_width = 6, used_width = 12;
     const struct output_layout *layout = &output->layout;
 
     if (report->crank_num == REPORT_NONE)
@@ -515,8 +517,10 @@ static void put_text_delivery(const struct output *output, struct buf *line,
     buf_append_byte(line, ' ');
     output_put_name(line, report->vat, layout->vat_width, layout->cuts);
     output_put_name(line, report->method, layout->method_width, layout->cuts);
-    buf_printf(line, " %s%-6s%s", red, report->ok ? "ok" : "error", plain);
-    put_used(line, 12, report->compute, is_least(report, "computrons"));
+    buf_printf(line, " %s%-*s%s", red, status_width, status, plain);
+    /* "rejected" takes the blanks before the number. */
+    put_used(line, report->rejected ? used_width - 2 : used_width, report->compute,
+             is_least(report, "computrons"));
     put_used(line, 14, report->instructions, is_least(report, "instructions"));
     if (output->costs)
         put_used(line, 14, report->block_cost, is_least(report, "units"));

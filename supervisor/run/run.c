@@ -317,7 +317,8 @@ static void run_on_delivered(void *context, const struct delivery_report *report
     if (!report->ok)
         run->status = ERROR_DELIVERY;
     run_lines_shown(&run->lines, report);
-    if (output_delivery(&run->output, &placed, &error) != 0 || note_end(run, report, &error) != 0 ||
+    if (run_lines_is_rejected(&run->lines, report, &placed.rejected, &error) != 0 ||
+        output_delivery(&run->output, &placed, &error) != 0 || note_end(run, report, &error) != 0 ||
         run_profiles_add(&run->profiles, report, &error) != 0 ||
         note_run_trace(run, report, &error) != 0)
         fail_run(run, &error);

@@ -495,6 +495,15 @@ void run_lines_shown(struct run_lines *lines, const struct delivery_report *repo
         line_results_shown(&lines->results, report->promise);
 }
 
+int run_lines_is_rejected(struct run_lines *lines, const struct delivery_report *report,
+                          bool *rejected, struct error *error)
+{
+    *rejected = false;
+    if (report->promise[0] == '\0' || !report->ok || report->result != NULL)
+        return 0;
+    return line_results_is_rejected(&lines->results, report->promise, rejected, error);
+}
+
 void run_lines_advance(struct run_lines *lines, enum results_stage stage)
 {
     const size_t before = lines->results.reached[stage];

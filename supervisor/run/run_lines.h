@@ -94,6 +94,10 @@ void run_lines_free(struct run_lines *lines);
 /* A delivery ended. Its result was printed with it, and need not be again. */
 void run_lines_shown(struct run_lines *lines, const struct delivery_report *report);
 
+/* A delivery of a line succeeded, and its result was rejected in it. */
+int run_lines_is_rejected(struct run_lines *lines, const struct delivery_report *report,
+                          bool *rejected, struct error *error);
+
 /* Output has come further: see line_results_advance(). */
 void run_lines_advance(struct run_lines *lines, enum results_stage stage);
 

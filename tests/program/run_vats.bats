@@ -40,6 +40,7 @@ replayed() {
     assert_status 1
     assert_output_has ' 0 failed, 1 result rejected, in '
     assert_output_has 'stdin:3: rejected  Error: why not'
+    assert_equal "$(grep -c ' here  *fail  *rejected ' <<< "$output")" 1
 }
 
 @test "a method that a vat under liveslots does not have is said as for plain contracts" {

@@ -56,11 +56,12 @@ struct delivery_report {
     /* It is one of computrons, instructions or units, and stands below for what was used: more is
      * not known. */
     bool at_least;
-    int64_t compute;                   /* computrons */
-    int64_t instructions;              /* machine instructions */
-    int64_t block_cost;                /* units of the compiled-in meter */
-    int64_t gas_burnt;                 /* by NEAR's costs */
-    int64_t gas_refunded;              /* of what was prepaid */
+    bool rejected;        /* its line's result was rejected in it, as `run` finds out */
+    int64_t compute;      /* computrons */
+    int64_t instructions; /* machine instructions */
+    int64_t block_cost;   /* units of the compiled-in meter */
+    int64_t gas_burnt;    /* by NEAR's costs */
+    int64_t gas_refunded; /* of what was prepaid */
     int64_t bytes_read, bytes_written; /* where instructions are counted */
     int64_t syscalls;                  /* that the vat made */
     int64_t total;                     /* nanoseconds, from sending to result */
