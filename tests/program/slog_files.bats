@@ -35,7 +35,7 @@ printed() {
     [ "$(grep -c '"kind":"delivery"' out)" -ge "$1" ]
 }
 
-# Runs until $1 deliveries are printed, with $2 as the slogfile, and kills gaspipe.
+# Runs until $1 lines are done, with $2 as the slogfile, and kills gaspipe.
 killed_run() {
     local pid
 
@@ -44,7 +44,8 @@ killed_run() {
     pid=$!
     exec 5> lines
     head -n "$1" deliveries >&5
-    wait_for 60 printed "$1"
+    # startVat, too.
+    wait_for 60 printed $(($1 + 1))
     kill -9 $pid
     wait $pid || true
     exec 5>&-
