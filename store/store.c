@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -82,9 +83,12 @@ static int lock_store_directory(struct store *store, const char *directory, stru
     return error_system(error, errno, "%s: cannot lock the store's directory", directory);
 }
 
-static int make_store_directory(const char *directory, struct error *error)
+static int make_store_directory(struct store *store, const char *directory, struct error *error)
 {
-    if (directory != NULL && mkdir(directory, 0777) != 0 && errno != EEXIST)
+    if (directory == NULL)
+        return 0;
+    store->made_directory = mkdir(directory, 0777) == 0;
+    if (!store->made_directory && errno != EEXIST)
         return error_system(error, errno, "%s: cannot make the store's directory", directory);
     return 0;
 }
@@ -96,12 +100,14 @@ struct store *store_open(const char *directory, struct error *error)
 
     if (store == NULL)
         return NULL;
-    if (make_store_directory(directory, error) == 0 &&
+    if (make_store_directory(store, directory, error) == 0 &&
         lock_store_directory(store, directory, error) == 0 &&
         database_open(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &state, error) == 0 &&
         database_set_up(store, state, error) == 0 &&
-        (directory == NULL || inspect_store(store, error) == 0))
+        (directory == NULL || inspect_store(store, error) == 0)) {
+        store->made_file = directory != NULL && state == SCHEMA_EMPTY;
         return store;
+    }
     store_close(store);
     return NULL;
 }
@@ -158,6 +164,45 @@ struct store *store_open_reader(const char *directory, struct error *error)
 void store_close(struct store *store)
 {
     database_free(store);
+}
+
+/* A store of this process, in which no transaction was committed. */
+static bool holds_nothing(struct store *store)
+{
+    struct error ignored; /* then it is not known to hold nothing */
+    int64_t any;
+
+    if (!store->made_file)
+        return false;
+    if (store->begun)
+        store_transaction_rollback(store);
+    return statements_query(store, "SELECT EXISTS (SELECT 1 FROM key)", &any, 1, &ignored) == 0 &&
+           any == 0;
+}
+
+void store_close_unused(struct store *store)
+{
+    static const char *const names[] = {"gaspipe.sqlite", "gaspipe.sqlite-wal",
+                                        "gaspipe.sqlite-shm", "gaspipe.mark"};
+    const bool unused = store != NULL && holds_nothing(store);
+    const bool made_directory = unused && store->made_directory;
+    /* Keeps the lock until the files are gone. */
+    const int directory_fd = unused ? fcntl(store->directory_fd, F_DUPFD_CLOEXEC, 0) : -1;
+    char *path = unused ? strdup(store->path) : NULL;
+
+    store_close(store);
+    if (directory_fd < 0 || path == NULL) {
+        free(path);
+        return;
+    }
+    /* What cannot be removed is an empty store. */
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        (void)unlinkat(directory_fd, names[i], 0);
+    *strrchr(path, '/') = '\0';
+    if (made_directory)
+        (void)rmdir(path);
+    (void)close(directory_fd);
+    free(path);
 }
 
 void store_watch(struct store *store,

@@ -45,6 +45,10 @@ struct store *store_open_reader(const char *directory, struct error *error);
 /* Rolls an open transaction back. NULL is allowed. */
 void store_close(struct store *store);
 
+/* Also removes the store if store_open() made it and nothing was committed to it. NULL: does
+ * nothing. */
+void store_close_unused(struct store *store);
+
 /* ---- transactions and savepoints ---- */
 
 /* Does nothing if one is open. */

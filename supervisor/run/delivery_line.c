@@ -251,8 +251,8 @@ static int refuse_vat_name(struct kernel *kernel, const char *name, struct error
 
     if (kernel_vat_names(kernel, try_name, &similar, error) != 0)
         return -1;
-    return error_set(error, ERROR_INPUT, "no vat \"%s\"%s; name its contract with --vat %s=FILE",
-                     name, similar_hint(&similar, ""), name);
+    return error_set(error, ERROR_INPUT, "no vat \"%s\"; name its contract with --vat %s=FILE%s",
+                     name, name, similar_hint(&similar, ""));
 }
 
 static int find_vat_root(const struct scope *scope, const char *name,

@@ -673,7 +673,7 @@ static void close_run(struct run *run)
         report_error(run, &error);
     if (slog_writer_close(run->slog, &error) != 0 && run->status != ERROR_SYSTEM)
         report_error(run, &error);
-    store_close(run->store);
+    store_close_unused(run->store);
     launcher_close(&run->launcher);
     confinement_close(&run->confinement);
     fingerprint_free(&run->fingerprint);

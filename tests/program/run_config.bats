@@ -38,7 +38,7 @@ to() {
     a_run --vat notse=first.js < <(to notes read)
     assert_bad_input 2 '--vat notse: the store has no such vat; did you mean notes?' '--new-vat notse=FILE'
     a_run < <(to nots read)
-    assert_bad_input 3 'no vat "nots"; did you mean notes?'
+    assert_bad_input 3 'no vat "nots"; name its contract with --vat nots=FILE; did you mean notes?'
     a_run --again --new-vat more=second.js < <(to more write 2; to more read)
     assert_status 0
     assert_equal "$(results)" 'null "second 2"'

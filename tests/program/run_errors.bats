@@ -366,11 +366,18 @@ EOF
     echo 'export const get = () => 1;' > contract.js
     printf '{"vat":"%s","method":"get"}\n' other token > lines
     run --separate-stderr "$BUILD/gaspipe" run --counter none --store store --vat tokn=contract.js --vat other=contract.js lines
-    assert_bad_input 3 'lines:2: no vat "token"; did you mean tokn?'
+    assert_bad_input 3 'lines:2: no vat "token"; name its contract with --vat token=FILE; did you mean tokn?'
     assert_equal "$output" ''
-    run --separate-stderr "$BUILD/gaspipe" status store
-    assert_bad_input 3 'a store that holds nothing yet'
+    [ ! -e store ]
     mkdir directory
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --store directory --vat tokn=contract.js lines
+    assert_bad_input 3 'lines:1: no vat "other"'
+    assert_equal "$(ls -A directory)" ''
+    # Nor does a contract that is none.
+    echo 'syntax(' > wrong.js
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --store store --vat wrong=wrong.js - < /dev/null
+    assert_bad_input 3 'wrong.js:1: SyntaxError'
+    [ ! -e store ]
     for store in directory absent; do
         run --separate-stderr "$BUILD/gaspipe" run --counter none --store $store lines
         assert_bad_input 2 "$store: no such store; to make one, give at least one --vat NAME=FILE"
