@@ -89,10 +89,13 @@ taken_in() {
 
 # ---- replay ----
 
-@test "a store whose first run failed says that it holds nothing" {
+@test "a first run that failed leaves no store; an empty one says that it holds nothing" {
     : > empty.js
     run "$BUILD/gaspipe" run --counter none --store st --vat token=empty.js "$ROOT/examples/token/deliveries.jsonl"
     assert_status 3
+    [ ! -e st ]
+    mkdir st
+    : > st/gaspipe.sqlite
     for command in 'status' 'verify' 'replay token'; do
         # shellcheck disable=SC2086 # a command and its operand
         run --separate-stderr "$BUILD/gaspipe" ${command% *} --store st ${command#"${command% *}"}
