@@ -37,7 +37,7 @@ static void notify(const char *state)
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
-    /* systemd restarts a service that it does not hear from. */
+    /* systemd restarts a service that stays silent. */
     (void)sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT,
                  (const struct sockaddr *)&address, length);
     close(fd);

@@ -195,7 +195,7 @@ void store_close_unused(struct store *store)
         free(path);
         return;
     }
-    /* What cannot be removed is an empty store. */
+    /* A file that stays is an empty store. */
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         (void)unlinkat(directory_fd, names[i], 0);
     *strrchr(path, '/') = '\0';

@@ -186,7 +186,7 @@ static bool make_sound(struct page_file *file, unsigned char *page, int length, 
 /* SQLite reads it before it knows how long a page is: gaspipe's stores have SQLite's default. */
 enum { FIRST_PAGE_SIZE = 4096 };
 
-/* What the header of each store has: all but one byte are enough to look for that one. */
+/* Every store has these bytes in its header. One wrong byte is looked for. */
 static bool resembles_store_header(const unsigned char *header)
 {
     static const unsigned char words[] = "SQLite format 3",
@@ -201,7 +201,7 @@ static bool resembles_store_header(const unsigned char *header)
 }
 
 /* Reads the beginning of the file, of which a changed byte is put back. */
-static int read_header(struct page_file *file, void *bytes, int length, int64_t offset)
+static int read_store_header(struct page_file *file, void *bytes, int length, int64_t offset)
 {
     unsigned char page[FIRST_PAGE_SIZE];
     int code = file->outer.inner->pMethods->xRead(file->outer.inner, page, sizeof page, 0);
@@ -216,7 +216,7 @@ static int read_header(struct page_file *file, void *bytes, int length, int64_t 
 
 static int scan_file(struct page_file *file, struct scan *scan);
 
-/* Asks the judge. Returns true if damaged pages are used from now on. */
+/* Asks the judge. Returns true if later reads may use damaged pages. */
 static bool come_to_trust(struct page_file *file)
 {
     const struct page_judge judge = file->judge;
@@ -236,7 +236,7 @@ static int read_checked(sqlite3_file *file, void *bytes, int length, sqlite3_int
     struct page_file *own = (struct page_file *)file;
     const int code =
         offset < HEADER_SIZE
-            ? read_header(own, bytes, length, offset)
+            ? read_store_header(own, bytes, length, offset)
             : own->outer.inner->pMethods->xRead(own->outer.inner, bytes, length, offset);
 
     if (code != SQLITE_OK)
@@ -302,7 +302,7 @@ static int scan_pages(struct page_file *file, struct scan *scan, unsigned char *
 static int scan_file(struct page_file *file, struct scan *scan)
 {
     unsigned char header[HEADER_SIZE], *page;
-    int code = read_header(file, header, sizeof header, 0);
+    int code = read_store_header(file, header, sizeof header, 0);
     int length = header[HEADER_PAGE_SIZE] << 8 | header[HEADER_PAGE_SIZE + 1];
 
     if (code == SQLITE_IOERR_SHORT_READ) /* nothing is in the file yet */

@@ -438,7 +438,7 @@ static void show_run_progress(uv_timer_t *timer)
              run->output.sums.failed, (double)(uv_hrtime() - run->began) / 1e9);
 }
 
-static void tell_alive(uv_timer_t *timer)
+static void report_alive(uv_timer_t *timer)
 {
     (void)timer;
     service_alive();
@@ -460,7 +460,7 @@ static int open_run_handles(struct run *run, struct error *error)
     if (!isatty(STDOUT_FILENO))
         (void)uv_timer_start(&run->progress, show_run_progress, PROGRESS_MS, PROGRESS_MS);
     if (period > 0)
-        (void)uv_timer_start(&run->watchdog, tell_alive, 0, period);
+        (void)uv_timer_start(&run->watchdog, report_alive, 0, period);
     run->signals.came = run_on_signal;
     run->signals.context = run;
     return stop_signals_open(&run->signals, &run->loop, error);

@@ -373,7 +373,7 @@ EOF
     run --separate-stderr "$BUILD/gaspipe" run --counter none --store directory --vat tokn=contract.js lines
     assert_bad_input 3 'lines:1: no vat "other"'
     assert_equal "$(ls -A directory)" ''
-    # Nor does a contract that is none.
+    # Nor does a refused contract.
     echo 'syntax(' > wrong.js
     run --separate-stderr "$BUILD/gaspipe" run --counter none --store store --vat wrong=wrong.js - < /dev/null
     assert_bad_input 3 'wrong.js:1: SyntaxError'

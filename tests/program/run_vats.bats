@@ -176,7 +176,7 @@ EOF
     vats_run --counter none --resume --store store input
     assert_status 0
     assert_same_dump store before
-    # What the operator decides is carried out, and delivers nothing again.
+    # A decision of the operator is carried out, and nothing is delivered again.
     vats_run --counter none --store store --set-limit here=syscalls:5000 input
     assert_status 0
     assert_equal "$(jq -c 'select(.kind != "summary")' <<< "$output")" ''

@@ -135,8 +135,8 @@ static const struct group **longest_groups(const struct groups *groups,
     return found;
 }
 
-static void append_phases(struct buf *out, const struct group **phases, size_t count,
-                          uint64_t whole)
+static void append_overview_phases(struct buf *out, const struct group **phases, size_t count,
+                                   uint64_t whole)
 {
     uint64_t rest = 0;
 
@@ -150,8 +150,8 @@ static void append_phases(struct buf *out, const struct group **phases, size_t c
         append_line(out, 0, "other phases", rest, whole);
 }
 
-static void append_counts(struct buf *out, const struct overview_counts *counts,
-                          const struct group *all, uint64_t whole)
+static void append_overview_counts(struct buf *out, const struct overview_counts *counts,
+                                   const struct group *all, uint64_t whole)
 {
     static const struct {
         enum group_column column;
@@ -193,10 +193,10 @@ void overview_append_totals(struct buf *out, const struct groups *groups,
     }
     for (size_t i = 0; i < count; i++)
         whole += phases[i]->columns[COLUMN_TOTAL].total;
-    append_counts(out, counts, all, whole);
+    append_overview_counts(out, counts, all, whole);
     if (all != NULL)
         append_parts(out, counts, all, whole);
-    append_phases(out, phases, count, whole);
+    append_overview_phases(out, phases, count, whole);
     free(phases);
 }
 
@@ -273,7 +273,7 @@ static int by_loss(const void *a, const void *b)
     return left->lost > right->lost ? -1 : left->lost < right->lost;
 }
 
-static int append_stalls(struct buf *out, struct outliers *outliers, struct error *error)
+static int append_stall_causes(struct buf *out, struct outliers *outliers, struct error *error)
 {
     struct stall_cause causes[STALL_CAUSES] = {0};
     size_t shown, count = 0;
@@ -326,7 +326,7 @@ int overview_append(struct buf *out, struct overview *overview, const struct gro
         buf_append(out, overview->slowest.entries[i].text.data,
                    overview->slowest.entries[i].text.length);
     append_vats(out, groups);
-    if (append_stalls(out, &overview->outliers, error) != 0)
+    if (append_stall_causes(out, &overview->outliers, error) != 0)
         return -1;
     append_warning(out, counts->cut, "with more stamps than the worker keeps",
                    counts->cut_unattributed);

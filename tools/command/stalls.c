@@ -27,7 +27,7 @@ static const struct {
     [MODEL_WORKER] = {"worker: took long", "worker", "worker"},
 };
 
-/* What comes up the pipe is late, too, while gaspipe has no CPU to take it. */
+/* A frame from the worker is late, too, while gaspipe has no CPU to take it. */
 static bool gaspipe_waited(const struct outlier *outlier)
 {
     const bool gaspipe =

@@ -10,7 +10,7 @@
 
 enum { WIDTH = 100, NAME_WIDTH = 10, METHOD_WIDTH = 12, TIME_WIDTH = 10 };
 
-static bool is_narrow(void)
+static bool is_narrow_column(void)
 {
     const size_t width = visible_width(STDOUT_FILENO);
 
@@ -57,10 +57,10 @@ static bool is_time(const struct delivery_rows_extra *extra)
 void delivery_rows_begin(struct buf *out, const struct delivery_rows_extra *extra)
 {
     buf_printf(out, " crank  %-*s %-*s  total ms   pipe ms worker ms kernel ms%s syscalls",
-               NAME_WIDTH, "vat", METHOD_WIDTH, "method", is_narrow() ? "" : " unattr. ms");
+               NAME_WIDTH, "vat", METHOD_WIDTH, "method", is_narrow_column() ? "" : " unattr. ms");
     if (extra->name != NULL)
         buf_printf(out, " %11s%s", extra->name, is_time(extra) ? " ms" : "   ");
-    buf_append_string(out, is_narrow() ? "\n" : "  error\n");
+    buf_append_string(out, is_narrow_column() ? "\n" : "  error\n");
 }
 
 static void append_extra(struct buf *out, const struct model_delivery *delivery,
@@ -94,13 +94,13 @@ void delivery_rows_add(struct buf *out, const struct model_delivery *delivery,
     append_milliseconds(out, delivery->pipe);
     append_milliseconds(out, delivery->worker);
     append_milliseconds(out, delivery->kernel);
-    if (!is_narrow()) {
+    if (!is_narrow_column()) {
         buf_append_byte(out, ' ');
         append_milliseconds(out, delivery->unattributed);
     }
     buf_printf(out, "%9zu", delivery->syscalls);
     append_extra(out, delivery, extra);
-    if (!is_narrow() && delivery->status == MODEL_ERROR)
+    if (!is_narrow_column() && delivery->status == MODEL_ERROR)
         buf_printf(out, "  %s", delivery->problem);
     buf_append_byte(out, '\n');
 }

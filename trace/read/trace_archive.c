@@ -359,7 +359,7 @@ static int on_requests(void *context, const struct trace_block *block, const uin
     return result;
 }
 
-/* Of ticks of an event. */
+/* CLOCK_MONOTONIC at an event's ticks. */
 static int64_t mono_at(const struct reading *reading, uint64_t ticks)
 {
     const struct trace_clock *const clock = &reading->archive->clock;

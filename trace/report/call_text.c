@@ -300,8 +300,8 @@ static void put_arguments(struct buf *out, const struct call_text *text,
     }
 }
 
-static void put_result(struct buf *out, const struct call_text *text,
-                       const struct call_text_line *line)
+static void put_call_result(struct buf *out, const struct call_text *text,
+                            const struct call_text_line *line)
 {
     if (line->result == 0)
         return;
@@ -325,14 +325,14 @@ static void put_line(struct buf *out, const struct call_text *text,
     }
     if (line->kind == CALL_ENDS) {
         buf_append_byte(out, '}');
-        put_result(out, text, line);
+        put_call_result(out, text, line);
         buf_printf(out, "%s /* %s */\n", line->result != 0 ? ";" : "", name);
         return;
     }
     buf_printf(out, "%s(", name);
     put_arguments(out, text, line);
     buf_append_byte(out, ')');
-    put_result(out, text, line);
+    put_call_result(out, text, line);
     buf_append_string(out, line->kind == CALL_BEGINS ? " {\n" : ";\n");
 }
 
