@@ -530,19 +530,6 @@ static void fill_gas(const struct model *model, struct model_delivery *delivery)
         delivery->gas = gas_model_price_delivery(model->gas, &usage);
 }
 
-/* Only slow deliveries have it; searching for a member takes time. */
-static void fill_cpu_wait(const struct record *record, struct model_delivery *delivery)
-{
-    enum { SLOW = 900 * 1000 };
-    double waited;
-
-    if (delivery->total < SLOW || delivery->replay)
-        return;
-    waited = record_number(record, "cpuWait");
-    if (waited >= 0 && waited <= (double)delivery->total)
-        delivery->cpu_wait = (int64_t)waited;
-}
-
 /* A failed delivery is rolled back, with its sends and resolves. */
 static int model_find_causes(struct model *model, const struct pending_delivery *pending,
                              struct model_delivery *delivery, struct error *error)
@@ -589,7 +576,7 @@ static int end_delivery(struct model *model, const struct record *record, uint64
         return error_memory(error, "a delivery's words");
     pending_fill_words(pending, &delivery);
     result = fill_times(model, pending, returned, &delivery, error);
-    fill_cpu_wait(record, &delivery);
+    pending_fill_cpu_wait(record, &delivery);
     fill_gas(model, &delivery);
     if (result == 0 && model->labels)
         result = model_find_causes(model, pending, &delivery, error);

@@ -375,3 +375,16 @@ void pending_fill_words(const struct pending_delivery *pending, struct model_del
     delivery->promise_count = pending->notified;
     delivery->bytes = pending->bytes;
 }
+
+/* Only slow deliveries have it; searching for a member takes time. */
+void pending_fill_cpu_wait(const struct record *record, struct model_delivery *delivery)
+{
+    enum { SLOW = 900 * 1000 };
+    double waited;
+
+    if (delivery->total < SLOW || delivery->replay)
+        return;
+    waited = record_number(record, "cpuWait");
+    if (waited >= 0 && waited <= (double)delivery->total)
+        delivery->cpu_wait = (int64_t)waited;
+}

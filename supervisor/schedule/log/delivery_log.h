@@ -14,8 +14,19 @@
 #include "proto/vat_message.h"
 #include "slog/model/spans.h"
 #include "slog/write/writer.h"
-#include "supervisor/schedule/log/cpu_wait.h"
 #include "supervisor/schedule/log/delivery_report.h"
+
+/*
+ * How long this thread was ready to run but had no CPU, as proc(5) has it. Reading that costs about
+ * a microsecond, so it is read around slow deliveries only. All zeros is the state before the
+ * first. Times are nanoseconds of CLOCK_MONOTONIC.
+ */
+struct cpu_wait {
+    enum { CPU_WAIT_UNTRIED, CPU_WAIT_OPEN, CPU_WAIT_ABSENT } state; /* of the file */
+    int fd;
+    int64_t at, waited;
+    bool begun; /* the sample was taken just before the delivery */
+};
 
 /* ---- a delivery's times ---- */
 
