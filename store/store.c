@@ -33,6 +33,16 @@ static struct store *new_in_directory(const char *directory, struct error *error
     return store;
 }
 
+/* The number, after a blank, that ends at this place of the line; 0: none. */
+static long number_before(const char *line, const char *at)
+{
+    if (at == NULL)
+        return 0;
+    while (at > line && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return at > line && at[-1] == ' ' ? strtol(at, NULL, 10) : 0;
+}
+
 /*
  * The process that holds the lock of that directory, of /proc/locks (proc(5)): "1: FLOCK ADVISORY
  * WRITE PID MAJOR:MINOR:INODE 0 EOF". 0: not found, as for a process of another container.
@@ -50,12 +60,10 @@ static long lock_owner(int directory_fd)
         snprintf(place, sizeof place, " %02x:%02x:%ju ", major(status.st_dev), minor(status.st_dev),
                  (uintmax_t)status.st_ino);
         while (owner == 0 && fgets(line, sizeof line, locks) != NULL)
-            if (strstr(line, place) != NULL && strstr(line, "FLOCK") != NULL &&
-                sscanf(line, "%*s %*s %*s %*s %ld", &owner) != 1)
-                owner = 0;
+            owner = strstr(line, " FLOCK ") != NULL ? number_before(line, strstr(line, place)) : 0;
     }
     (void)fclose(locks); /* was only read */
-    return owner > 0 ? owner : 0;
+    return owner;
 }
 
 static int store_in_use(const struct store *store, struct error *error)
