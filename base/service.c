@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/stamp.h"
 
 /* Fills in the address of $NOTIFY_SOCKET and returns its length; 0 if it is unset or no address. */
 static socklen_t notify_address(struct sockaddr_un *address)
@@ -70,18 +71,15 @@ int service_watchdog_ms(void)
 
 void service_alive(void)
 {
-    static int64_t next;
+    static int64_t next; /* nanoseconds of CLOCK_MONOTONIC */
     const int period = service_watchdog_ms();
-    struct timespec now;
+    int64_t now;
 
     if (period == 0)
         return;
-    /* Cannot fail: every Linux has this clock. */
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    const int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-
-    if (ms < next)
+    now = stamp_now().mono;
+    if (now < next)
         return;
-    next = ms + period;
+    next = now + period * INT64_C(1000000);
     notify("WATCHDOG=1");
 }

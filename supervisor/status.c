@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/io.h"
 #include "supervisor/commands.h"
 
 #include <errno.h>
@@ -15,6 +14,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "base/json/json_value.h"
 #include "base/log.h"
 #include "base/visible.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* How often a process searches bytes of this length or more. */
+/* How often a thread searches bytes of this length or more. */
 enum { LONG = 512, BIT_SEARCHES = 64, BYTE_SEARCHES = 2 };
 
 /* Results of searches: SQLite reads a page again and again. */
@@ -88,7 +88,7 @@ static bool may_search(size_t length, int *left)
 
 static size_t search(unsigned char *bytes, size_t length, uint64_t seed)
 {
-    static int bit_searches = BIT_SEARCHES, byte_searches = BYTE_SEARCHES;
+    static _Thread_local int bit_searches = BIT_SEARCHES, byte_searches = BYTE_SEARCHES;
     size_t at = length;
 
     if (may_search(length, &bit_searches))
@@ -100,7 +100,7 @@ static size_t search(unsigned char *bytes, size_t length, uint64_t seed)
 
 enum sealed_bytes_found sealed_bytes_correct(unsigned char *bytes, size_t length, uint64_t seed)
 {
-    static struct correction corrections[REMEMBERED];
+    static _Thread_local struct correction corrections[REMEMBERED];
     const uint64_t found = checksum_of(bytes, length, seed);
     struct correction *correction = &corrections[found % REMEMBERED];
     size_t at;

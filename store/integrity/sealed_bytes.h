@@ -16,7 +16,7 @@ bool sealed_bytes_match(const unsigned char *bytes, size_t length, uint64_t seed
 /*
  * Looks for the one byte whose change makes the bytes match, and puts it back. That another byte
  * makes them match by chance is as likely as 1 in 2^43. For 4 KiB it tries each bit in 20 ms, then
- * each byte in 0.6 s; the latter for the first two such pages of a process only, because a file
+ * each byte in 0.6 s; the latter for the first two such pages of a thread only, because a file
  * that another program wrote has many pages that do not match.
  */
 enum sealed_bytes_found {

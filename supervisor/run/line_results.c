@@ -258,9 +258,11 @@ int line_results_is_rejected(struct line_results *results, const char *promise, 
     struct buf data = {0};
     int result = 0;
 
-    for (size_t i = 0; i < results->count && result == 0; i++)
-        if (strcmp(results->waiting[i].promise, promise) == 0)
+    for (size_t i = 0; i < results->count; i++)
+        if (strcmp(results->waiting[i].promise, promise) == 0) {
             result = kernel_promise_state(results->kernel, promise, &state, &data, error);
+            break;
+        }
     buf_free(&data);
     *rejected = state == KERNEL_PROMISE_REJECTED;
     return result;

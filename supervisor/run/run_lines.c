@@ -499,7 +499,8 @@ int run_lines_is_rejected(struct run_lines *lines, const struct delivery_report 
                           bool *rejected, struct error *error)
 {
     *rejected = false;
-    if (report->promise[0] == '\0' || !report->ok || report->result != NULL)
+    /* JSON lines report it as the line's result. */
+    if (lines->options->json || report->promise[0] == '\0' || !report->ok || report->result != NULL)
         return 0;
     return line_results_is_rejected(&lines->results, report->promise, rejected, error);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/io.h"
 #include "supervisor/commands.h"
 
 #include <errno.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/option/option.h"
 #include "base/output/output_file.h"

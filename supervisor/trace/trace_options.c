@@ -51,15 +51,22 @@ static int take_arguments(void *place, const char *option, char *value, struct e
     return add_values(place, value, count, error);
 }
 
+static int take_request(struct trace_options *options, const char *option, char *value,
+                        const char **function, uint32_t *argument, struct error *error)
+{
+    if (take_argument_number(option, value, argument, error) != 0)
+        return -1;
+    *function = value;
+    return add_values(options, value, *argument, error);
+}
+
 static int take_request_begin(void *place, const char *option, char *value, struct error *error)
 {
     struct trace_options *const options = place;
 
     options->requests.begin_argument = 1;
-    if (take_argument_number(option, value, &options->requests.begin_argument, error) != 0)
-        return -1;
-    options->requests.begin = value;
-    return add_values(options, value, options->requests.begin_argument, error);
+    return take_request(options, option, value, &options->requests.begin,
+                        &options->requests.begin_argument, error);
 }
 
 static int take_request_end(void *place, const char *option, char *value, struct error *error)
@@ -67,10 +74,8 @@ static int take_request_end(void *place, const char *option, char *value, struct
     struct trace_options *const options = place;
 
     options->requests.end_argument = 0;
-    if (take_argument_number(option, value, &options->requests.end_argument, error) != 0)
-        return -1;
-    options->requests.end = value;
-    return add_values(options, value, options->requests.end_argument, error);
+    return take_request(options, option, value, &options->requests.end,
+                        &options->requests.end_argument, error);
 }
 
 static const struct option_row rows[] = {

@@ -30,7 +30,7 @@ struct trace_options {
     uint64_t process;      /* a running one; 0: a program is started */
     uint64_t milliseconds; /* how long it is traced; 0: until it ends */
     uint64_t overhead;     /* percent; 0: no budget */
-    bool text;             /* of `read`, its calls in order */
+    bool text;             /* print the calls of `read` in order */
     const char *read;      /* an existing trace; NULL: none */
     char **arguments;      /* the program and its own; end with NULL */
 };

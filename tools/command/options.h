@@ -55,7 +55,7 @@ struct options {
     bool by[GROUP_KINDS];           /* which groups to show */
     bool by_given;
     const char *histograms; /* file to write; NULL: none */
-    enum cost_by cost_by;   /* of a profile */
+    enum cost_by cost_by;   /* how a profile is grouped */
     const char *against;    /* profile to compare with; NULL: none */
     const char *flame;      /* file for a flame graph; NULL: none */
     bool folded;            /* print folded stacks */

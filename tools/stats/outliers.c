@@ -16,7 +16,7 @@
 #define OUTSTANDING 5.0
 
 struct outliers_class {
-    struct histogram histogram; /* of a wider class only since widen() */
+    struct histogram histogram; /* widen() fills in those of wider classes */
     uint32_t wider;             /* the class to use if this has too few; itself if none */
     bool narrowest;             /* its spans are added to it */
     /* The times of wanted spans that took `least`, and the longest of them, a heap with the

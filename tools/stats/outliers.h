@@ -47,7 +47,7 @@ struct outliers_class;
 struct outliers {
     size_t keep;               /* how many to find, and to keep in each class */
     int64_t least;             /* nanoseconds: an outlier took at least so much more than usual */
-    struct names names;        /* of kinds of syscall */
+    struct names names;        /* numbers kinds of syscall */
     struct pair_table numbers; /* of classes, plus 1 */
     struct outliers_class *classes; /* owned */
     size_t class_count, class_capacity;

@@ -19,7 +19,7 @@
 struct baseline {
     uint64_t instructions;
     char fingerprint[72]; /* of the count's files */
-    char output[16];      /* what stdout was; "": unknown */
+    char output[16];      /* the kind of file that stdout was; "": unknown */
 };
 
 /* Writes the file whole or not at all. */

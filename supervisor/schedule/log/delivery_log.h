@@ -22,7 +22,7 @@
  * first. Times are nanoseconds of CLOCK_MONOTONIC.
  */
 struct cpu_wait {
-    enum { CPU_WAIT_UNTRIED, CPU_WAIT_OPEN, CPU_WAIT_ABSENT } state; /* of the file */
+    enum { CPU_WAIT_UNTRIED, CPU_WAIT_OPEN, CPU_WAIT_ABSENT } state; /* whether fd is open */
     int fd;
     int64_t at, waited;
     bool begun; /* the sample was taken just before the delivery */

@@ -61,7 +61,7 @@ struct delivery_report {
     int64_t instructions; /* machine instructions */
     int64_t block_cost;   /* units of the compiled-in meter */
     int64_t gas_burnt;    /* by NEAR's costs */
-    int64_t gas_refunded; /* of what was prepaid */
+    int64_t gas_refunded; /* prepaid gas that was given back */
     int64_t bytes_read, bytes_written; /* where instructions are counted */
     int64_t syscalls;                  /* that the vat made */
     int64_t total;                     /* nanoseconds, from sending to result */
