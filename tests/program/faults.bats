@@ -167,7 +167,7 @@ END
     wait "$pid" || status=$?
     assert_equal "$status" 143
     said 'ended by signal 15'
-    assert_equal "$(sqlite3 store/gaspipe.sqlite 'SELECT count(*) FROM snapshot')" 0 snapshots
+    [ ! -e store ] || fail 'a set-up that was stopped left a store'
     # Nothing of it stands in the way of the next run.
     cp "$FAULTY/worker" worker
     keeper store
@@ -353,7 +353,7 @@ plain() {
         --counter none --store store --vat keeper=keeper.js some > out 2> err || status=$?
     assert_status 4
     said 'Resource temporarily unavailable'
-    chmod -R a+rwX store
+    [ ! -e store ] || chmod -R a+rwX store
     plain store
     assert_status 0
     assert_same_store undisturbed store
