@@ -86,6 +86,14 @@ void scan_unescape(struct scan_span string, struct buf *text);
 /* Reads the UTF-16 unit of four hex digits at `at`; false if there are fewer. */
 bool scan_hex_unit(const char *at, const char *end, uint32_t *unit);
 
+/* For text that is longer than its end. */
+static inline bool scan_ends(struct scan_span span, const char *end)
+{
+    size_t length = strlen(end);
+
+    return span.length > length && memcmp(span.at + span.length - length, end, length) == 0;
+}
+
 /* Both lengths are strlen()'s, so that a literal is compared in place, without calls. */
 __attribute__((always_inline)) static inline bool scan_is(struct scan_span span, const char *text)
 {

@@ -2,6 +2,8 @@
 #include "slog/model/phases.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "slog/model/model.h"
@@ -26,9 +28,60 @@ static const char *const names[PHASES] = {
     [PHASE_IDLE] = "idle",
 };
 
+/*
+ * One table for all files, which can then be compared. A name is written before it
+ * is counted, and never changes.
+ */
+static char named[PHASES - PHASE_NAMED][64];
+static atomic_size_t named_count;
+
+/* Safe for a terminal, and for JSON as it is. */
+static void make_printable(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text < 0x20 || *text > 0x7e || *text == '\\' || *text == '"')
+            *text = '?';
+    }
+}
+
 const char *phase_name(enum phase phase)
 {
-    return names[phase];
+    if (phase < PHASE_NAMED)
+        return names[phase];
+    return (size_t)(phase - PHASE_NAMED) < atomic_load(&named_count) ? named[phase - PHASE_NAMED]
+                                                                     : NULL;
+}
+
+static bool is_known_name(const char *name)
+{
+    for (int phase = 0; phase < PHASE_NAMED; phase++) {
+        if (strcmp(names[phase], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The phase of X-start or X-finish. PHASE_OTHER if X is too long or there are too many. */
+static enum phase find_named(struct scan_span type, const char *suffix)
+{
+    size_t count = atomic_load(&named_count), length = type.length - strlen(suffix);
+    char name[sizeof named[0]];
+
+    if (length >= sizeof name - strlen("slog-"))
+        return PHASE_OTHER;
+    snprintf(name, sizeof name, "%.*s", (int)length, type.at);
+    make_printable(name);
+    if (is_known_name(name))
+        snprintf(name, sizeof name, "slog-%.*s", (int)length, type.at);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(named[i], name) == 0)
+            return (enum phase)(PHASE_NAMED + i);
+    }
+    if (count == PHASES - PHASE_NAMED)
+        return PHASE_OTHER;
+    memcpy(named[count], name, sizeof name);
+    atomic_store(&named_count, count + 1);
+    return (enum phase)(PHASE_NAMED + count);
 }
 
 /* ---- time --------------------------------------------------------------------- */
@@ -116,26 +169,60 @@ static void phases_give_span(struct phases *phases, const struct phase_frame *fr
         span.bytes = record_number(record, "uncompressedSize");
         span.stored = record_number(record, "compressedSize");
     }
-    phases->own[span.phase] += span.own;
     if (phases->sink->phase != NULL)
         phases->sink->phase(phases->sink->context, &span);
 }
 
-/* Ends the frame at `index` and, unless it is a delivery, the frames within it. */
+/* Without space the oldest, whose end may never come, is forgotten. */
+static void add_parallel(struct phases *phases, const struct phase_frame *frame)
+{
+    if (phases->parallel_count == PHASES_PARALLEL)
+        memmove(&phases->parallel[0], &phases->parallel[1],
+                --phases->parallel_count * sizeof phases->parallel[0]);
+    phases->parallel[phases->parallel_count++] = *frame;
+}
+
+/* Its own time so far counts now; its span is given when it ends. */
+static void set_parallel(struct phases *phases, struct phase_frame *frame)
+{
+    phases->own[frame->phase] += frame->own;
+    add_parallel(phases, frame);
+}
+
+/* Ends the frame at `index` and those within it; `record` is the line that ends the first. */
+static void end_from(struct phases *phases, size_t index, const struct record *record)
+{
+    while (phases->depth > index) {
+        struct phase_frame *frame = innermost(phases);
+
+        if (frame->phase >= PHASE_NAMED) {
+            set_parallel(phases, frame);
+        } else {
+            phases->own[frame->phase] += frame->own;
+            phases_give_span(phases, frame, phases->depth == index + 1 ? record : NULL);
+        }
+        phases->depth--;
+    }
+}
+
+/* Deliveries may overlap, and phases whose place is not known: those within them continue. */
 static void end_at(struct phases *phases, size_t index, const struct record *record)
 {
-    if (phases->frames[index].phase == PHASE_DELIVERY) {
-        /* Concurrent deliveries continue. */
-        phases_give_span(phases, &phases->frames[index], record);
-        phases->depth--;
-        memmove(&phases->frames[index], &phases->frames[index + 1],
-                (phases->depth - index) * sizeof phases->frames[0]);
+    struct phase_frame *frame = &phases->frames[index];
+
+    if (frame->phase != PHASE_DELIVERY && frame->phase < PHASE_NAMED) {
+        end_from(phases, index, record);
         return;
     }
-    while (phases->depth > index) {
-        phases_give_span(phases, innermost(phases), phases->depth == index + 1 ? record : NULL);
-        phases->depth--;
-    }
+    phases->own[frame->phase] += frame->own;
+    phases_give_span(phases, frame, record);
+    phases->depth--;
+    memmove(frame, frame + 1, (phases->depth - index) * sizeof *frame);
+}
+
+static bool is_of_vat(const struct phase_frame *frame, const char *vat_id)
+{
+    return vat_id[0] == '\0' || strncmp(frame->vat_id, vat_id, PHASE_NAME_SIZE - 1) == 0;
 }
 
 /* The innermost frame of this phase, and of this vat if one is given; 0 if none. */
@@ -143,9 +230,8 @@ static size_t phases_find(const struct phases *phases, enum phase phase, const c
 {
     size_t index = phases->depth - 1;
 
-    while (index > 0 && (phases->frames[index].phase != phase ||
-                         (vat_id[0] != '\0' &&
-                          strncmp(phases->frames[index].vat_id, vat_id, PHASE_NAME_SIZE - 1) != 0)))
+    while (index > 0 &&
+           (phases->frames[index].phase != phase || !is_of_vat(&phases->frames[index], vat_id)))
         index--;
     return index;
 }
@@ -161,8 +247,7 @@ static void phases_end_phase(struct phases *phases, enum phase phase, const char
 
 static void phases_end_block(struct phases *phases)
 {
-    if (phases->depth > 1)
-        end_at(phases, 1, NULL);
+    end_from(phases, 1, NULL);
     if (!phases->in_block)
         return;
     phases->block.total = 0;
@@ -200,10 +285,7 @@ static void begin_run(struct phases *phases, const struct record *record)
     if (frame == NULL || name.at == NULL)
         return;
     set_word(frame->name, name.at, name.length);
-    for (char *at = frame->name; *at != '\0'; at++) {
-        if (*at < 0x20 || *at > 0x7e || *at == '\\')
-            *at = '?';
-    }
+    make_printable(frame->name);
 }
 
 static void name_kernel_start(struct phases *phases, const struct record *record)
@@ -227,6 +309,7 @@ static void add_past(struct phases *phases, enum phase phase, const struct recor
     give_own(phases, innermost(phases), -passed);
     if (phases->in_block)
         phases->block.own[phase] += passed;
+    phases->own[phase] += passed;
     phases_give_span(phases, &frame, record);
 }
 
@@ -235,6 +318,55 @@ static void begin_load(struct phases *phases, const char *vat_id)
 {
     if (phases->last_type != RECORD_SNAPSHOT_SAVE)
         phases->until_next = phases_begin(phases, PHASE_SNAPSHOT_LOAD, vat_id) != NULL;
+}
+
+/* ---- phases of types that are not known --------------------------------------- */
+
+/* The half of the depth that is left is for phases whose place is known. */
+static void begin_named(struct phases *phases, const struct record *record, const char *vat_id)
+{
+    enum phase phase = find_named(record->type_name, "-start");
+    struct phase_frame frame = {.phase = phase, .from = phases->now, .start = phases->real};
+
+    if (phase == PHASE_OTHER)
+        return;
+    /* The swing-store is exported in parallel to everything else. */
+    if (phases->depth < PHASES_DEEPEST / 2 &&
+        !scan_is(record->type_name, "cosmic-swingset-snapshot-start")) {
+        phases_begin(phases, phase, vat_id);
+        return;
+    }
+    set_word(frame.vat_id, vat_id, strlen(vat_id));
+    add_parallel(phases, &frame);
+}
+
+static void end_parallel(struct phases *phases, enum phase phase, const char *vat_id,
+                         const struct record *record)
+{
+    size_t index = phases->parallel_count;
+
+    while (index > 0 && (phases->parallel[index - 1].phase != phase ||
+                         !is_of_vat(&phases->parallel[index - 1], vat_id)))
+        index--;
+    if (index == 0)
+        return;
+    phases_give_span(phases, &phases->parallel[index - 1], record);
+    phases->parallel_count--;
+    memmove(&phases->parallel[index - 1], &phases->parallel[index],
+            (phases->parallel_count - (index - 1)) * sizeof phases->parallel[0]);
+}
+
+static void end_named(struct phases *phases, const struct record *record, const char *vat_id)
+{
+    enum phase phase = find_named(record->type_name, "-finish");
+    size_t index = phases_find(phases, phase, vat_id);
+
+    if (phase == PHASE_OTHER)
+        return;
+    if (index > 0)
+        end_at(phases, index, record);
+    else
+        end_parallel(phases, phase, vat_id, record);
 }
 
 /* Lines that begin or end a phase. */
@@ -316,6 +448,12 @@ static void phases_take_line(struct phases *phases, const struct record *record,
         if (phases->last_type != RECORD_VAT_STARTED && phases->last_type != RECORD_SNAPSHOT_LOAD)
             add_past(phases, PHASE_VAT_START, record, vat_id, passed);
         break;
+    case RECORD_PHASE_START:
+        begin_named(phases, record, vat_id);
+        break;
+    case RECORD_PHASE_FINISH:
+        end_named(phases, record, vat_id);
+        break;
     default:
         break;
     }
@@ -353,7 +491,8 @@ void phases_line(struct phases *phases, const struct record *record, const char 
         before = phases->now;
     }
     phases_take_line(phases, record, vat_id, phases->now - before);
-    phases->last_type = record->type;
+    if (record->type != RECORD_PHASE_START && record->type != RECORD_PHASE_FINISH)
+        phases->last_type = record->type;
 }
 
 void phases_end(struct phases *phases, int64_t time, int64_t monotime)
@@ -363,6 +502,7 @@ void phases_end(struct phases *phases, int64_t time, int64_t monotime)
     if (time != RECORD_NONE)
         phases_advance(phases, time, monotime);
     phases_end_block(phases);
-    end_at(phases, 0, NULL);
+    end_from(phases, 0, NULL);
+    phases->parallel_count = 0;
     phases->until_next = false;
 }

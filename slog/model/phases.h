@@ -16,6 +16,9 @@
  * Phases nest as the lines that begin and end them do. Saving a snapshot and cleaning up a
  * terminated vat only have a line at their end: they took the time since the previous line.
  * Loading a snapshot only has a line at its beginning: it takes the time up to the next line.
+ *
+ * The lines X-start and X-finish of types that are not known begin and end a phase X. It has no own
+ * time after the phase around it has ended, since it may run in parallel to what follows.
  */
 enum phase {
     PHASE_OTHER, /* outside of all others */
@@ -34,11 +37,12 @@ enum phase {
     PHASE_VAT_CLEANUP,
     PHASE_COMMIT,
     PHASE_AFTER_COMMIT,
-    PHASE_IDLE, /* between the last work for a block and the next begin-block */
-    PHASES,
+    PHASE_IDLE,  /* between the last work for a block and the next begin-block */
+    PHASE_NAMED, /* the first of those named after types that are not known */
+    PHASES = PHASE_NAMED + 64,
 };
 
-/* The name in reports: "begin-block", "snapshot-save", … */
+/* The name in reports: "begin-block", "snapshot-save", …; NULL if it is of no type so far. */
 const char *phase_name(enum phase phase);
 
 /* A phase that has ended. Times are nanoseconds. */
@@ -65,7 +69,7 @@ struct phase_block {
 };
 
 /* The deepest nesting, which also bounds phases without an end. */
-enum { PHASES_DEEPEST = 16, PHASE_NAME_SIZE = 24 };
+enum { PHASES_DEEPEST = 16, PHASES_PARALLEL = 16, PHASE_NAME_SIZE = 24 };
 
 struct phase_frame {
     enum phase phase;
@@ -81,8 +85,10 @@ struct model_sink;
 struct phases {
     const struct model_sink *sink; /* borrowed; its functions `phase` and `block` are called */
     int64_t own[PHASES];           /* nanoseconds of all that ended */
-    struct phase_frame frames[PHASES_DEEPEST]; /* [0] is OTHER */
-    size_t depth;                              /* 0 before the first line */
+    struct phase_frame frames[PHASES_DEEPEST];    /* [0] is OTHER */
+    size_t depth;                                 /* 0 before the first line */
+    struct phase_frame parallel[PHASES_PARALLEL]; /* named, and no longer nested; oldest first */
+    size_t parallel_count;
     /* The latest time of any line: */
     int64_t now;  /* CLOCK_MONOTONIC if the file has it */
     int64_t real; /* since the epoch */

@@ -107,7 +107,9 @@ static enum record_type find_type(struct scan_span name)
         return type;
     TYPES(RETURN_IF_TYPE)
 #undef RETURN_IF_TYPE
-    return RECORD_OTHER;
+    if (scan_ends(name, "-start"))
+        return RECORD_PHASE_START;
+    return scan_ends(name, "-finish") ? RECORD_PHASE_FINISH : RECORD_OTHER;
 }
 
 /* In microseconds. */

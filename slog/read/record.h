@@ -44,8 +44,10 @@ enum record_type {
     RECORD_AFTER_COMMIT,
     RECORD_RUN_START,
     RECORD_RUN_FINISH,
-    RECORD_INBOUND, /* an event from outside that may begin work; type_name says which */
-    RECORD_TOO_BIG, /* replaces a record that did not fit the flight recorder; has no time */
+    RECORD_INBOUND,      /* an event from outside that may begin work; type_name says which */
+    RECORD_PHASE_START,  /* of a type that is not known, X-start; type_name says which */
+    RECORD_PHASE_FINISH, /* X-finish */
+    RECORD_TOO_BIG,      /* replaces a record that did not fit the flight recorder; has no time */
     RECORD_TYPES,
 };
 

@@ -39,7 +39,7 @@ phases() {
 }
 
 @test "the own times of all phases add up to the whole time, and those of a block to it" {
-    for file in "$DATA"/variety.slog.gz "$DATA"/small.slog.gz "$DATA"/shapes/{chain,blocks,snapshot,terminate,replay}.slog; do
+    for file in "$DATA"/variety.slog.gz "$DATA"/small.slog.gz "$DATA"/shapes/{chain,blocks,snapshot,terminate,replay,unknown}.slog; do
         whole=$(slogreport --json "$file" | jq -s 'map(select(.kind == "summary"))[0].phases | add')
         case $file in
             *.gz) zcat "$file" ;;
@@ -83,4 +83,34 @@ phases() {
     run phases <(slogreport --json --top 3 "$DATA/shapes/chain.slog")
     assert_equal "$output" ''
     slogreport --json --kind notify "$DATA/shapes/chain.slog" | jq -s -e 'map(.kind) == ["summary"]'
+}
+
+@test "types that are not known are phases under their own names, or counted by name" {
+    slogreport --json "$DATA/shapes/unknown.slog" > report
+    run phases report
+    for phase in '["replay-transcript","v7",30,10,null]' '["replay-transcript","v8",40,40,null]' \
+        '["state-tree-flush",null,130,10,null]' '["slog-commit",null,20,20,null]' \
+        '["cosmic-swingset-snapshot",null,90,0,null]' '["end-block",null,150,30,null]' \
+        '["idle",null,40,40,null]'; do
+        assert_output_has "$phase"
+    done
+    # A phase without an end is none, but the time after its start is its own.
+    assert_output_lacks '["half"'
+    run jq -c 'select(.kind == "summary") | .phases.half, (.entries |
+        [.terminate, ."slogger-confused", ."kernel-stats", ."cosmic-swingset-init",
+        ."cosmic-swingset-snapshot-start", ."of-tomorrow", ."other-half-finish"])' report
+    assert_equal "$output" '0.02
+[1,1,1,1,1,1,1]'
+    slogreport summary --by phase "$DATA/shapes/unknown.slog" | grep '^phase state-tree-flush '
+    run slogreport "$DATA/shapes/unknown.slog"
+    assert_output_has 'state-tree-flush 0.010000'
+}
+
+@test "a hundred types that are not known leave the known phases alone" {
+    for type in crank '\u001b[31m' x{1..100}; do
+        echo "{\"type\":\"$type-start\",\"time\":1,\"monotime\":1}"
+    done > many.slog
+    echo '{"type":"crank-finish","time":2,"monotime":2.5}' >> many.slog
+    slogreport --json many.slog | jq -s -e 'map(select(.kind == "summary"))[0] | .entries["x100-start"] == 1 and
+        (.phases | add == 1.5)'
 }

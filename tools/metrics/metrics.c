@@ -561,7 +561,7 @@ static void put_phases(const struct output *output, const struct metrics *metric
 
     put_family(output, "slog_phase_seconds", "counter",
                "Time of each phase of the kernel, without the phases within it.");
-    for (int phase = 0; phase < PHASES; phase++)
+    for (int phase = 0; phase < PHASES && phase_name((enum phase)phase) != NULL; phase++)
         buf_printf(out, "slog_phase_seconds_total{phase=\"%s\"} %.9f\n",
                    phase_name((enum phase)phase), metrics->phases[phase]);
 }
@@ -569,7 +569,7 @@ static void put_phases(const struct output *output, const struct metrics *metric
 static void put_blocks(const struct output *output, const struct metrics *metrics)
 {
     struct buf *out = output->out;
-    char label[64];
+    char label[128];
 
     if (metrics->height == MODEL_NONE)
         return;

@@ -439,7 +439,7 @@ static void text_phase(struct buf *out, const struct phase_span *span)
         [PHASE_SNAPSHOT_LOAD] = true, [PHASE_VAT_CLEANUP] = true,
     };
 
-    if (!shown[span->phase])
+    if (!shown[span->phase] && span->phase < PHASE_NAMED)
         return;
     pad_to(out, out->length, KERNEL_COLUMN);
     append_seconds(out, span->total);
