@@ -560,6 +560,7 @@ static int end_delivery(struct model *model, const struct record *record, uint64
                                       .between = MODEL_NONE,
                                       .queued = MODEL_NONE,
                                       .cpu_wait = MODEL_NONE,
+                                      .worker_cpu_wait = MODEL_NONE,
                                       .run = model->run,
                                       .block_height = model->block_height};
     int result;
@@ -576,7 +577,7 @@ static int end_delivery(struct model *model, const struct record *record, uint64
         return error_memory(error, "a delivery's words");
     pending_fill_words(pending, &delivery);
     result = fill_times(model, pending, returned, &delivery, error);
-    pending_fill_cpu_wait(record, &delivery);
+    pending_fill_cpu_waits(record, &delivery);
     fill_gas(model, &delivery);
     if (result == 0 && model->labels)
         result = model_find_causes(model, pending, &delivery, error);

@@ -148,9 +148,10 @@ struct model_delivery {
      * are MODEL_NONE if nothing is known of them; all five are if the deliver line is missing.
      */
     int64_t total, pipe, worker, kernel, unattributed;
-    int64_t between;    /* since the return of the kernel's previous delivery; MODEL_NONE if not
-                           known */
-    int64_t cpu_wait;   /* that gaspipe was ready to run but had no CPU; MODEL_NONE: not said */
+    int64_t between; /* since the return of the kernel's previous delivery; MODEL_NONE if not
+                        known */
+    /* That gaspipe, and the worker, was ready to run but had no CPU; MODEL_NONE: not said. */
+    int64_t cpu_wait, worker_cpu_wait;
     bool clock_changed; /* a span is spoiled */
 
     enum model_coverage coverage;

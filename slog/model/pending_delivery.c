@@ -376,15 +376,21 @@ void pending_fill_words(const struct pending_delivery *pending, struct model_del
     delivery->bytes = pending->bytes;
 }
 
-/* Only slow deliveries have it; searching for a member takes time. */
-void pending_fill_cpu_wait(const struct record *record, struct model_delivery *delivery)
+static int64_t wait_of(const struct record *record, const char *name, int64_t total)
+{
+    const double waited = record_number(record, name);
+
+    return waited >= 0 && waited <= (double)total ? (int64_t)waited : MODEL_NONE;
+}
+
+/* Only slow deliveries have them, and the worker's only next to gaspipe's: searching takes time. */
+void pending_fill_cpu_waits(const struct record *record, struct model_delivery *delivery)
 {
     enum { SLOW = 900 * 1000 };
-    double waited;
 
     if (delivery->total < SLOW || delivery->replay)
         return;
-    waited = record_number(record, "cpuWait");
-    if (waited >= 0 && waited <= (double)delivery->total)
-        delivery->cpu_wait = (int64_t)waited;
+    delivery->cpu_wait = wait_of(record, "cpuWait", delivery->total);
+    if (delivery->cpu_wait != MODEL_NONE)
+        delivery->worker_cpu_wait = wait_of(record, "workerCpuWait", delivery->total);
 }

@@ -108,8 +108,8 @@ void pending_make_events(const struct pending_delivery *pending, bool precise,
  */
 void pending_fill_words(const struct pending_delivery *pending, struct model_delivery *delivery);
 
-/* Fills in `cpu_wait` from the record of the deliver-result, where the delivery is slow enough to
- * have it. */
-void pending_fill_cpu_wait(const struct record *record, struct model_delivery *delivery);
+/* Fills in both CPU waits from the record of the deliver-result, where the delivery is slow enough
+ * to have them. */
+void pending_fill_cpu_waits(const struct record *record, struct model_delivery *delivery);
 
 #endif

@@ -178,3 +178,20 @@ make_files() {
     assert_output_has 'the slowest first'
     assert_output_has '+3600 s'
 }
+
+@test "files without common deliveries are not compared, and the command that does so is named" {
+    local first=$BATS_TEST_TMPDIR/first second=$BATS_TEST_TMPDIR/second
+    "$BUILD/slogreport" extract --crank -100 "$ROOT/tests/data/variety.slog.gz" > "$first"
+    "$BUILD/slogreport" extract --crank 101- "$ROOT/tests/data/variety.slog.gz" > "$second"
+    run slogreport compare "$first" "$second"
+    assert_status 0
+    assert_output_has 'no delivery is in both files, by its vat and number; `slogreport summary --against A B` compares their sums'
+    assert_output_lacks 'B / A'
+    run --separate-stderr slogreport compare --json "$first" "$second"
+    # shellcheck disable=SC2154 # run sets it
+    [[ $stderr == *'summary --against A B'* ]] || fail "$stderr"
+    run --separate-stderr slogreport compare "$first" "$second" "$ROOT/tests/data/shapes/no-worker.slog"
+    [[ $stderr == *'no delivery is in all files'* ]] || fail "$stderr"
+    run slogreport compare "$first" "$first"
+    assert_output_lacks 'summary --against'
+}

@@ -292,3 +292,87 @@ END
     assert_equal "$(slogreport summary --json "$BATS_TEST_TMPDIR/slow" | jq -s -c '
         [.[] | select(.by == "all" and .column == "between" or .by == "replay" and .column == "total") | .share]')" '[0.994018,1]'
 }
+
+@test "rows of intervals add up to the whole, and none is longer than its interval" {
+    local file interval
+    for file in variety.slog.gz shapes/clock.slog shapes/restart.slog; do
+        slogreport summary --json --by all "$DATA/$file" > all
+        for interval in 3ms 7s; do
+            slogreport summary --json --by $interval "$DATA/$file" 2> /dev/null > rows
+            jq -e -n --slurpfile all all --slurpfile rows rows '
+                ($all | map({(.column): .}) | add) as $all
+                | def same(a; b): (a - b | fabs) < 1e-6;
+                all(("total", "up", "down", "worker", "kernel", "unattributed");
+                    . as $column | same($rows | map(.[$column]) | add; $all[$column].total // 0))
+                and ($rows | map(.deliveries) | add) == $all.total.count
+                and ($rows | map(.slowest | values) | max) == $all.total.max
+                and all($rows[]; .total <= .length + 1e-6 and .cpuWait == null)
+                and all(range(1; $rows | length);
+                        same($rows[. - 1].start + $rows[. - 1].length; $rows[.].start))' ||
+                fail "$file $interval"
+        done
+    done > /dev/null
+}
+
+@test "a row for each interval or block, with the slowest delivery; empty ones are one row" {
+    run slogreport summary --by 100ms "$DATA/shapes/terminate.slog"
+    assert_status 0
+    # A delivery is counted where it began, and its time where it passed.
+    assert_output_has '2026-11-21T00:03:39.900Z        1      1   42.6 %   42.6 ms'
+    assert_output_has '2026-11-21T00:03:40Z            0      0  100.0 %    100 ms'
+    assert_output_has '2026-11-21T00:03:40.200Z  no deliveries for 400 ms'
+    run slogreport summary --by block "$DATA/shapes/chain.slog"
+    assert_status 0
+    assert_output_has 'block 17                        2      0    1.5 %   10.5 ms'
+    assert_output_has 'slogreport: 1 delivery outside of blocks'
+    # Other groups have their tables below.
+    run slogreport summary --by 10s,vat "$DATA/variety.slog.gz"
+    assert_equal "$(grep -c '^2026\|^vat v' <<< "$output")" 16
+    slogreport summary --csv --by 10s "$DATA/variety.slog.gz" > rows
+    assert_equal "$(cut -d, -f3 rows | tr -d '\r' | paste -sd' ')" "deliveries 144 125"
+}
+
+@test "an interval needs a unit, and is no other table's" {
+    local wrong
+    for wrong in "summary --by 10" "summary --by 0s" "summary --by 5x" "summary --by 1ms1" "merge --by 10s" \
+        "summary --csv --by 10s,vat" "summary --by 10s --against first-half" "summary --csv --against first-half" \
+        "summary --against crank=x" "summary --against crank=1,x" "summary --against since=x"; do
+        # shellcheck disable=SC2086 # several words
+        run slogreport $wrong "$DATA/variety.slog.gz"
+        assert_status 2 "$wrong"
+    done
+    run slogreport summary --by 1ms --since 1970-01-01T00:00:00Z "$DATA/variety.slog.gz"
+    assert_status 0
+}
+
+@test "two halves, selections and files are compared, and what moved most is said" {
+    local against all
+    all=$(slogreport summary --json --by all "$DATA/variety.slog.gz" | jq -s -c 'map({(.column): .total}) | add')
+    for against in first-half crank=-100 vat=bank,vat=timer until=2026-11-21T00:03:39Z run=1 kind=startVat; do
+        slogreport summary --json --against $against "$DATA/variety.slog.gz" > changes
+        jq -e -s --argjson all "$all" '
+            def same(a; b): (a - b | fabs) < 1e-6;
+            .[0].kind == "against" and .[0].deliveries + .[0].deliveriesBefore == 269
+            and (map(select(.by == "all")) | length > 6 and all(
+                same(.totalBefore + .total; $all[.column]) and same(.total - .totalBefore; .change)
+                and (.ratio == null or same(.ratio * .totalBefore; .total))))' changes > /dev/null || fail "$against"
+    done
+    run slogreport summary --against first-half "$DATA/variety.slog.gz"
+    assert_status 0
+    assert_equal "${lines[2]}" "moved most: -500 ms in deliveries; worker -360 ms; in v4 bank -479 ms; in startVat -409 ms; outside of them kernel-start bundle -4.04 s"
+    assert_output_has 'time in deliveries             1.82 s     1.32 s     -500 ms      0.725      0.719'
+    [ "${#lines[@]}" -le 40 ]
+    # The command line's selection holds, except for what is replaced.
+    run slogreport summary --json --vat bank --crank 101- --against crank=-100 "$DATA/variety.slog.gz"
+    assert_equal "$(jq -c 'select(.kind == "against") | [.deliveriesBefore, .deliveries]' <<< "$output")" "[19,9]"
+    # A file is compared with another.
+    slogreport extract --crank 101- "$DATA/variety.slog.gz" > second.slog
+    run slogreport summary --json --against "$DATA/variety.slog.gz" second.slog
+    assert_equal "$(jq -c 'select(.kind == "against") | [.deliveriesBefore, .deliveries]' <<< "$output")" "[269,215]"
+    run slogreport summary --by method --against second.slog "$DATA/variety.slog.gz"
+    assert_output_has 'v4 getPurse bank'
+    run slogreport summary --against first-half - < "$DATA/variety.slog.gz"
+    assert_status 2
+    run slogreport summary --against nothing.slog "$DATA/variety.slog.gz"
+    assert_status 3
+}

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json/json_member.h"
+#include "base/log.h"
 #include "tools/command/commands.h"
 #include "tools/command/compare_ranking.h"
 #include "tools/input/feed.h"
@@ -199,6 +200,11 @@ static void append_all_slower(struct buf *out, const struct comparison *comparis
     }
 }
 
+/* With the command that compares what has nothing in common. */
+#define NOTHING_IN_COMMON                                                                          \
+    "no delivery is in both files, by its vat and number; `slogreport summary --against A B` "     \
+    "compares their sums"
+
 /* Prints to standard output as `out` grows, and leaves the rest in `out`. */
 static int compare_text(struct buf *out, const struct comparison *comparison, struct error *error)
 {
@@ -208,6 +214,10 @@ static int compare_text(struct buf *out, const struct comparison *comparison, st
                comparison->names[1], pairs->both);
     append_only(out, pairs, 0);
     append_only(out, pairs, 1);
+    if (pairs->both == 0) {
+        buf_append_string(out, "\n" NOTHING_IN_COMMON "\n");
+        return 0;
+    }
     if (append_pair_divergences(out, comparison, error) != 0)
         return -1;
     if (comparison->instructions_differ > 0)
@@ -440,6 +450,8 @@ static int compare_sides(const struct options *options, struct pairs *pairs, str
     if (ranking_make(&comparison.ranking, pairs, error) == 0 &&
         find_differences(&comparison, options, error) == 0)
         result = write_comparison(&comparison, options->json, error);
+    if (result == 0 && pairs->both == 0 && options->json)
+        log_line(NOTHING_IN_COMMON);
     if (result == 0 && comparison.diverging_count > 0)
         result = error_set(error, ERROR_DELIVERY, "%zu deliveries came out differently",
                            comparison.diverging_count);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
 #include "tools/command/compare_ranking.h"
 
 #include <inttypes.h>
@@ -401,6 +402,10 @@ static int write_set_report(struct slogfile_set_report *report, bool json, struc
     if (result == 0)
         result = output_flush(&out, error);
     buf_free(&out);
+    if (result == 0 && report->set->in_all == 0)
+        log_line(
+            "no delivery is in all files, by its vat and number; `slogreport summary --against "
+            "A B` compares the sums of two");
     if (result == 0 && report->differing > 0)
         result = error_set(error, ERROR_DELIVERY, "%zu deliveries came out differently",
                            report->differing);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/option/option_complete.h"
 #include "base/output/output_file.h"
 #include "slog/read/decoder.h"
@@ -123,6 +124,29 @@ static int take_cost_by(struct options *options, const char *option, const char 
                      value);
 }
 
+/* Parses an interval such as 10s; without a unit it is none. False: it is another word. */
+static bool take_interval(const char *word, size_t length, int64_t *interval)
+{
+    static const struct {
+        const char *unit;
+        int64_t nanoseconds;
+    } units[] = {{"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
+    const char *at = word;
+    uint64_t number;
+
+    if (*word < '1' || *word > '9' || !number_take(&at, &number) || number > 1000000)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        const size_t unit_length = strlen(units[i].unit);
+
+        if (word + length == at + unit_length && strncmp(at, units[i].unit, unit_length) == 0) {
+            *interval = (int64_t)number * units[i].nanoseconds;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Parses words separated by commas. */
 static int take_by(void *place, const char *option, char *value, struct error *error)
 {
@@ -133,6 +157,7 @@ static int take_by(void *place, const char *option, char *value, struct error *e
     if (options->command == COMMAND_PROFILE)
         return take_cost_by(options, option, value, error);
     memset(by, 0, sizeof options->by);
+    options->interval = 0;
     for (;;) {
         size_t length = strcspn(word, ",");
         int kind = 0;
@@ -141,13 +166,14 @@ static int take_by(void *place, const char *option, char *value, struct error *e
                (strlen(group_kind_name((enum group_kind)kind)) != length ||
                 strncmp(word, group_kind_name((enum group_kind)kind), length) != 0))
             kind++;
-        if (kind == GROUP_KINDS)
+        if (kind < GROUP_KINDS)
+            by[kind] = true;
+        else if (!take_interval(word, length, &options->interval))
             return error_set(
                 error, ERROR_USAGE,
                 "%s is all, replay, vat, kind, method, syscall, block, run, phase or growth, or "
-                "several with commas between, not '%s'",
+                "several with commas between, or an interval such as 10s or 1m, not '%s'",
                 option, value);
-        by[kind] = true;
         if (word[length] == '\0')
             return 0;
         word += length + 1;
@@ -214,7 +240,8 @@ static const struct option_row rows[] = {
     {"by", "GROUPS",
      "print tables of these groups, separated by commas: all, replay, vat, kind, method, syscall, "
      "block, run, phase, growth (default of merge, --json and --csv: all of them but block and "
-     "run); of a profile one of function, line, vat, method, delivery (default: function)",
+     "run); 10s, 1m, ...: a row for each interval; of a profile one of function, line, vat, "
+     "method, delivery (default: function)",
      .kind = OPTION_OTHER, .take = take_by, .given = offsetof(struct options, by_given),
      .commands = SUMS | PROFILE, .words = by_words},
     {"causes", .help = "print which delivery caused which, and how long each waited",
@@ -228,8 +255,10 @@ static const struct option_row rows[] = {
      "add the functions of a profile of gaspipe run, replay or trace (may be repeated); the "
      "report requires --html or --trace",
      OPTION_IS_LIST(struct options, profiles), .commands = REPORT | 1 << COMMAND_WAITS},
-    {"against", "FILE", "print what changed since this profile",
-     OPTION_IS_TEXT(struct options, against), .commands = PROFILE},
+    {"against", "FILE|SELECTION",
+     "print what changed since this profile, or since this slogfile or these deliveries: "
+     "crank=1-99, block=17, until=TIME, first-half, ...",
+     OPTION_IS_TEXT(struct options, against), .commands = PROFILE | 1 << COMMAND_SUMMARY},
     {"bundles", .help = "keep the bundles of vats, which gaspipe replay needs",
      OPTION_IS_FLAG(struct options, bundles), .commands = 1 << COMMAND_EXTRACT},
 
@@ -381,6 +410,14 @@ static int check_file_names(const struct options *options, struct error *error)
 }
 
 /* Refuses options that exclude each other. */
+static bool has_groups_too(const struct options *options)
+{
+    for (int kind = 0; kind < GROUP_KINDS; kind++)
+        if (options->by[kind])
+            return true;
+    return false;
+}
+
 static int check_together(struct options *options, struct error *error)
 {
     bool sorted = options->sort != NULL || options->top > 0;
@@ -402,6 +439,16 @@ static int check_together(struct options *options, struct error *error)
         (options->selection.kinds.count > 0 || options->selection.cranks.set))
         return error_set(error, ERROR_USAGE,
                          "--by phase goes with neither --kind nor --crank: a phase has none");
+    if (options->interval > 0 && options->command == COMMAND_MERGE)
+        return error_set(error, ERROR_USAGE,
+                         "merge has no intervals: histograms do not say when deliveries ran");
+    if (options->interval > 0 && options->csv && has_groups_too(options))
+        return error_set(error, ERROR_USAGE,
+                         "--csv prints one table: --by an interval goes with no other group");
+    if (options->against != NULL && options->command == COMMAND_SUMMARY &&
+        (options->csv || options->interval > 0 || options->histograms != NULL))
+        return error_set(error, ERROR_USAGE,
+                         "--against goes with neither --csv, --histograms nor --by an interval");
     if (options->json && options->folded)
         return error_set(error, ERROR_USAGE, "--json and --folded exclude each other");
     if (options->json && options->csv)

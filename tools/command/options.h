@@ -54,9 +54,10 @@ struct options {
     const struct rank_column *sort; /* NULL: in the order of the file */
     bool by[GROUP_KINDS];           /* which groups to show */
     bool by_given;
+    int64_t interval;       /* --by 10s: nanoseconds; 0: none */
     const char *histograms; /* file to write; NULL: none */
     enum cost_by cost_by;   /* how a profile is grouped */
-    const char *against;    /* profile to compare with; NULL: none */
+    const char *against;    /* profile, slogfile or selection to compare with; NULL: none */
     const char *flame;      /* file for a flame graph; NULL: none */
     bool folded;            /* print folded stacks */
     char **files;           /* borrowed from argv; ended by NULL, at least one */

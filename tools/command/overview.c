@@ -23,6 +23,7 @@ void overview_count(struct overview_counts *counts, const struct model_delivery 
     counts->deliveries++;
     counts->failed += delivery->status == MODEL_ERROR;
     counts->cpu_wait += delivery->cpu_wait > 0 ? delivery->cpu_wait : 0;
+    counts->worker_cpu_wait += delivery->worker_cpu_wait > 0 ? delivery->worker_cpu_wait : 0;
     counts->loose += delivery->coverage == MODEL_LOOSE;
     if (delivery->coverage == MODEL_CUT) {
         counts->cut++;
@@ -106,6 +107,8 @@ static void append_parts(struct buf *out, const struct overview_counts *counts,
             append_line(out, 2, parts[i].name, all->columns[parts[i].column].total, whole);
     if (counts->cpu_wait > 0)
         append_line(out, 2, "(gaspipe had no CPU)", (uint64_t)counts->cpu_wait, whole);
+    if (counts->worker_cpu_wait > 0)
+        append_line(out, 2, "(workers had no CPU)", (uint64_t)counts->worker_cpu_wait, whole);
 }
 
 static int by_time(const void *a, const void *b)

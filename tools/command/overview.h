@@ -15,7 +15,7 @@
 
 struct overview_counts {
     uint64_t deliveries, failed, cut, bare, loose;
-    int64_t cpu_wait;                            /* nanoseconds that gaspipe waited */
+    int64_t cpu_wait, worker_cpu_wait; /* nanoseconds that gaspipe and workers had no CPU */
     int64_t cut_unattributed, bare_unattributed; /* nanoseconds */
 };
 

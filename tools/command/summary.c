@@ -11,12 +11,15 @@
 #include "base/json/json_text.h"
 #include "base/log.h"
 #include "base/visible.h"
+#include "tools/command/against.h"
 #include "tools/command/commands.h"
+#include "tools/command/interval_rows.h"
 #include "tools/command/overview.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
 #include "tools/stats/groups.h"
 #include "tools/stats/growth.h"
+#include "tools/stats/intervals.h"
 
 /*
  * The wholes of which shares are taken: the time, computrons and instructions of all live
@@ -379,6 +382,8 @@ struct summary {
     const struct options *options;
     struct groups groups;
     struct growth growth;
+    bool by_interval; /* print a row for each interval, or in text for each block */
+    struct intervals intervals;
     bool on_screen; /* print the overview and no tables */
     struct overview overview;
     uint64_t chosen; /* deliveries */
@@ -398,6 +403,8 @@ static int summary_on_delivery(void *context, const struct model_delivery *deliv
     summary->chosen++;
     if (summary->groups.wanted[GROUP_GROWTH] && growth_add(&summary->growth, delivery, error) != 0)
         return -1;
+    if (summary->by_interval && intervals_add(&summary->intervals, delivery, error) != 0)
+        return -1;
     return groups_add(&summary->groups, delivery, error);
 }
 
@@ -410,6 +417,15 @@ static void summary_on_phase(void *context, const struct phase_span *span)
     groups_add_phase(&summary->groups, span);
     if (summary->groups.wanted[GROUP_GROWTH])
         growth_add_phase(&summary->growth, span);
+}
+
+static void summary_on_block(void *context, const struct phase_block *block)
+{
+    struct summary *summary = context;
+
+    if (summary->by_interval && summary->intervals.length == 0 &&
+        selection_in_range(&summary->options->selection.runs, (int64_t)summary->run))
+        intervals_add_block(&summary->intervals, block);
 }
 
 static void summary_on_note(void *context, const struct model_note *note)
@@ -432,6 +448,33 @@ static int compare_by_time(const void *a, const void *b)
                                                 : strcmp(left->label, right->label);
 }
 
+/* In text a block is a row, since a chain has many. */
+static bool is_in_table(const struct summary *summary, enum group_kind kind)
+{
+    const struct options *options = summary->options;
+
+    return options->by[kind] &&
+           !(kind == GROUP_BLOCK && summary->by_interval && summary->intervals.length == 0);
+}
+
+static bool has_groups(const struct summary *summary)
+{
+    for (int kind = 0; kind < GROUP_KINDS; kind++)
+        if (is_in_table(summary, (enum group_kind)kind))
+            return true;
+    return false;
+}
+
+static void append_intervals(struct buf *out, const struct summary *summary)
+{
+    if (summary->options->json)
+        interval_rows_json(out, &summary->intervals);
+    else if (summary->options->csv)
+        interval_rows_csv(out, &summary->intervals);
+    else
+        interval_rows_text(out, &summary->intervals);
+}
+
 static int write_sorted(const struct summary *summary, const struct group **sorted,
                         struct error *error)
 {
@@ -443,10 +486,12 @@ static int write_sorted(const struct summary *summary, const struct group **sort
     struct buf out = {0};
     int result = 0;
 
-    if (ops->begin != NULL)
+    if (summary->by_interval)
+        append_intervals(&out, summary);
+    if (ops->begin != NULL && has_groups(summary))
         ops->begin(&out);
     for (size_t i = 0; i < summary->groups.count && result == 0; i++) {
-        if (options->by[sorted[i]->kind])
+        if (is_in_table(summary, sorted[i]->kind))
             ops->group(&out, sorted[i], &totals);
         result = output_flush_if_much(&out, error);
     }
@@ -520,6 +565,20 @@ static int summary_finish(struct summary *summary, struct error *error)
     return write_summary(summary, error);
 }
 
+static void explain_intervals(const struct summary *summary, const struct model_totals *totals)
+{
+    const uint64_t clocks = totals->notes[MODEL_NOTE_CLOCK];
+
+    if (!summary->by_interval)
+        return;
+    if (summary->intervals.without_block > 0)
+        log_line("%" PRIu64 " deliver%s outside of blocks", summary->intervals.without_block,
+                 summary->intervals.without_block == 1 ? "y" : "ies");
+    if (summary->intervals.length > 0 && clocks > 0)
+        log_line("the clock was set %" PRIu64 " time%s; intervals are by the clock as it was then",
+                 clocks, clocks == 1 ? "" : "s");
+}
+
 int summary_run(const struct options *options, struct error *error)
 {
     struct summary summary = {.options = options, .run = 1};
@@ -527,23 +586,32 @@ int summary_run(const struct options *options, struct error *error)
     struct tally tally;
     int result;
 
+    if (options->against != NULL)
+        return against_run(options, error);
     summary.on_screen = !options->by_given && !options->json && !options->csv;
+    summary.intervals.length = options->interval;
+    summary.by_interval = options->interval > 0 || (options->by_given && options->by[GROUP_BLOCK] &&
+                                                    !options->json && !options->csv);
     overview_init(&summary.overview);
     want_groups(&summary);
     feed.labels = options->causes;
     feed.sink = (struct model_sink){.delivery = summary_on_delivery,
                                     .note = summary_on_note,
                                     .phase = summary_on_phase,
+                                    .block = summary_on_block,
                                     .context = &summary};
     result = feed_run(&feed, &tally, error);
     if (result == 0)
         result = summary_finish(&summary, error);
     if (result == 0)
         selection_explain_none(summary.chosen, tally.totals.deliveries);
+    if (result == 0)
+        explain_intervals(&summary, &tally.totals);
     if (result == 0 && !options->selection.runs.set && !options->by[GROUP_RUN])
         explain_runs(&tally.totals, NULL, "are added up");
     tally_free(&tally);
     overview_free(&summary.overview);
+    intervals_free(&summary.intervals);
     groups_free(&summary.groups);
     growth_free(&summary.growth);
     return result;
