@@ -113,6 +113,14 @@ as_the_page() {
             ...["total", "pipe", "worker", "kernel", "syscalls", "compute"].map(name =>
                 Number.isNaN(deliveries[name][i]) ? null : deliveries[name][i])])' | jq -c '.[]' | sort > found
         diff expected found > differs || fail "$file:" "$(head differs)"
+        # The legend has only what is drawn.
+        script 'const times = [SPAN.send, SPAN.worker, SPAN.up, SPAN.kernel, SPAN.down, SPAN.back, SPAN.wait, SPAN.unknown].map(() => 0);
+            for (const i of deliveries.order) for (const { kind } of spansOf(i).spans) times[kind]++;
+            const there = [...timesOf(all).map(time => time > 0), times[SPAN.send] + times[SPAN.down] > 0, times[SPAN.wait] > 0];
+            const legend = [...document.querySelectorAll("#legend li")].map(({ textContent }) => textContent);
+            return [/^worker \d/, /^pipe \d/, /^kernel \d/, /^unattributed \d/, /^pipe, kernel/, /^pipe and kernel/].every((entry, i) =>
+                legend.some(text => entry.test(text)) === there[i])' > legend
+        assert_equal "$(cat legend)" true "legend of $file"
     done
 }
 
@@ -224,11 +232,19 @@ as_the_page() {
     # The axis is in UTC.
     assert_equal "$(script 'return Timeline.utcText(0, 1e9)')" 00:03:20
     webdriver POST goog/cdp/execute '{"cmd":"Emulation.setDeviceMetricsOverride","params":{"width":420,"height":900,"deviceScaleFactor":1,"mobile":false}}' > /dev/null
-    script 'timeline.show(3)' > /dev/null
+    script 'timeline.chooseInterval({ from: timeline.from, to: timeline.to }); timeline.show(3)' > /dev/null
     timeline drawn > /dev/null
     assert_equal "$(script 'return [...document.querySelectorAll("body *")].filter(element =>
         element.getBoundingClientRect().right > innerWidth && !element.closest(".scroll")).map(({ id, tagName }) => tagName + id)')" '[]'
     webdriver POST goog/cdp/execute '{"cmd":"Emulation.clearDeviceMetricsOverride","params":{}}' > /dev/null
+    # On paper it has the light colours, and after that the dark ones again.
+    colour_scheme dark
+    timeline drawn > /dev/null
+    script 'window.grounds = [];
+        for (const type of ["beforeprint", "afterprint"]) addEventListener(type, () =>
+            grounds.push(getComputedStyle(document.documentElement).getPropertyValue("--panel").trim(), timeline.colours.panel))' > /dev/null
+    assert_equal "$(webdriver POST print '{"background":true}' . | base64 -d | head -c 5)" %PDF-
+    assert_equal "$(script 'return grounds')" '["#ffffff","#ffffff","#1a2027","#1a2027"]'
     assert_equal "$(console)" ''
 }
 
@@ -268,8 +284,17 @@ cells() {
         jq -r 'select(.total) | .total * 1e6 | round | "\(.) µs"' | paste -sd ';')"
     script 'document.getElementById("filter").focus()' > /dev/null
     press b u l k
-    assert_equal "$(script 'return document.getElementById("filtered").value')" "$(
-        slogreport --json --kind bulkPut "$DATA/variety.slog.gz" | jq -s 'map(select(.kind == "delivery")) | length') of 269"
+    slogreport --json --kind bulkPut "$DATA/variety.slog.gz" | jq 'select(.kind == "delivery").crankNum' > bulk
+    assert_equal "$(script 'return document.getElementById("filtered").value')" "$(wc -l < bulk) of 269"
+    # The box at the top has the same words, and leads from one that it finds to the next, a vat or an error too.
+    script 'document.activeElement.blur()' > /dev/null
+    press / b u l k "$KEY_ENTER" "$KEY_ENTER"
+    timeline drawn > /dev/null
+    assert_equal "$(script 'return [deliveries.crank[timeline.selected], document.getElementById("filter").value]')" "[$(sed -n 2p bulk),\"bulk\"]"
+    assert_equal "$(script 'return document.getElementById("found").value')" "2 of $(wc -l < bulk) found"
+    assert_equal "$(script 'return [findDeliveries("V7 spinn").every(i => vatName(deliveries.vat[i]) === "v7 spinner"),
+        findDeliveries("meter exceeded").map(i => deliveries.crank[i])]')" \
+        "$(slogreport --json "$DATA/variety.slog.gz" | jq -cs '[true, map(select(.error // "" | test("meter exceeded"; "i")).crankNum)]')"
     assert_equal "$(console)" ''
 }
 
@@ -330,8 +355,25 @@ drag() {
 
     needs_browser
     show "$DATA/variety.slog.gz"
+    # An interval has the sums of what began in it, as the command that it names prints them.
     drag true 0.25 0.5
+    timeline drawn > /dev/null
+    assert_equal "$(script 'return document.querySelector("#selected h3").textContent.startsWith("Interval: ")')" true
+    mapfile -t words < <(script 'return document.querySelector("#selected code").textContent' | tr ' ' '\n')
+    assert_equal "${words[0]} ${words[1]} ${words[2]} ${words[4]} ${words[6]}" "slogreport summary --since --until $DATA/variety.slog.gz"
+    slogreport "${words[@]:1:5}" --json "$DATA/variety.slog.gz" > sums
+    script 'const { live, total, times, vats } = sumInterval(timeline.interval);
+        return [live.length, total, ...times.slice(0, 3), vats.length]' > found
+    jq -cs 'map(select(.by == "all")) as $all
+        | def total(names): [$all[] | select(.column | IN(names[])).total] | add * 1e9 | round;
+        [($all[] | select(.column == "total").count), total(["total"]), total(["worker"]), total(["up", "down"]), total(["kernel"]),
+         (map(select(.by == "vat" and .column == "total")) | length)]' sums | diff - found
+    assert_equal "$(script 'return document.getElementById("filtered").value')" "$(jq '.[0]' found) of 269, in the chosen interval"
+    press "$KEY_ENTER"
+    timeline drawn > /dev/null
     from=$(timeline from) to=$(timeline to)
+    press "$KEY_ESCAPE"
+    assert_equal "$(script 'return [timeline.interval, document.getElementById("panel").hidden]')" '[null,true]'
     # A quarter of the 8.9 s that were in view.
     assert_equal "$(jq -n "($to - $from) / 1e8 | round")" 22
     drag false 0.5 0.75

@@ -334,6 +334,7 @@ struct page {
                                           time */
     uint64_t detail_bytes, detailed;   /* `detailed` of the shown deliveries have their syscalls */
     uint64_t said_bytes;               /* of text already written */
+    uint64_t spans[MODEL_SPAN_KINDS];  /* on the timeline */
     struct names vats, kinds;          /* of a vat: id, '\0', name */
     struct page_tree tree;
     struct groups groups;
@@ -443,6 +444,7 @@ static int page_show(struct page *page, const struct model_delivery *delivery, u
 {
     bool detail = page->detail_bytes < page->limits.detail_bytes;
     int64_t start;
+    size_t taken;
 
     if (!page_find_place(page, delivery, &start)) {
         page->placeless++;
@@ -454,8 +456,11 @@ static int page_show(struct page *page, const struct model_delivery *delivery, u
     }
     page->shown++;
     page->detailed += detail;
-    page->detail_bytes += page_deliveries_add(&page->deliveries, delivery, start, vat, kind, detail,
-                                              page->said_bytes < page->limits.said_bytes);
+    taken = page_deliveries_add(&page->deliveries, delivery, start, vat, kind, detail,
+                                page->said_bytes < page->limits.said_bytes);
+    page->detail_bytes += taken;
+    for (size_t i = 0; taken > 0 && i < delivery->span_count; i++)
+        page->spans[delivery->spans[i].kind]++;
     return page_deliveries_full(&page->deliveries) ? flush_deliveries(page, error) : 0;
 }
 
@@ -627,6 +632,10 @@ static int append_overall(struct buf *json, struct page *page, const struct tall
                page->zero != MODEL_NONE ? page->zero : 0);
     append_strings(json, "files", page->files);
     append_counts(json, page, tally);
+    buf_append_string(json, ",\"spans\":[");
+    for (int kind = 0; kind < MODEL_SPAN_KINDS; kind++)
+        buf_printf(json, "%s%" PRIu64, kind > 0 ? "," : "", page->spans[kind]);
+    buf_append_byte(json, ']');
     append_names(json, "vats", &page->vats);
     append_names(json, "kinds", &page->kinds);
     append_growth(json, page);

@@ -20,6 +20,7 @@ CARRY(data_js, "tools/html/page/data.js");
 CARRY(words_js, "tools/html/page/words.js");
 CARRY(table_js, "tools/html/page/table.js");
 CARRY(timeline_js, "tools/html/page/timeline.js");
+CARRY(interval_js, "tools/html/page/interval.js");
 CARRY(distribution_js, "tools/html/page/distribution.js");
 CARRY(icicle_js, "tools/html/page/icicle.js");
 CARRY(functions_js, "tools/html/page/functions.js");
@@ -33,17 +34,12 @@ CARRY(page_js, "tools/html/page/page.js");
 static const struct {
     const char *begin, *end;
 } scripts[] = {
-    {data_js_begin, data_js_end},
-    {words_js_begin, words_js_end},
-    {table_js_begin, table_js_end},
-    {timeline_js_begin, timeline_js_end},
-    {distribution_js_begin, distribution_js_end},
-    {icicle_js_begin, icicle_js_end},
-    {functions_js_begin, functions_js_end},
-    {waits_js_begin, waits_js_end},
-    {details_js_begin, details_js_end},
-    {prices_js_begin, prices_js_end},
-    {growth_js_begin, growth_js_end},
+    {data_js_begin, data_js_end},         {words_js_begin, words_js_end},
+    {table_js_begin, table_js_end},       {timeline_js_begin, timeline_js_end},
+    {interval_js_begin, interval_js_end}, {distribution_js_begin, distribution_js_end},
+    {icicle_js_begin, icicle_js_end},     {functions_js_begin, functions_js_end},
+    {waits_js_begin, waits_js_end},       {details_js_begin, details_js_end},
+    {prices_js_begin, prices_js_end},     {growth_js_begin, growth_js_end},
     {page_js_begin, page_js_end},
 };
 

@@ -35,31 +35,38 @@ const showLegend = () => {
   const times = timesOf(all);
   const sum = times.reduce((a, b) => a + b, 0);
   splitBar(times, byId('shares'));
-  byId('legend').replaceChildren(
-    ...PARTS.map(([colour, name], i) =>
-      make('li', { '--colour': `var(--${colour})` }, `${name} ${timeText(times[i])}, ${shareText(times[i] / sum)}`)),
-    make('li', { '--colour': 'var(--pipe-down)' }, 'pipe, kernel to worker (where it is told apart)'),
-    make('li', { '--colour': 'var(--wait)' }, 'pipe and kernel in one (replays)'));
+  const entries = [
+    ...PARTS.map(([colour, name], i) => [colour, `${name} ${timeText(times[i])}, ${shareText(times[i] / sum)}`, times[i] > 0]),
+    ['pipe-down', 'pipe, kernel to worker (where it is told apart)', overall.spans[SPAN.send] + overall.spans[SPAN.down] > 0],
+    ['wait', 'pipe and kernel in one (replays)', overall.spans[SPAN.wait] > 0],
+  ];
+  byId('legend').replaceChildren(...entries
+    .filter(([, , there]) => there)
+    .map(([colour, words]) => make('li', { '--colour': `var(--${colour})` }, words)));
 };
 
 const showNotices = () => {
   const counts = overall.counts;
+  const choose = 'Choose with --block, --crank or --since.';
   const notices = [
-    [counts.hidden, `deliveries came after the first ${countText(counts.shown)}: they are in sums, distributions, stalls and icicle, not on the timeline, in the list or among the blocks. Choose with --block, --crank or --since.`],
-    [counts.shown - counts.detailed, `deliveries on the timeline, the last ones, are without their syscalls, which did not fit the page. Choose with --block, --crank or --since.`],
-    [counts.hiddenTrees, 'deliveries are in a profile, but their functions did not fit the page.'],
-    [counts.placeless, 'deliveries have no place in time (no deliver line, or a clock set back) and are not on the timeline.'],
-    [counts.spoiled, 'deliveries are in no sum, since the clock was set within them.'],
-    [counts.clockChanges, 'times the clock was set.'],
-    [counts.kernelStarts, 'times a new kernel process began.'],
-    [counts.badLines, 'lines are not slog lines and were left out.'],
-    [counts.tornLines, 'files end within a line.'],
-    [counts.withoutResult, 'deliveries have no deliver-result.'],
-    [counts.withoutDeliver, 'deliver-results have no deliver.'],
+    [counts.hidden, `delivery came after the first ${countText(counts.shown)}: it is in sums, distributions, stalls and icicle, not on the timeline, in the list or among the blocks. ${choose}`,
+      `deliveries came after the first ${countText(counts.shown)}: they are in sums, distributions, stalls and icicle, not on the timeline, in the list or among the blocks. ${choose}`],
+    [counts.shown - counts.detailed, `delivery on the timeline, the last one, is without its syscalls, which did not fit the page. ${choose}`,
+      `deliveries on the timeline, the last ones, are without their syscalls, which did not fit the page. ${choose}`],
+    [counts.hiddenTrees, 'delivery is in a profile, but its functions did not fit the page.', 'deliveries are in a profile, but their functions did not fit the page.'],
+    [counts.placeless, 'delivery has no place in time (no deliver line, or a clock set back) and is not on the timeline.',
+      'deliveries have no place in time (no deliver line, or a clock set back) and are not on the timeline.'],
+    [counts.spoiled, 'delivery is in no sum, since the clock was set within it.', 'deliveries are in no sum, since the clock was set within them.'],
+    [counts.clockChanges, 'time the clock was set.', 'times the clock was set.'],
+    [counts.kernelStarts, 'time a new kernel process began.', 'times a new kernel process began.'],
+    [counts.badLines, 'line is not a slog line and was left out.', 'lines are not slog lines and were left out.'],
+    [counts.tornLines, 'file ends within a line.', 'files end within a line.'],
+    [counts.withoutResult, 'delivery has no deliver-result.', 'deliveries have no deliver-result.'],
+    [counts.withoutDeliver, 'deliver-result has no deliver.', 'deliver-results have no deliver.'],
   ];
   byId('notices').replaceChildren(...notices
     .filter(([count]) => count > 0)
-    .map(([count, words]) => make('li', {}, `${countText(count)} ${words}`)));
+    .map(([count, one, many]) => make('li', {}, `${countText(count)} ${count === 1 ? one : many}`)));
 };
 
 // ---- timeline ----
@@ -70,12 +77,14 @@ const goWithin = i => {
   timeline.reveal();
 };
 
+// The selected delivery, or else the chosen interval.
 const showSelected = (i, request) => {
   const panel = byId('selected');
-  byId('panel').hidden = i < 0;
-  document.body.classList.toggle('with-panel', i >= 0);
+  const is = i >= 0 || timeline.interval !== null;
+  byId('panel').hidden = !is;
+  document.body.classList.toggle('with-panel', is);
   if (i < 0) {
-    panel.replaceChildren();
+    panel.replaceChildren(...wordsOfInterval(timeline.interval));
     return;
   }
   panel.replaceChildren(
@@ -125,6 +134,10 @@ const timeline = new Timeline({
   range: byId('range'),
   onSelect: showSelected,
   onView: () => keepAddress(),
+  onInterval: () => {
+    timeline.select(-1);
+    filterDeliveries();
+  },
 });
 
 // The address says what is in view and selected, so that it can be handed on: a moment after
@@ -166,8 +179,8 @@ for (const link of document.querySelectorAll('nav a')) {
     document.querySelector(link.getAttribute('href')).scrollIntoView();
   });
 }
-byId('panel-close').addEventListener('click', () => timeline.select(-1));
-byId('panel').addEventListener('keydown', event => event.key === 'Escape' && timeline.select(-1));
+byId('panel-close').addEventListener('click', () => timeline.chooseNone());
+byId('panel').addEventListener('keydown', event => event.key === 'Escape' && timeline.chooseNone());
 
 const goTo = (i, request = -1) => {
   byId('timeline-part').scrollIntoView();
@@ -180,7 +193,8 @@ const moves = {
   out: () => timeline.zoom(2),
   left: () => timeline.move(-0.4),
   right: () => timeline.move(0.4),
-  selected: () => timeline.selected >= 0 && timeline.zoomTo(timeline.selected, timeline.request),
+  selected: () => timeline.zoomToChosen(),
+  interval: () => timeline.chooseInterval({ from: timeline.from, to: timeline.to }),
   all: () => timeline.whole(),
 };
 for (const button of document.querySelectorAll('[data-move]')) {
@@ -224,19 +238,57 @@ const functions = costsThere.length
   ? new Functions({ of: byId('functions-of'), search: byId('functions-search'), found: byId('functions-found'), table: byId('functions') })
   : null;
 
-const filterDeliveries = () => {
-  const wanted = byId('filter').value.trim().toLowerCase();
-  const rows = [];
+// Returns the deliveries whose vat, method or error has these words, in the order of time.
+const findDeliveries = words => {
+  const wanted = words.trim().toLowerCase();
   const vats = overall.vats.map((_, number) => vatName(number).toLowerCase().includes(wanted));
-  for (let i = 0; i < deliveries.count; i++) {
-    if (!wanted || vats[deliveries.vat[i]] || deliveries.text[i].toLowerCase().includes(wanted) ||
-        kindName(deliveries.kind[i]).toLowerCase().includes(wanted) || statusOf(i).toLowerCase().includes(wanted)) rows.push(i);
-  }
-  byId('filtered').value = `${countText(rows.length)} of ${countText(deliveries.count)}`;
+  const kinds = overall.kinds.map((_, number) => kindName(number).toLowerCase().includes(wanted));
+  return [...deliveries.order].filter(i => vats[deliveries.vat[i]] || kinds[deliveries.kind[i]] ||
+    deliveries.text[i].toLowerCase().includes(wanted) || statusOf(i).toLowerCase().includes(wanted));
+};
+
+// The list has what was found, of the chosen interval if there is one; the timeline marks it.
+const filterDeliveries = () => {
+  const words = byId('find').value;
+  const found = findDeliveries(words);
+  const rows = timeline.interval ? found.filter(i => isWithin(timeline.interval, i)) : found;
+  byId('filtered').value = `${countText(rows.length)} of ${countText(deliveries.count)}${timeline.interval ? ', in the chosen interval' : ''}`;
+  byId('found').value = words.trim() ? `${countText(found.length)} found` : '';
+  timeline.markFound(words.trim() ? found : []);
   deliveryTable.setRows(rows);
   functions?.choose(rows);
 };
-byId('filter').addEventListener('input', filterDeliveries);
+
+// Both boxes have the same words.
+for (const [name, other] of [['filter', 'find'], ['find', 'filter']]) {
+  byId(name).addEventListener('input', () => {
+    byId(other).value = byId(name).value;
+    filterDeliveries();
+  });
+}
+
+const goToFound = step => {
+  const place = timeline.stepFound(step);
+  if (place < 0) return;
+  byId('timeline-part').scrollIntoView();
+  byId('found').value = `${countText(place + 1)} of ${countText(timeline.found.length)} found`;
+};
+byId('search').addEventListener('submit', event => {
+  event.preventDefault();
+  goToFound(1);
+});
+byId('find-before').addEventListener('click', () => goToFound(-1));
+byId('find').addEventListener('keydown', event => {
+  if (event.key !== 'Enter' || !event.shiftKey) return;
+  event.preventDefault();
+  goToFound(-1);
+});
+addEventListener('keydown', event => {
+  if (event.key !== '/' || event.target.matches('input, select') || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  byId('find').focus();
+  byId('find').select();
+});
 
 // ---- stalls ----
 
@@ -291,7 +343,7 @@ const stallTable = new Table(byId('stalls'), [
 const stallsWords = () => {
   const { stallCount, stalls } = overall;
   const shown = stalls.length < stallCount ? `, the first ${stalls.length} of them here` : '';
-  return `${countText(stallCount)} spans took far longer than similar ones and lost a millisecond at least${shown}.`;
+  return `${countOf(stallCount, 'span')} took far longer than similar ones and lost a millisecond at least${shown}.`;
 };
 
 // ---- sums ----
@@ -438,6 +490,15 @@ if (growths.length) {
 } else {
   hidePart('growth');
 }
+
+// On paper the timeline has the light colours too.
+const printing = is => {
+  document.documentElement.classList.toggle('printing', is);
+  timeline.draw();
+  if (prices.kinds.length) prices.show();
+};
+addEventListener('beforeprint', () => printing(true));
+addEventListener('afterprint', () => printing(false));
 
 readAddress();
 document.documentElement.dataset.ready = performance.now().toFixed(0);

@@ -52,8 +52,10 @@ class Bins {
 }
 
 class Timeline {
-  constructor({ canvas, overview, tip, range, onSelect, onView }) {
-    Object.assign(this, { canvas, overview, tip, range, onSelect, onView });
+  constructor({ canvas, overview, tip, range, onSelect, onView, onInterval }) {
+    Object.assign(this, { canvas, overview, tip, range, onSelect, onView, onInterval });
+    this.interval = null; // chosen: { from, to }
+    this.found = []; // what a search found, in the order of time
     this.selected = -1;
     this.request = -1;
     overall.phases.sort((a, b) => b[3] - a[3]);
@@ -143,6 +145,7 @@ class Timeline {
   // 'clock': deliveries are at their clock times; 'packed': each directly follows the previous one.
   setAxis(axis) {
     const { count, start, total, order } = deliveries;
+    if (this.interval) this.chooseInterval(null);
     this.axis = axis;
     this.at = axis === 'clock' ? start : new Float64Array(count);
     this.latest = new Float64Array(count); // by position: the latest end up to there
@@ -235,9 +238,26 @@ class Timeline {
     this.setView(this.at[i] + from - margin, this.at[i] + to + margin);
   }
 
+  // First the delivery, which leaves the interval that it is in, then the interval.
+  chooseNone() {
+    if (this.selected < 0 && this.interval) this.chooseInterval(null);
+    else this.select(-1);
+  }
+
+  zoomToChosen() {
+    if (this.selected >= 0) this.zoomTo(this.selected, this.request);
+    else if (this.interval) this.setView(this.interval.from, this.interval.to);
+  }
+
   show(i, request = -1) {
     this.select(i, request);
     this.zoomTo(i, request);
+  }
+
+  chooseInterval(interval) {
+    this.interval = interval;
+    this.redraw();
+    this.onInterval(interval);
   }
 
   // Scrolls the selected delivery into view without zooming.
@@ -259,6 +279,22 @@ class Timeline {
     else position = this.visible(this.from, this.to)[0];
     this.select(order[Math.min(Math.max(position, 0), count - 1)]);
     this.reveal();
+  }
+
+  markFound(found) {
+    this.found = found;
+    this.redraw();
+  }
+
+  // To the next that was found, or the previous one; returns its place in `found`.
+  stepFound(step) {
+    const { at, found } = this;
+    if (!found.length) return -1;
+    const time = this.selected >= 0 ? at[this.selected] : step > 0 ? -Infinity : Infinity;
+    let place = step > 0 ? found.findIndex(i => at[i] > time) : found.findLastIndex(i => at[i] < time);
+    if (place < 0) place = step > 0 ? 0 : found.length - 1;
+    this.show(found[place]);
+    return place;
   }
 
   stepRequest(step) {
@@ -321,8 +357,10 @@ class Timeline {
     this.drawGroups(first, end);
     this.drawDeliveries(first, end);
     this.drawNotes();
+    this.drawFound();
     this.drawArrows();
     this.drawSelected();
+    this.drawInterval();
     this.context.restore();
     this.drawOverview();
     this.describeView();
@@ -700,6 +738,32 @@ class Timeline {
     this.context.lineWidth = 1;
   }
 
+  // A tick above each delivery that was found, at most one a pixel of a row.
+  drawFound() {
+    const painted = new Map();
+    this.context.fillStyle = this.colours.accent;
+    for (const i of this.found) {
+      const row = this.rowOfVat[deliveries.vat[i]];
+      const left = this.x(this.at[i]);
+      const width = Math.max(deliveries.total[i] * this.scale, 2);
+      if (left + width < NAMES_WIDTH || left > NAMES_WIDTH + this.width || left < (painted.get(row) ?? -1)) continue;
+      painted.set(row, left + 1);
+      const top = this.rowTop(row);
+      this.context.fillRect(left, this.idle[row] ? top : top + HEAD_HEIGHT + BAR_HEIGHT + 1, width, 3);
+    }
+  }
+
+  drawInterval() {
+    if (!this.interval) return;
+    const [left, right] = [this.x(this.interval.from), this.x(this.interval.to)];
+    const { context, colours } = this;
+    context.fillStyle = context.strokeStyle = colours.accent;
+    context.globalAlpha = 0.12;
+    context.fillRect(left, AXIS_HEIGHT, right - left, this.canvas.clientHeight);
+    context.globalAlpha = 1;
+    context.strokeRect(left, AXIS_HEIGHT, Math.max(right - left, 1), this.canvas.clientHeight);
+  }
+
   // The overview as an image, drawn again if its size, axis or colours change.
   overviewPicture(columns, height) {
     const key = [columns, height, devicePixelRatio, this.axis, this.colours.panel].join();
@@ -731,8 +795,9 @@ class Timeline {
     context.fillRect(NAMES_WIDTH, 0, left, height);
     context.fillRect(NAMES_WIDTH + right, 0, columns - right, height);
     context.globalAlpha = 1;
-    context.strokeStyle = this.colours.accent;
+    context.strokeStyle = context.fillStyle = this.colours.accent;
     context.strokeRect(NAMES_WIDTH + left + 0.5, 0.5, Math.max(right - left - 1, 2), height - 1);
+    for (const i of this.found) context.fillRect(NAMES_WIDTH + (this.at[i] - this.first) * whole, height - 3, 1.5, 3);
   }
 
   // Describes the view in words, and in attributes for screen readers.
@@ -820,8 +885,8 @@ class Timeline {
       const { i, request } = this.under(event);
       this.select(i, request);
     } else if (drag.choose) {
-      const ends = [this.timeAt(drag.x), this.timeAt(event.offsetX)].sort((a, b) => a - b);
-      this.setView(...ends);
+      const [from, to] = [this.timeAt(drag.x), this.timeAt(event.offsetX)].sort((a, b) => a - b);
+      this.chooseInterval({ from, to });
     }
   }
 
@@ -849,8 +914,9 @@ class Timeline {
       s: () => this.zoom(1 / 0.7, this.pointed()),
       a: () => this.move(-0.2),
       d: () => this.move(0.2),
-      Escape: () => this.select(-1),
-      Enter: () => this.selected >= 0 && this.zoomTo(this.selected, this.request),
+      m: () => this.chooseInterval({ from: this.from, to: this.to }),
+      Escape: () => this.chooseNone(),
+      Enter: () => this.zoomToChosen(),
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act) return;
     event.preventDefault();

@@ -17,6 +17,9 @@ const timeText = nanoseconds => {
 const countText = number =>
   number == null || Number.isNaN(number) ? '' : Math.round(number).toLocaleString('en-US');
 
+// "1 stall", "2 stalls"
+const countOf = (count, noun) => `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
+
 // 1,234 as 1.23 k: on an axis.
 const shortText = number => {
   const units = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
