@@ -14,8 +14,10 @@ static const struct option_row rows[] = {
      ESTIMATE_TEXT(only)},
     {COMMON_OPTION_COUNTER(struct estimate_options, counters, "qemu")},
     {"near-protocol", "N",
-     "charge WebAssembly contracts as NEAR's protocol version N, 62 to 84 (default: 84)",
-     OPTION_IS_NUMBER(struct estimate_options, near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NEWEST)},
+     "charge WebAssembly contracts as NEAR's protocol version N, 62 to 87, or up to 158 for what "
+     "is "
+     "not released (default: 87)",
+     OPTION_IS_NUMBER(struct estimate_options, near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NIGHTLY)},
     {COMMON_OPTION_SANDBOX(struct estimate_options, sandbox)},
     {"counts", "FILE", "save what the calls took, as JSON lines of gaspipe run",
      ESTIMATE_TEXT(counts)},

@@ -39,9 +39,10 @@ static const struct option_row rows[] = {
     {"only", "PATTERN", "select operations, as in gaspipe estimate; requires --kind estimate",
      .commands = FLEET_SUBMIT, OPTION_IS_TEXT(struct fleet_options, only)},
     {"near-protocol", "N",
-     "charge as NEAR's protocol version N, 62 to 84; requires --kind estimate (default: 84)",
+     "charge as NEAR's protocol version N, 62 to 87, or up to 158 for what is not released; "
+     "requires --kind estimate (default: 87)",
      .commands = FLEET_SUBMIT,
-     OPTION_IS_NUMBER(struct fleet_options, near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NEWEST)},
+     OPTION_IS_NUMBER(struct fleet_options, near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NIGHTLY)},
     {"Source", .kind = OPTION_HEADING, .commands = FLEET_SUBMIT},
 
     {"vat", "VAT", "replay only this vat, given by ID or name (may be repeated)",

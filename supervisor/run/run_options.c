@@ -91,9 +91,9 @@ static const struct option_row rows[] = {
     {"bundle", "NAME=FILE", "provide a bundle from which vats can create vats (may be repeated)",
      OPTION_IS_OTHER(struct run_options, bundles, take_named_file)},
     {"near-protocol", "N",
-     "charge and limit new WebAssembly contracts as NEAR's protocol version N, 62 to 84 "
-     "(default: 84)",
-     RUN_NUMBER(near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NEWEST)},
+     "charge and limit new WebAssembly contracts as NEAR's protocol version N, 62 to 87, or up to "
+     "158 for what is not released (default: 87)",
+     RUN_NUMBER(near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NIGHTLY)},
     {"Input", .kind = OPTION_HEADING},
 
     {"config", "FILE",

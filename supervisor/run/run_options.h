@@ -23,7 +23,7 @@
 #define RUN_COUNTED_INSTRUCTIONS INT64_C(50000000000)
 
 /* NEAR's protocol versions that worker/near/call/parameters.txt has parameters of. */
-enum { RUN_NEAR_FIRST = 62, RUN_NEAR_NEWEST = 84 };
+enum { RUN_NEAR_FIRST = 62, RUN_NEAR_NEWEST = 87, RUN_NEAR_NIGHTLY = 158 };
 
 /* The operator's decisions about vats. Each list has vats' names, or "v7". */
 struct operations {

@@ -52,6 +52,7 @@ static struct near_outcome call(struct near_contract *contract, const char *meth
         .current_account = "contract.near",
         .signer_account = "alice.near",
         .predecessor_account = "alice.near",
+        .chain = "test",
         .input = {input, sizeof input - 1},
         .deposit = 1,
         .prepaid_gas = UINT64_C(100) * GAS,

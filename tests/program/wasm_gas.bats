@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2016 # the dollars are names of WebAssembly
+# shellcheck disable=SC2016,SC2030,SC2031 # the dollars are names of WebAssembly; bats runs each test apart
 # The gas of contract calls against nearcore's own tests. The numbers are facts out of
 # runtime/near-vm-runner/src/tests/runtime_errors.rs at commit 0262c974 (the newest protocol
 # version there: our parameters of 62), each by its test's name; the modules are rewritten.
@@ -108,7 +108,7 @@ plenty=100000000000000
         (func (export "main") (call_indirect (type $prepaid_gas_t) (i32.const 0)) drop)'
 }
 
-@test "the stack: frames of 64 bytes and their locals" {
+@test "the stack: frames of 64 bytes and their locals, at most max_stack_height" {
     FUNCTIONS=0=f burns test_stack_overflow $plenty 30376143897 'Accessed' \
         '(func $f (export "main") (call $f))'
     FUNCTIONS='0=f1 1=f2' METHOD=f1 burns test_stack_instrumentation_protocol_upgrade $plenty 31767212013 'Accessed' \
@@ -191,9 +191,9 @@ functions() {
 }
 
 @test "modules with too much of something" {
-    burns 'test_fn_loading_gas_protocol_upgrade_fail_preparing, locals' $plenty 0 \
+    burns 'test_fn_loading_gas_protocol_upgrade_fail_preparing, max_locals_per_contract' $plenty 0 \
         'PrepareError: Too many locals declared in the contract.' "$(functions 101 9901 0)"
-    burns 'test_fn_loading_gas_protocol_upgrade_fail_preparing, functions' $plenty 0 \
+    burns 'test_fn_loading_gas_protocol_upgrade_fail_preparing, max_functions_number_per_contract' $plenty 0 \
         'PrepareError: Too many functions in contract.' "$(functions 5000 1 5001)"
 }
 
@@ -370,4 +370,183 @@ END
 "storage_read_key_byte":154762665
 
 162704017899'
+}
+
+# prepares VERSION WAT: a call of main is not refused for what the module is or imports.
+prepares() {
+    local module=$BATS_TEST_TMPDIR/m.wasm
+
+    wat2wasm --no-check - -o "$module" <<< "(module $2)"
+    run "$BUILD/tests/wasm_near" "$1" $plenty "$module" main
+    assert_status 0
+    [[ $output != *'error PrepareError'* && $output != *'error Link Error'* ]]
+}
+
+# begins_at FEATURE VERSION WAT: the module is refused by all versions before that one.
+begins_at() {
+    prepares $(($2 - 1)) "$3" && fail "$1: version $(($2 - 1)) has it" "$output"
+    prepares "$2" "$3" || fail "$1: version $2 does not have it" "$output"
+}
+
+# imports FEATURE VERSION FUNCTION PARAMETERS RESULT
+imports() {
+    local parameters
+
+    # shellcheck disable=SC2183,SC2046 # as often as there are numbers
+    parameters=$(printf ' i64%.0s' $(seq "$4"))
+    begins_at "$1" "$2" "(import \"env\" \"$3\" (func (param$parameters) $5)) (func (export \"main\"))"
+}
+
+@test "each feature begins at its version of the protocol" {
+    imports yield_resume_host_fns 67 promise_yield_create 7 '(result i64)'
+    imports yield_resume_host_fns 67 promise_yield_resume 4 '(result i32)'
+    imports bls12381_host_fns 70 bls12381_p1_sum 3 '(result i64)'
+    imports global_contract_host_fns 78 promise_batch_action_deploy_global_contract 3 ''
+    imports global_contract_host_fns 78 promise_batch_action_use_global_contract_by_account_id 3 ''
+    imports deterministic_account_ids 82 promise_set_refund_to 3 ''
+    imports deterministic_account_ids 82 refund_to_account_id 1 ''
+    imports deterministic_account_ids 82 current_contract_code 1 '(result i64)'
+    imports chain_id_host_fn 85 chain_id 1 ''
+    imports gas_key_host_fns 85 promise_batch_action_transfer_to_gas_key 4 ''
+    imports gas_key_host_fns 85 promise_batch_action_add_gas_key_with_full_access 4 ''
+    imports gas_key_host_fns 85 promise_batch_action_add_gas_key_with_function_call 9 ''
+    imports p256_verify_host_fn 85 p256_verify 6 '(result i64)'
+    imports yield_with_id_host_fns 85 promise_yield_create_with_id 9 '(result i64)'
+    imports yield_with_id_host_fns 85 promise_yield_resume_with_yield_id 4 '(result i32)'
+    imports sha3_host_fns 87 sha3_256 3 ''
+    imports sha3_host_fns 87 sha3_512 3 ''
+    imports ml_dsa_verify_host_fn 87 ml_dsa_verify 6 '(result i64)'
+    imports universal_accounts 87 universal_state_init_to_account_id 3 ''
+    begins_at saturating_float_to_int 78 \
+        '(func (export "main") (drop (i32.trunc_sat_f32_s (f32.const 1))))'
+    begins_at reftypes_bulk_memory 84 '(memory 1) (func (export "main")
+        (memory.fill (i32.const 0) (i32.const 0) (i32.const 1)))'
+    begins_at reftypes_bulk_memory 84 '(func (export "main") (drop (ref.null func)))'
+    for version in 62 87 158; do
+        prepares $version '(func (result i32 i32) (i32.const 1) (i32.const 2)) (func (export "main"))' &&
+            fail "multi-value at $version"
+        prepares $version '(type $t (func (param i32))) (func (export "main") (i32.const 1) (block (type $t) drop))' &&
+            fail "multi-value at $version"
+        prepares $version '(func (export "main") (block (result i32) (i32.const 1)) drop)' ||
+            fail "a block's result at $version" "$output"
+    done
+}
+
+# times N TEXT: the text N times.
+times() {
+    yes "$2" | head -n "$1" | tr '\n' ' '
+}
+
+# limited LIMIT VERSION WITHIN BEYOND: from that version on, modules beyond the limit are refused.
+limited() {
+    prepares "$2" "$3" || fail "$1: refused within the limit" "$output"
+    prepares $(($2 - 1)) "$4" || fail "$1: version $(($2 - 1)) has the limit" "$output"
+    prepares "$2" "$4" && fail "$1: version $2 accepts what is beyond the limit" "$output"
+    [[ $output == *'error PrepareError'* ]]
+}
+
+@test "limits of modules begin at their version" {
+    local main='(func (export "main"))'
+
+    limited max_elements_per_contract_table 82 "(table 10000 funcref) $main" "(table 10001 funcref) $main"
+    limited max_function_body_size 84 "(func (export \"main\") $(times 196606 nop))" \
+        "(func (export \"main\") $(times 196607 nop))"
+    limited max_blocks_per_function 84 "(func (export \"main\") $(times 5000 '(block)'))" \
+        "(func (export \"main\") $(times 5001 '(block)'))"
+    limited max_blocks_per_contract 84 "$main $(times 10 "(func $(times 5000 '(block)'))")" \
+        "$main $(times 10 "(func $(times 5000 '(block)'))") (func (block))"
+    limited max_types_per_contract 84 "$(times 1024 '(type (func))') $main" \
+        "$(times 1025 '(type (func))') $main"
+    # Only of functions with a body: a type may have more.
+    limited max_params_per_function 84 \
+        "(func (param$(printf ' i32%.0s' {1..64}))) $main (type (func (param$(printf ' i32%.0s' {1..65}))))" \
+        "(func (param$(printf ' i32%.0s' {1..65}))) $main"
+    limited max_params_per_contract 84 \
+        "$main $(times 1000 "(func (param$(printf ' i32%.0s' {1..50})))")" \
+        "$main $(times 1000 "(func (param$(printf ' i32%.0s' {1..50})))") (func (param i32))"
+    limited max_operand_stack_bytes_per_function 84 \
+        "(func (export \"main\") $(times 2048 '(i32.const 0)') $(times 2048 drop))" \
+        "(func (export \"main\") $(times 2048 '(i32.const 0)') (i32.const 0) $(times 2049 drop))"
+    limited min_contract_size_per_local 87 \
+        "$main (func (local$(printf ' i32%.0s' {1..100})) $(times 200 nop))" \
+        "$main (func (local$(printf ' i32%.0s' {1..100})))"
+    limited max_globals_per_contract 88 "$main $(times 65536 '(global i32 (i32.const 0))')" \
+        "$main $(times 65537 '(global i32 (i32.const 0))')"
+    # Without reference types, a second table is no module at all.
+    prepares 84 "(table 0 funcref) (table 0 funcref) $main" && fail max_tables_per_contract
+    assert_output_has 'Too many tables'
+    # initial_memory_pages, max_memory_pages
+    prepares 87 '(memory 1) (func (export "main") (if (i32.ne (memory.size) (i32.const 1024)) (then unreachable))
+        (if (i32.ne (memory.grow (i32.const 1024)) (i32.const 1024)) (then unreachable))
+        (if (i32.ne (memory.grow (i32.const 1)) (i32.const -1)) (then unreachable)))'
+    assert_output_lacks error
+}
+
+@test "a module that is refused is paid for where nearcore's newest versions do" {
+    # fix_contract_loading_cost
+    local module=$BATS_TEST_TMPDIR/m.wasm version
+
+    wat2wasm --no-check - -o "$module" <<< '(module (func (export "main") i32.add))'
+    for version in 87 158; do
+        run "$BUILD/tests/wasm_near" $version $plenty "$module" main
+        [[ $output == *'error PrepareError'* ]]
+        [[ $output == *" burnt $((version == 87 ? 0 : 35445963 + 1089295 * $(stat -c %s "$module"))) "* ]] ||
+            fail "$output"
+    done
+}
+
+# sends ERROR WAT: what the receipts of a call of main come to.
+sends() {
+    wat2wasm - -o "$BATS_TEST_TMPDIR/m.wasm" <<< "(module
+        (import \"env\" \"promise_batch_create\" (func \$batch (param i64 i64) (result i64)))
+        (import \"env\" \"promise_batch_action_create_account\" (func \$create (param i64)))
+        (import \"env\" \"promise_batch_action_deploy_contract\" (func \$deploy (param i64 i64 i64)))
+        (import \"env\" \"promise_batch_action_function_call\" (func \$call (param i64 i64 i64 i64 i64 i64 i64)))
+        (import \"env\" \"promise_batch_action_add_key_with_function_call\" (func \$add_key
+            (param i64 i64 i64 i64 i64 i64 i64 i64 i64)))
+        (memory 1) (data (i32.const 0) \"bob.near\")
+        (func (export \"main\") (local \$i i32) (drop (call \$batch (i64.const 8) (i64.const 0))) $2))"
+    run "$BUILD/tests/wasm_near" "${VERSION-87}" 900000000000000 "$BATS_TEST_TMPDIR/m.wasm" main
+    if [ -n "$1" ]; then
+        assert_output_has " error $1"
+    else
+        assert_output_lacks error
+    fi
+}
+
+# repeatedly COUNT WAT: a loop.
+repeatedly() {
+    echo "(loop \$again $2 (br_if \$again (i32.lt_u (local.tee \$i (i32.add (local.get \$i) (i32.const 1))) (i32.const $1))))"
+}
+
+@test "limits of receipts" {
+    local deploy='(call $deploy (i64.const 0) (i64.const 1) (i64.const 0))'
+
+    # max_actions_per_receipt
+    sends '' "$(repeatedly 100 '(call $create (i64.const 0))')"
+    sends 'The total number of actions 101 exceeds the limit 100' \
+        "$(repeatedly 101 '(call $create (i64.const 0))')"
+    # max_deploy_actions_per_receipt
+    sends '' "$(repeatedly 10 "$deploy")"
+    sends 'The number of deploy actions 11 exceeds the limit 10' "$(repeatedly 11 "$deploy")"
+    VERSION=83 sends '' "$(repeatedly 11 "$deploy")"
+    # max_length_method_name
+    sends '' '(call $call (i64.const 0) (i64.const 256) (i64.const 64) (i64.const 0) (i64.const 0) (i64.const 1024) (i64.const 1))'
+    sends 'The length of the method name 257 exceeds the maximum allowed length 256' \
+        '(call $call (i64.const 0) (i64.const 257) (i64.const 64) (i64.const 0) (i64.const 0) (i64.const 1024) (i64.const 1))'
+    # max_arguments_length
+    sends 'The length of the arguments 4194305 exceeds the maximum allowed length 4194304' \
+        '(call $call (i64.const 0) (i64.const 1) (i64.const 0) (i64.const 4194305) (i64.const 0) (i64.const 1024) (i64.const 1))'
+    # max_receipt_size
+    VERSION=68 sends '' '(call $call (i64.const 0) (i64.const 1) (i64.const 0) (i64.const 4194304) (i64.const 0) (i64.const 1024) (i64.const 1))'
+    sends 'The size of the receipt exceeded the limit: 4194460 > 4194304' \
+        '(call $call (i64.const 0) (i64.const 1) (i64.const 0) (i64.const 4194304) (i64.const 0) (i64.const 1024) (i64.const 1))'
+    # max_number_bytes_method_names
+    sends 'The total number of bytes in allowed method names 2001 exceeds the maximum allowed number 2000' \
+        '(call $add_key (i64.const 0) (i64.const 33) (i64.const 3000) (i64.const 0) (i64.const 4000) (i64.const 8) (i64.const 0) (i64.const 2000) (i64.const 128))'
+}
+
+@test "the documents have the tables of the parameters; each limit is tested or listed" {
+    run "$ROOT/scripts/near-parameters" check
+    assert_status 0
 }

@@ -89,6 +89,16 @@ static int link_contract(struct near_contract *contract, struct error *error)
     return 0;
 }
 
+/* Newer versions also limit locals by the module's length. */
+static void set_limits(struct near_contract *contract)
+{
+    const uint64_t each = contract->parameters.min_contract_size_per_local;
+
+    contract->limits = near_module_limits(&contract->parameters);
+    if (each != 0 && contract->length / each < contract->limits.locals)
+        contract->limits.locals = (uint32_t)(contract->length / each);
+}
+
 struct near_contract *near_contract_open(const uint8_t *bytes, size_t length, const char *version,
                                          struct error *error)
 {
@@ -99,8 +109,9 @@ struct near_contract *near_contract_open(const uint8_t *bytes, size_t length, co
         return NULL;
     }
     contract->length = length;
+    contract->call.parameters = &contract->parameters;
     if (near_parameters_read(&contract->parameters, version, error) == 0) {
-        contract->limits = near_module_limits(&contract->parameters);
+        set_limits(contract);
         if (wasm_machine_open(&contract->machine, contract->parameters.max_stack_height, error) ==
                 0 &&
             decode_contract(contract, bytes, error) == 0 && link_contract(contract, error) == 0)
@@ -236,27 +247,6 @@ static struct near_outcome outcome(struct near_call *call, bool is_free)
     };
 }
 
-/* Checks receipts as nearcore does. */
-static void check_receipts(struct near_call *call)
-{
-    const struct near_parameters *limits = call->parameters;
-
-    for (uint32_t i = 0; i < call->receipts.count; i++) {
-        const struct near_receipt *receipt = &call->receipts.receipts[i];
-
-        if (receipt->action_count > limits->max_actions_per_receipt)
-            near_fail(call, "The number of actions %u exceeded the given limit %llu",
-                      receipt->action_count, (unsigned long long)limits->max_actions_per_receipt);
-        for (uint32_t k = 0; k < receipt->action_count; k++)
-            if (receipt->actions[k].method.length > limits->max_length_method_name)
-                near_fail(call,
-                          "The length of the method name %zu exceeds the maximum allowed length "
-                          "%llu in a FunctionCall action",
-                          receipt->actions[k].method.length,
-                          (unsigned long long)limits->max_length_method_name);
-    }
-}
-
 /* Distributes remaining gas to the function calls that have a weight, which uses it. */
 static void distribute(struct near_call *call)
 {
@@ -276,9 +266,7 @@ static void run_wasm_function(struct near_contract *contract, uint32_t function)
     if (trap == WASM_TRAP_NONE)
         trap = wasm_call(&contract->machine, contract->instance, function, NULL);
     fail_for_trap(call, trap);
-    if (call->error[0] == '\0' && !call->is_lost)
-        check_receipts(call);
-    if (call->error[0] == '\0')
+    if (call->error[0] == '\0' && !call->is_lost && near_check_receipts(call))
         distribute(call);
 }
 
@@ -287,24 +275,28 @@ struct near_outcome near_contract_call(struct near_contract *contract, const cha
                                        const struct near_storage *storage)
 {
     struct near_call *call = &contract->call;
+    const bool is_paid_first = contract->parameters.fix_contract_loading_cost != 0;
     uint32_t function;
 
-    call->parameters = &contract->parameters;
     call->machine = &contract->machine;
     call->instance = contract->instance;
     near_call_begin(call, context, storage);
     if (method[0] == '\0')
         near_fail(call, "MethodEmptyName");
-    else if (contract->refused[0] != '\0')
+    else if (contract->refused[0] != '\0' && !is_paid_first)
         near_fail(call, "%s", contract->refused);
     if (call->error[0] != '\0')
         return outcome(call, true);
     if (!near_pay_each(call, NEAR_COST_contract_loading_bytes, contract->length) ||
         !near_pay(call, NEAR_COST_contract_loading_base))
         return outcome(call, false);
+    if (contract->refused[0] != '\0') {
+        near_fail(call, "%s", contract->refused);
+        return outcome(call, false);
+    }
     function = find_method(contract, method);
     if (function == UINT32_MAX)
-        return outcome(call, true);
+        return outcome(call, !is_paid_first);
     if (contract->unlinkable[0] != '\0')
         near_fail(call, "%s", contract->unlinkable);
     else

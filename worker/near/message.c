@@ -330,6 +330,8 @@ static bool message_take_member(struct near_message *message, const char *name, 
         return parse_account(value, &context->signer_account);
     if (strcmp(name, "account") == 0)
         return parse_account(value, &context->current_account);
+    if (strcmp(name, "chain") == 0)
+        return (context->chain = json_string_value(value)) != NULL;
     if (strcmp(name, "deposit") == 0)
         return near_amount_read(value, &context->deposit);
     if (strcmp(name, "balance") == 0)
@@ -357,6 +359,7 @@ struct near_context near_message_context(void)
 {
     return (struct near_context){
         .signer_account = someone,
+        .chain = "mainnet",
         .signer_key = {zeros, KEY_SIZE},
         .random_seed = {zeros, SEED_SIZE},
         .block_height = BLOCK_HEIGHT,

@@ -139,6 +139,8 @@ static const char *words_of(enum near_action_kind kind)
         [NEAR_ACTION_ADD_FUNCTION_CALL_KEY] = "add function call key",
         [NEAR_ACTION_DELETE_KEY] = "delete key",
         [NEAR_ACTION_DELETE_ACCOUNT] = "delete account",
+        [NEAR_ACTION_TRANSFER_TO_GAS_KEY] = "transfer to gas key",
+        [NEAR_ACTION_ADD_GAS_KEY] = "add gas key",
     };
 
     return words[kind];

@@ -117,6 +117,7 @@ static inline void logic_open(struct logic *logic)
         .current_account = "alice.near",
         .signer_account = "bob.near",
         .predecessor_account = "carol.near",
+        .chain = "test",
         .refund_account = "david.near",
         .signer_key = {bytes, sizeof bytes},
         .random_seed = {bytes, 3},

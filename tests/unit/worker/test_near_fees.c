@@ -319,6 +319,52 @@ static void operations_burn_no_more_than_the_limit(void **state)
     check_gas_of_spinning(100 * TERA, 300 * TERA, 50 * TERA, 100 * TERA, 150 * TERA, 300 * TERA);
 }
 
+/* nearcore's core/parameters/src/cost.rs: sending by the key's bytes, execution by those of its
+ * record; and for each nonce a record of its own. */
+static void gas_keys_cost_by_their_bytes(void **state)
+{
+    enum { KEY = 33, RECORD = 1 + 9 + 1 + KEY, VALUE = 27, INFORMATION = 18, NONCE = 2 + 8 };
+    const uint64_t sent = UINT64_C(59357464), executed = UINT64_C(101435400);
+    struct logic_slice key;
+    struct logic logic;
+    uint64_t reserved;
+
+    (void)state;
+    logic_open(&logic);
+    logic_begin(&logic);
+    assert_true(begin_batch(&logic, "rick.test"));
+    write_key(&logic, &key);
+    reserved = logic.call.promises_gas;
+    LOGIC_WORKS(&logic, promise_batch_action_transfer_to_gas_key, 0, key.length, key.at,
+                logic_amount(&logic, 1));
+    assert_int_equal(logic.call.profile.fee[NEAR_FEE_gas_key_transfer_base], 115123062500);
+    assert_int_equal(logic.call.profile.fee[NEAR_FEE_gas_key_byte], sent * KEY);
+    assert_int_equal(logic.call.promises_gas - reserved,
+                     235676644250 + executed * (RECORD + VALUE));
+    reserved = logic.call.promises_gas;
+    LOGIC_WORKS(&logic, promise_batch_action_add_gas_key_with_full_access, 0, key.length, key.at,
+                3);
+    assert_int_equal(logic.call.profile.fee[NEAR_FEE_gas_key_byte], sent * (KEY + INFORMATION));
+    assert_int_equal(logic.call.promises_gas - reserved,
+                     101765125000 + 3 * (64196736000 + executed * (RECORD + NONCE)));
+    LOGIC_FAILS(&logic, "Integer overflow.", promise_batch_action_add_gas_key_with_full_access, 0,
+                key.length, key.at, 65536);
+    logic_close(&logic);
+}
+
+static void views_have_a_limit_of_their_own(void **state)
+{
+    struct logic logic;
+
+    (void)state;
+    limits_open(&logic, 100 * TERA, 300 * TERA);
+    logic.parameters.max_gas_burnt_view = 50 * TERA;
+    logic.context.is_view = true;
+    logic_begin(&logic);
+    assert_int_equal(logic.call.burnt_limit, 50 * TERA);
+    logic_close(&logic);
+}
+
 /* No weight, no gas. */
 static void function_call_no_weight_refund(void **state)
 {
@@ -667,6 +713,8 @@ int main(void)
         cmocka_unit_test(test_dont_burn_gas_when_exceeding_attached_gas_limit),
         cmocka_unit_test(test_limit_wasm_gas_after_attaching_gas),
         cmocka_unit_test(operations_burn_no_more_than_the_limit),
+        cmocka_unit_test(gas_keys_cost_by_their_bytes),
+        cmocka_unit_test(views_have_a_limit_of_their_own),
         cmocka_unit_test(function_call_no_weight_refund),
         cmocka_unit_test(a_long_name_does_not_overflow),
         cmocka_unit_test(test_promise_results),

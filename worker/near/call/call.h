@@ -22,11 +22,14 @@ enum near_action_kind {
     NEAR_ACTION_ADD_FUNCTION_CALL_KEY,
     NEAR_ACTION_DELETE_KEY,
     NEAR_ACTION_DELETE_ACCOUNT, /* arguments: the beneficiary */
+    NEAR_ACTION_TRANSFER_TO_GAS_KEY,
+    NEAR_ACTION_ADD_GAS_KEY, /* either permission */
 };
 
 struct near_action {
     enum near_action_kind kind;
-    struct buf method, arguments;
+    struct buf method; /* of a key: the methods that it may call, separated by commas */
+    struct buf arguments;
     unsigned __int128 amount; /* yoctoNEAR */
     uint64_t gas;
     uint64_t weight; /* its share in the gas that the call leaves */
@@ -100,6 +103,7 @@ struct near_promise_result {
 struct near_context {
     const char *current_account, *signer_account, *predecessor_account;
     const char *refund_account; /* NULL: the predecessor */
+    const char *chain;
     struct wasm_bytes signer_key, random_seed, input;
     uint64_t block_height, block_timestamp, epoch_height;
     unsigned __int128 balance, locked_balance, deposit; /* balance: without the deposit */
@@ -255,6 +259,9 @@ bool near_may_log(struct near_call *call);
 /* Pays for a log, and makes it. */
 bool near_log_pay(struct near_call *call, size_t length);
 bool near_log_push(struct near_call *call, const char *text, size_t length);
+
+/* Checks the call's receipts against the limits. False with the call's error beyond one. */
+bool near_check_receipts(struct near_call *call);
 
 /* Begins a call with the given `parameters`, `machine`, `instance` and burnable gas; frees the
  * previous call. Context and storage are borrowed. */

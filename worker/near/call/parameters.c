@@ -120,28 +120,35 @@ static int read_costs(struct near_parameters *parameters, struct reading *readin
     return 0;
 }
 
-/* Returns 0 for a version without parameters. */
-static unsigned version_of(const char *text)
+/* Sets the version that is meant. */
+static int read_version(struct reading *reading, const char *text, struct error *error)
 {
+    uint64_t stable, nightly;
     char *end;
     const unsigned long number = strtoul(text, &end, 10);
 
+    if (read_parameter(&stable, "stable", reading, error) != 0 ||
+        read_parameter(&nightly, "nightly", reading, error) != 0)
+        return -1;
     if (strcmp(text, "newest") == 0)
-        return NEAR_PROTOCOL_NEWEST;
-    return *end == '\0' && number >= NEAR_PROTOCOL_FIRST && number <= NEAR_PROTOCOL_NEWEST
-               ? (unsigned)number
-               : 0;
+        reading->version = (unsigned)stable;
+    else if (*end == '\0' && number >= NEAR_PROTOCOL_FIRST && number <= nightly)
+        reading->version = (unsigned)number;
+    else
+        return error_set(
+            error, ERROR_USAGE,
+            "no parameters of protocol version '%.32s'; expected %d to %u, or up to %u "
+            "for what is not released",
+            text, NEAR_PROTOCOL_FIRST, (unsigned)stable, (unsigned)nightly);
+    return 0;
 }
 
 int near_parameters_read(struct near_parameters *parameters, const char *version,
                          struct error *error)
 {
-    struct reading reading = {version_of(version), near_parameters_text};
+    struct reading reading = {NEAR_PROTOCOL_FIRST, near_parameters_text};
 
-    if (reading.version == 0)
-        return error_set(error, ERROR_USAGE, "no parameters of protocol version '%.32s': %d to %d",
-                         version, NEAR_PROTOCOL_FIRST, NEAR_PROTOCOL_NEWEST);
-    if (read_costs(parameters, &reading, error) != 0)
+    if (read_version(&reading, version, error) != 0 || read_costs(parameters, &reading, error) != 0)
         return -1;
 #define X(name)                                                                                    \
     if (read_parameter(&parameters->name, #name, &reading, error) != 0)                            \
@@ -167,7 +174,10 @@ struct wasm_limits near_module_limits(const struct near_parameters *parameters)
         .tables = limit(parameters->max_tables_per_contract),
         .table_elements = limit(parameters->max_elements_per_contract_table),
         .types = limit(parameters->max_types_per_contract),
-        .parameters = limit(parameters->max_params_per_function),
+        .globals = limit(parameters->max_globals_per_contract),
+        .function_parameters = limit(parameters->max_params_per_function),
+        .module_parameters = limit(parameters->max_params_per_contract),
+        .operand_bytes = limit(parameters->max_operand_stack_bytes_per_function),
         .function_body_bytes = limit(parameters->max_function_body_size),
         .function_blocks = limit(parameters->max_blocks_per_function),
         .module_blocks = limit(parameters->max_blocks_per_contract),
@@ -175,5 +185,7 @@ struct wasm_limits near_module_limits(const struct near_parameters *parameters)
         .linear_unit = (uint32_t)(parameters->wasm_linear_op_unit_cost / regular),
         .only_env_functions = true,
         .no_bulk_or_references = parameters->reftypes_bulk_memory == 0,
+        .no_saturating = parameters->saturating_float_to_int == 0,
+        .no_multi_value = true,
     };
 }

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "worker/wasm/module/module.h"
 
-/* NEAR's gas costs and limits. parameters.txt has the numbers, under nearcore's names, with
- * their source. */
+/* NEAR's gas costs and limits. parameters.txt has the numbers, under nearcore's names;
+ * scripts/near-parameters derives it. */
 
 /* Costs of host functions, by nearcore's names in ExtCosts. */
 #define NEAR_COSTS(X)                                                                              \
@@ -33,6 +33,12 @@
     X(keccak256_byte)                                                                              \
     X(keccak512_base)                                                                              \
     X(keccak512_byte)                                                                              \
+    X(sha3_256_base)                                                                               \
+    X(sha3_256_byte)                                                                               \
+    X(sha3_384_base)                                                                               \
+    X(sha3_384_byte)                                                                               \
+    X(sha3_512_base)                                                                               \
+    X(sha3_512_byte)                                                                               \
     X(ripemd160_base)                                                                              \
     X(ripemd160_block)                                                                             \
     X(ecrecover_base)                                                                              \
@@ -78,7 +84,10 @@
     X(add_full_access_key, action_add_full_access_key)                                             \
     X(add_function_call_key_base, action_add_function_call_key)                                    \
     X(add_function_call_key_byte, action_add_function_call_key_per_byte)                           \
-    X(delete_key, action_delete_key)
+    X(delete_key, action_delete_key)                                                               \
+    X(gas_key_transfer_base, action_gas_key_transfer)                                              \
+    X(gas_key_byte, action_gas_key_byte)                                                           \
+    X(gas_key_nonce_write_base, action_gas_key_nonce_write_base)
 
 /* Other settings. */
 #define NEAR_SETTINGS(X)                                                                           \
@@ -103,6 +112,8 @@
     X(max_length_method_name)                                                                      \
     X(max_number_bytes_method_names)                                                               \
     X(max_actions_per_receipt)                                                                     \
+    X(max_deploy_actions_per_receipt)                                                              \
+    X(max_receipt_size)                                                                            \
     X(max_promises_per_function_call_action)                                                       \
     X(max_number_input_data_dependencies)                                                          \
     X(max_functions_number_per_contract)                                                           \
@@ -114,10 +125,28 @@
     X(max_blocks_per_contract)                                                                     \
     X(max_types_per_contract)                                                                      \
     X(max_params_per_function)                                                                     \
+    X(max_params_per_contract)                                                                     \
+    X(max_operand_stack_bytes_per_function)                                                        \
+    X(max_globals_per_contract)                                                                    \
+    X(min_contract_size_per_local)                                                                 \
     X(storage_num_extra_bytes_record)                                                              \
     X(reftypes_bulk_memory)                                                                        \
+    X(fix_contract_loading_cost)                                                                   \
+    X(saturating_float_to_int)                                                                     \
+    X(yield_resume_host_fns)                                                                       \
+    X(yield_with_id_host_fns)                                                                      \
+    X(bls12381_host_fns)                                                                           \
+    X(global_contract_host_fns)                                                                    \
     X(deterministic_account_ids)                                                                   \
-    X(p256_verify_host_fn)
+    X(chain_id_host_fn)                                                                            \
+    X(gas_key_host_fns)                                                                            \
+    X(p256_verify_host_fn)                                                                         \
+    X(sha3_host_fns)                                                                               \
+    X(ml_dsa_verify_host_fn)                                                                       \
+    X(ml_dsa_65_verification_cost)                                                                 \
+    X(fix_ml_dsa_cost_charging)                                                                    \
+    X(one_yocto_on_promise)                                                                        \
+    X(universal_accounts)
 
 enum near_cost {
 #define X(name) NEAR_COST_##name,
@@ -147,11 +176,12 @@ struct near_parameters {
 #undef X
 };
 
-/* The supported protocol versions. Earlier ones charged operations in another way. */
-enum { NEAR_PROTOCOL_FIRST = 62, NEAR_PROTOCOL_NEWEST = 84 };
+/* The first supported protocol version. Earlier ones charged operations in another way. */
+enum { NEAR_PROTOCOL_FIRST = 62 };
 
-/* Reads the parameters of a protocol version, decimal or "newest". -1 with ERROR_USAGE for
- * another version, or with ERROR_SYSTEM if the built-in file lacks a parameter. */
+/* Reads the parameters of a protocol version, decimal or "newest": the newest that is released.
+ * -1 with ERROR_USAGE for another version, or with ERROR_SYSTEM if the built-in file lacks a
+ * parameter. */
 int near_parameters_read(struct near_parameters *parameters, const char *version,
                          struct error *error);
 

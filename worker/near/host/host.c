@@ -79,6 +79,11 @@ bool near_host_refund_to_account_id(struct near_call *call, uint64_t *a)
                                                      : context->predecessor_account);
 }
 
+bool near_host_chain_id(struct near_call *call, uint64_t *a)
+{
+    return pay_base(call) && give_text(call, a[0], call->context->chain);
+}
+
 bool near_host_input(struct near_call *call, uint64_t *a)
 {
     const struct wasm_bytes *input = &call->context->input;
@@ -496,27 +501,72 @@ static const struct {
 #undef X
 };
 
+/* Functions that a protocol version added, by how their names begin: each needs its setting. */
+static const struct {
+    const char *prefix;
+    size_t setting;
+} added[] = {
+#define ADDED(prefix, setting)                                                                     \
+    {                                                                                              \
+        prefix, offsetof(struct near_parameters, setting)                                          \
+    }
+    ADDED("promise_yield_create_with_id", yield_with_id_host_fns),
+    ADDED("promise_yield_resume_with_yield_id", yield_with_id_host_fns),
+    ADDED("promise_yield_", yield_resume_host_fns),
+    ADDED("bls12381_", bls12381_host_fns),
+    ADDED("promise_batch_action_deploy_global_contract", global_contract_host_fns),
+    ADDED("promise_batch_action_use_global_contract", global_contract_host_fns),
+    ADDED("promise_set_refund_to", deterministic_account_ids),
+    ADDED("refund_to_account_id", deterministic_account_ids),
+    ADDED("current_contract_code", deterministic_account_ids),
+    ADDED("promise_batch_action_state_init", deterministic_account_ids),
+    ADDED("set_state_init_data_entry", deterministic_account_ids),
+    ADDED("chain_id", chain_id_host_fn),
+    ADDED("promise_batch_action_transfer_to_gas_key", gas_key_host_fns),
+    ADDED("promise_batch_action_add_gas_key_", gas_key_host_fns),
+    ADDED("p256_verify", p256_verify_host_fn),
+    ADDED("sha3_", sha3_host_fns),
+    ADDED("ml_dsa_verify", ml_dsa_verify_host_fn),
+    ADDED("promise_batch_action_universal_state_init", universal_accounts),
+    ADDED("universal_state_init_to_account_id", universal_accounts),
+#undef ADDED
+};
+
+static bool version_has(const struct near_parameters *parameters, const char *name)
+{
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++)
+        if (strncmp(name, added[i].prefix, strlen(added[i].prefix)) == 0)
+            return *(const uint64_t *)((const char *)parameters + added[i].setting) != 0;
+    return true;
+}
+
 int near_host_resolve(void *context, const struct wasm_module *module,
                       const struct wasm_import *import, struct wasm_extern *given,
                       struct error *error)
 {
     static struct wasm_function_type types[sizeof functions / sizeof *functions];
+    const struct near_call *call = context;
 
     (void)module;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (!wasm_bytes_are(import->name, functions[i].name))
             continue;
+        if (!version_has(call->parameters, functions[i].name))
+            break;
         types[i].parameters = (struct wasm_bytes){words_64, functions[i].parameters};
         if (functions[i].call == call_abort)
             types[i].parameters.data = words_32;
         types[i].results = (struct wasm_bytes){words_64, functions[i].results};
+        if (functions[i].call == call_promise_yield_resume ||
+            functions[i].call == call_promise_yield_resume_with_yield_id)
+            types[i].results.data = words_32;
         given->kind = WASM_FUNCTION;
         given->function.call = functions[i].call;
         given->function.context = context;
         given->type = &types[i];
         return 0;
     }
-    return error_set(error, ERROR_INPUT, "NEAR has no host function %.*s",
+    return error_set(error, ERROR_INPUT, "this version of NEAR has no host function %.*s",
                      (int)(import->name.length < 100 ? import->name.length : 100),
                      (const char *)import->name.data);
 }

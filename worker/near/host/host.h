@@ -33,6 +33,8 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
     X(signer_account_pk, 1, 0)                                                                     \
     X(predecessor_account_id, 1, 0)                                                                \
     X(refund_to_account_id, 1, 0)                                                                  \
+    X(chain_id, 1, 0)                                                                              \
+    X(current_contract_code, 1, 1)                                                                 \
     X(input, 1, 0)                                                                                 \
     X(block_index, 0, 1)                                                                           \
     X(block_timestamp, 0, 1)                                                                       \
@@ -51,6 +53,9 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
     X(sha256, 3, 0)                                                                                \
     X(keccak256, 3, 0)                                                                             \
     X(keccak512, 3, 0)                                                                             \
+    X(sha3_256, 3, 0)                                                                              \
+    X(sha3_384, 3, 0)                                                                              \
+    X(sha3_512, 3, 0)                                                                              \
     X(ripemd160, 3, 0)                                                                             \
     X(ecrecover, 7, 1)                                                                             \
     X(ed25519_verify, 6, 1)                                                                        \
@@ -87,7 +92,10 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
     X(promise_batch_action_add_key_with_full_access, 4, 0)                                         \
     X(promise_batch_action_add_key_with_function_call, 9, 0)                                       \
     X(promise_batch_action_delete_key, 3, 0)                                                       \
-    X(promise_batch_action_delete_account, 3, 0)
+    X(promise_batch_action_delete_account, 3, 0)                                                   \
+    X(promise_batch_action_transfer_to_gas_key, 4, 0)                                              \
+    X(promise_batch_action_add_gas_key_with_full_access, 4, 0)                                     \
+    X(promise_batch_action_add_gas_key_with_function_call, 9, 0)
 
 /* Known by name and refused when called. */
 #define NEAR_MISSING_FUNCTIONS(X)                                                                  \
@@ -99,9 +107,13 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
     X(promise_batch_action_state_init, 4, 1)                                                       \
     X(promise_batch_action_state_init_by_account_id, 4, 1)                                         \
     X(set_state_init_data_entry, 6, 0)                                                             \
-    X(current_contract_code, 1, 1)                                                                 \
+    X(promise_batch_action_universal_state_init, 4, 0)                                             \
+    X(universal_state_init_to_account_id, 3, 0)                                                    \
     X(promise_yield_create, 7, 1)                                                                  \
+    X(promise_yield_create_with_id, 9, 1)                                                          \
     X(promise_yield_resume, 4, 1)                                                                  \
+    X(promise_yield_resume_with_yield_id, 4, 1)                                                    \
+    X(ml_dsa_verify, 6, 1)                                                                         \
     X(alt_bn128_g1_multiexp, 3, 0)                                                                 \
     X(alt_bn128_g1_sum, 3, 0)                                                                      \
     X(alt_bn128_pairing_check, 2, 1)                                                               \

@@ -128,6 +128,31 @@ bool near_host_sha256(struct near_call *call, uint64_t *a)
            digest(call, a[2], bytes, EVP_sha256());
 }
 
+/* SHA-3 of FIPS 202. */
+static bool sha3(struct near_call *call, const uint64_t *a, enum near_cost base,
+                 enum near_cost byte, const EVP_MD *kind)
+{
+    struct wasm_bytes bytes;
+
+    return near_pay(call, base) && near_take(call, a[0], a[1], &bytes) &&
+           near_pay_each(call, byte, bytes.length) && digest(call, a[2], bytes, kind);
+}
+
+bool near_host_sha3_256(struct near_call *call, uint64_t *a)
+{
+    return sha3(call, a, NEAR_COST_sha3_256_base, NEAR_COST_sha3_256_byte, EVP_sha3_256());
+}
+
+bool near_host_sha3_384(struct near_call *call, uint64_t *a)
+{
+    return sha3(call, a, NEAR_COST_sha3_384_base, NEAR_COST_sha3_384_byte, EVP_sha3_384());
+}
+
+bool near_host_sha3_512(struct near_call *call, uint64_t *a)
+{
+    return sha3(call, a, NEAR_COST_sha3_512_base, NEAR_COST_sha3_512_byte, EVP_sha3_512());
+}
+
 bool near_host_keccak256(struct near_call *call, uint64_t *a)
 {
     struct wasm_bytes bytes;
@@ -150,6 +175,25 @@ bool near_host_keccak512(struct near_call *call, uint64_t *a)
         return false;
     near_keccak(bytes.data, bytes.length, hash, sizeof hash);
     return near_register_set(call, a[2], hash, sizeof hash);
+}
+
+/* Here every contract is deployed at its own account: 1, and the hash of its code. */
+bool near_host_current_contract_code(struct near_call *call, uint64_t *a)
+{
+    enum { NONE = 0, LOCAL = 1 };
+    const struct wasm_module *module = call->instance->module;
+    const uint64_t id = a[0];
+    struct wasm_bytes code;
+
+    if (!near_pay(call, NEAR_COST_base))
+        return false;
+    a[0] = NONE;
+    if (module == NULL)
+        return true;
+    a[0] = LOCAL;
+    code.data = module->bytes;
+    code.length = (uint32_t)module->length;
+    return digest(call, id, code, EVP_sha256());
 }
 
 bool near_host_ripemd160(struct near_call *call, uint64_t *a)

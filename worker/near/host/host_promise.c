@@ -288,6 +288,15 @@ static bool take_call(struct near_call *call, const uint64_t *a, struct function
     return near_take(call, a[3], a[4], &made->arguments);
 }
 
+/* Newer versions give one yoctoNEAR to a contract that has none. */
+static bool deduct_deposit(struct near_call *call, unsigned __int128 amount)
+{
+    const bool is_given =
+        call->parameters->one_yocto_on_promise != 0 && amount == 1 && call->balance == 0;
+
+    return is_given || deduct_from_balance(call, amount);
+}
+
 static bool function_call(struct near_call *call, const uint64_t *a, uint64_t weight)
 {
     struct function_call made = {.gas = a[6], .weight = weight};
@@ -300,7 +309,7 @@ static bool function_call(struct near_call *call, const uint64_t *a, uint64_t we
            near_pay_action(call, NEAR_FEE_function_call_byte,
                            (uint64_t)made.method.length + made.arguments.length, own) &&
            near_pay_fee(call, NEAR_FEE_function_call_base, 0, made.gas) &&
-           deduct_from_balance(call, made.amount) && add_call_action(call, receipt, &made);
+           deduct_deposit(call, made.amount) && add_call_action(call, receipt, &made);
 }
 
 bool near_host_promise_batch_action_function_call(struct near_call *call, uint64_t *a)
@@ -400,12 +409,25 @@ bool near_host_promise_batch_action_deploy_contract(struct near_call *call, uint
 }
 
 /* Borsh encoding: the curve's kind, and the key. */
+enum {
+    ED25519 = 0,
+    SECP256K1 = 1,
+    ML_DSA_65 = 2,
+    ED25519_SIZE = 1 + 32,
+    SECP256K1_SIZE = 1 + 64,
+    ML_DSA_65_SIZE = 1 + 1952
+};
+
+static bool is_ml_dsa_key(const struct near_call *call, struct wasm_bytes key)
+{
+    return call->parameters->ml_dsa_65_verification_cost != 0 && key.length == ML_DSA_65_SIZE &&
+           key.data[0] == ML_DSA_65;
+}
+
 static bool is_key(struct near_call *call, struct wasm_bytes key)
 {
-    enum { ED25519 = 0, ED25519_SIZE = 1 + 32, SECP256K1 = 1, SECP256K1_SIZE = 1 + 64 };
-
     return (key.length == ED25519_SIZE && key.data[0] == ED25519) ||
-           (key.length == SECP256K1_SIZE && key.data[0] == SECP256K1) ||
+           (key.length == SECP256K1_SIZE && key.data[0] == SECP256K1) || is_ml_dsa_key(call, key) ||
            near_fail(call, "VM Logic provided an invalid public key");
 }
 
@@ -457,6 +479,16 @@ static bool count_names(struct near_call *call, struct wasm_bytes names, uint64_
     return true;
 }
 
+/* The names go to the action added last. */
+static bool add_names(struct near_call *call, const struct near_receipt *receipt,
+                      struct wasm_bytes names)
+{
+    struct buf *kept = &receipt->actions[receipt->action_count - 1].method;
+
+    return names.length == 0 || buf_append(kept, names.data, names.length) == 0 ||
+           near_no_memory(call);
+}
+
 bool near_host_promise_batch_action_add_key_with_function_call(struct near_call *call, uint64_t *a)
 {
     struct wasm_bytes key, receiver, names;
@@ -472,7 +504,8 @@ bool near_host_promise_batch_action_add_key_with_function_call(struct near_call 
            near_pay_action(call, NEAR_FEE_add_function_call_key_base, 1, own) &&
            near_pay_action(call, NEAR_FEE_add_function_call_key_byte, bytes, own) &&
            is_key(call, key) &&
-           host_action_add(call, receipt, NEAR_ACTION_ADD_FUNCTION_CALL_KEY, key, allowance);
+           host_action_add(call, receipt, NEAR_ACTION_ADD_FUNCTION_CALL_KEY, key, allowance) &&
+           add_names(call, receipt, names);
 }
 
 bool near_host_promise_batch_action_delete_account(struct near_call *call, uint64_t *a)
@@ -486,4 +519,102 @@ bool near_host_promise_batch_action_delete_account(struct near_call *call, uint6
            near_promise_receipt(call, a[0], &receipt, &own) &&
            near_pay_action(call, NEAR_FEE_delete_account, 1, own) &&
            host_action_add(call, receipt, NEAR_ACTION_DELETE_ACCOUNT, beneficiary, 0);
+}
+
+/* ---- gas keys, which hold a balance for gas ---- */
+
+/* Bytes of an access key in the trie: its prefix, the account, a separator, and the key, of which
+ * newer versions store a hash if it is long. */
+static uint64_t stored_key_bytes(const struct near_call *call, const struct near_receipt *receipt,
+                                 struct wasm_bytes key)
+{
+    enum { PREFIX = 1, SEPARATOR = 1, HASHED = 1 + 32 };
+    const bool is_hashed =
+        call->parameters->fix_ml_dsa_cost_charging != 0 && is_ml_dsa_key(call, key);
+
+    return PREFIX + receipt->receiver.length + SEPARATOR + (is_hashed ? HASHED : key.length);
+}
+
+static uint64_t send_gas(const struct near_fee *fee, bool own)
+{
+    return own ? fee->send_sir : fee->send_not_sir;
+}
+
+static bool pay_gas_key_transfer(struct near_call *call, const struct near_receipt *receipt,
+                                 struct wasm_bytes key, bool own)
+{
+    enum { VALUE = 27 }; /* nonce 8, kind of permission 1, balance 16, number of nonces 2 */
+    const struct near_fee *byte = &call->parameters->fee[NEAR_FEE_gas_key_byte];
+
+    return near_pay_action(call, NEAR_FEE_gas_key_transfer_base, 1, own) &&
+           near_pay_fee(call, NEAR_FEE_gas_key_byte, send_gas(byte, own) * key.length,
+                        byte->execution * (stored_key_bytes(call, receipt, key) + VALUE));
+}
+
+bool near_host_promise_batch_action_transfer_to_gas_key(struct near_call *call, uint64_t *a)
+{
+    struct near_receipt *receipt;
+    unsigned __int128 amount;
+    struct wasm_bytes key;
+    bool own;
+
+    return host_action_begin(call, "promise_batch_action_transfer_to_gas_key") &&
+           near_take(call, a[1], a[2], &key) && near_take_amount(call, a[3], &amount) &&
+           near_promise_receipt(call, a[0], &receipt, &own) &&
+           pay_gas_key_transfer(call, receipt, key, own) && deduct_from_balance(call, amount) &&
+           is_key(call, key) &&
+           host_action_add(call, receipt, NEAR_ACTION_TRANSFER_TO_GAS_KEY, key, amount);
+}
+
+/* Each nonce is a record of its own, with its number in the key. */
+static bool add_gas_key(struct near_call *call, struct near_receipt *receipt, struct wasm_bytes key,
+                        uint64_t nonces, bool own)
+{
+    enum { INFORMATION = 18, NUMBER = 2, NONCE = 8 }; /* information: balance, number of nonces */
+    const struct near_fee *byte = &call->parameters->fee[NEAR_FEE_gas_key_byte];
+    const struct near_fee *write = &call->parameters->fee[NEAR_FEE_gas_key_nonce_write_base];
+    const uint64_t bytes = nonces * (stored_key_bytes(call, receipt, key) + NUMBER + NONCE);
+
+    return near_pay_fee(call, NEAR_FEE_gas_key_nonce_write_base, 0, write->execution * nonces) &&
+           near_pay_fee(call, NEAR_FEE_gas_key_byte, send_gas(byte, own) * INFORMATION,
+                        byte->execution * bytes) &&
+           is_key(call, key) && host_action_add(call, receipt, NEAR_ACTION_ADD_GAS_KEY, key, 0);
+}
+
+static bool check_nonces(struct near_call *call, uint64_t nonces)
+{
+    return nonces <= UINT16_MAX || near_fail(call, "Integer overflow.");
+}
+
+bool near_host_promise_batch_action_add_gas_key_with_full_access(struct near_call *call,
+                                                                 uint64_t *a)
+{
+    struct near_receipt *receipt;
+    struct wasm_bytes key;
+    bool own;
+
+    return host_action_begin(call, "promise_batch_action_add_gas_key_with_full_access") &&
+           near_take(call, a[1], a[2], &key) && check_nonces(call, a[3]) &&
+           near_promise_receipt(call, a[0], &receipt, &own) &&
+           near_pay_action(call, NEAR_FEE_add_full_access_key, 1, own) &&
+           add_gas_key(call, receipt, key, a[3], own);
+}
+
+bool near_host_promise_batch_action_add_gas_key_with_function_call(struct near_call *call,
+                                                                   uint64_t *a)
+{
+    struct wasm_bytes key, receiver, names;
+    struct near_receipt *receipt;
+    unsigned __int128 allowance;
+    uint64_t bytes;
+    bool own;
+
+    return host_action_begin(call, "promise_batch_action_add_gas_key_with_function_call") &&
+           near_take(call, a[1], a[2], &key) && check_nonces(call, a[3]) &&
+           near_take_amount(call, a[4], &allowance) &&
+           near_take_account(call, a[5], a[6], &receiver) && near_take(call, a[7], a[8], &names) &&
+           count_names(call, names, &bytes) && near_promise_receipt(call, a[0], &receipt, &own) &&
+           near_pay_action(call, NEAR_FEE_add_function_call_key_base, 1, own) &&
+           near_pay_action(call, NEAR_FEE_add_function_call_key_byte, bytes, own) &&
+           add_gas_key(call, receipt, key, a[3], own) && add_names(call, receipt, names);
 }

@@ -371,6 +371,17 @@ static void compile_finish(struct wasm_compiler *compiler, struct wasm_code *cod
     code->trap_count = compiler->trap_count;
 }
 
+static void check_parameters(struct wasm_compiler *compiler)
+{
+    const struct wasm_limits *limits = compiler->module->limits;
+    const uint32_t count = compiler->type->parameters.length;
+
+    compiler->module->parameter_count += count;
+    if (count > limits->function_parameters ||
+        compiler->module->parameter_count > limits->module_parameters)
+        wasm_compile_stop(compiler, WASM_FAULT_PARAMETERS, "more parameters than are allowed");
+}
+
 static void compile_function(struct wasm_compiler *compiler, uint32_t function,
                              struct wasm_code *code)
 {
@@ -380,6 +391,7 @@ static void compile_function(struct wasm_compiler *compiler, uint32_t function,
     compiler->reader = wasm_reader_over(compiler->module->bytes, compiler->module->length);
     compiler->reader.at = body.data;
     compiler->reader.end = body.data + body.length;
+    check_parameters(compiler);
     read_locals(compiler);
     if (compiler->local_count > UINT16_MAX)
         compiler->is_too_large = true;
@@ -388,6 +400,8 @@ static void compile_function(struct wasm_compiler *compiler, uint32_t function,
         compile_instruction(compiler);
     if (compiler->reader.fault == NULL && compiler->reader.at != compiler->reader.end)
         wasm_compile_fail(compiler, "operators remaining after end of function");
+    if (compiler->operand_bytes_most > compiler->module->limits->operand_bytes)
+        wasm_compile_stop(compiler, WASM_FAULT_OPERANDS, "more bytes of operands than are allowed");
     compile_finish(compiler, code);
 }
 

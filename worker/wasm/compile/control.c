@@ -439,6 +439,10 @@ static void read_indexed_type(struct wasm_compiler *compiler, struct wasm_contro
         wasm_compile_fail(compiler, "unknown type");
         return;
     }
+    if (compiler->module->limits->no_multi_value) {
+        wasm_compile_fail(compiler, "a block's type by index is not allowed");
+        return;
+    }
     control->parameters = compiler->module->types[index].parameters;
     control->results = compiler->module->types[index].results;
 }

@@ -202,8 +202,8 @@ bool wasm_compile_numeric(struct wasm_compiler *compiler, uint8_t opcode)
 
 static bool wasm_compile_saturating(struct wasm_compiler *compiler, uint32_t opcode)
 {
-    if (opcode > WASM_LAST_SATURATING)
-        return false;
+    if (compiler->module->limits->no_saturating)
+        return wasm_compile_fail(compiler, "saturating conversions are not allowed");
     wasm_charge(compiler, 1);
     compile_unary(compiler, &saturating[opcode]);
     return true;
@@ -565,8 +565,8 @@ bool wasm_compile_prefixed(struct wasm_compiler *compiler)
 {
     const uint32_t opcode = wasm_read_u32(&compiler->reader);
 
-    if (wasm_compile_saturating(compiler, opcode))
-        return true;
+    if (opcode <= WASM_LAST_SATURATING)
+        return wasm_compile_saturating(compiler, opcode);
     if (compiler->module->limits->no_bulk_or_references)
         return wasm_compile_fail(compiler, "bulk memory is not allowed");
     switch (opcode) {

@@ -150,7 +150,10 @@ struct wasm_limits {
     uint32_t tables;
     uint32_t table_elements; /* each table's minimum */
     uint32_t types;
-    uint32_t parameters;          /* of a function */
+    uint32_t globals;
+    uint32_t function_parameters; /* of a function with a body */
+    uint32_t module_parameters;   /* of all of these together */
+    uint32_t operand_bytes;       /* of a function's operand stack at its highest */
     uint32_t function_body_bytes; /* of a function */
     uint32_t function_blocks;     /* block, loop and if of a function */
     uint32_t module_blocks;
@@ -159,6 +162,8 @@ struct wasm_limits {
     uint32_t linear_unit;
     bool only_env_functions;    /* NEAR: only functions may be imported, and only from "env" */
     bool no_bulk_or_references; /* earlier NEAR: both features are refused */
+    bool no_saturating;         /* likewise, conversions that saturate */
+    bool no_multi_value;        /* NEAR: at most one result, and no parameters of blocks */
 };
 
 /* No limits. Linear operations cost 1 each. */
@@ -175,6 +180,9 @@ enum wasm_fault {
     WASM_FAULT_BODY,
     WASM_FAULT_BLOCKS,
     WASM_FAULT_TYPES,
+    WASM_FAULT_GLOBALS,
+    WASM_FAULT_PARAMETERS,
+    WASM_FAULT_OPERANDS,
     WASM_FAULT_IMPORT,        /* only_env_functions */
     WASM_FAULT_IMPORT_MEMORY, /* a memory, likewise */
     WASM_FAULT_NO_MEMORY,     /* the host's, not the module's */
@@ -212,6 +220,7 @@ struct wasm_module {
     uint32_t start;
     uint64_t local_count; /* of all functions compiled so far */
     uint64_t block_count; /* likewise */
+    uint64_t parameter_count;
 };
 
 /* Decodes a copy of the bytes. NULL with *error (ERROR_INPUT, or ERROR_SYSTEM if out of memory)

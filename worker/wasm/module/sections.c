@@ -377,8 +377,8 @@ void wasm_decode_types(struct wasm_decoder *decoder)
             wasm_reader_fail(reader, "malformed form of a type");
         module->types[i].parameters = read_types(reader);
         module->types[i].results = read_types(reader);
-        if (module->types[i].parameters.length > module->limits->parameters)
-            wasm_decoder_stop(decoder, WASM_FAULT_TYPES, "more parameters than are allowed");
+        if (module->types[i].results.length > 1 && module->limits->no_multi_value)
+            wasm_reader_fail(reader, "more than one result is not allowed");
         module->type_count++;
     }
     if (reader->fault == NULL)
@@ -574,6 +574,8 @@ void wasm_decode_globals(struct wasm_decoder *decoder)
     struct wasm_reader *reader = &decoder->reader;
     const uint32_t count = wasm_read_count(reader);
 
+    if (count > module->limits->globals)
+        wasm_decoder_stop(decoder, WASM_FAULT_GLOBALS, "more globals than are allowed");
     if (reader->fault != NULL || !wasm_decoder_grow(decoder, &module->globals, module->global_count,
                                                     count, sizeof *module->globals))
         return;
