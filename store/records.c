@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "store/integrity/cached_rows.h"
+#include "store/integrity/lost_rows.h"
 #include "store/integrity/rows.h"
 #include "store/store_internal.h"
 
@@ -146,9 +147,10 @@ int store_vat_get(struct store *store, int64_t vat, struct iovec key, struct buf
     const struct row row = vatstores_row_of(vat, key, (struct iovec){0});
     struct cached_row wanted = {.row = &row};
 
-    if (cached_row_place(store, &row, &wanted.place, error) != 0)
+    if (cached_row_place(store, &row, &wanted.place, error) != 0 ||
+        cached_row_get(store, &wanted, value, found, error) != 0)
         return -1;
-    return cached_row_get(store, &wanted, value, found, error);
+    return *found ? 0 : lost_rows_check(store, &row, error);
 }
 
 int store_vat_set(struct store *store, int64_t vat, struct iovec key, struct iovec value,
@@ -169,11 +171,12 @@ int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct 
 int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struct buf *next,
                        bool *found, struct error *error)
 {
+    const struct row row = vatstores_row_of(vat, key, (struct iovec){0});
     struct iovec next_key;
     int result;
 
     *found = false;
-    if (key_writes_finish(store, error) != 0)
+    if (key_writes_finish(store, error) != 0 || lost_rows_check(store, &row, error) != 0)
         return -1;
     statement_bind_integer(store, STATEMENT_VAT_NEXT_KEY, 1, vat);
     statement_bind_blob(store, STATEMENT_VAT_NEXT_KEY, 2, key);
@@ -187,6 +190,20 @@ int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struc
     return result;
 }
 
+static int forget_lost_rows(struct store *store, int64_t vat, struct error *error)
+{
+    char name[LOST_ROWS_NAME_SIZE];
+    struct row row;
+    bool marked;
+
+    if (lost_rows_find(store, vat, name, &marked, error) != 0)
+        return -1;
+    if (!marked)
+        return 0;
+    row = keys_row_of(name, (struct iovec){0});
+    return change_and_report(store, &row, name, STORE_DELETED, error);
+}
+
 static int empty(struct store *store, int64_t vat, struct error *error)
 {
     const struct row row = vatstores_row_of(vat, (struct iovec){0}, (struct iovec){0});
@@ -197,7 +214,8 @@ static int empty(struct store *store, int64_t vat, struct error *error)
     statement_bind_integer(store, STATEMENT_VAT_LOOK_ALL, 1, vat);
     statement_bind_integer(store, STATEMENT_VAT_DELETE_ALL, 1, vat);
     if (rows_delete_all(store, STATEMENT_VAT_LOOK_ALL, STATEMENT_VAT_DELETE_ALL, vat,
-                        &change.before, error) != 0)
+                        &change.before, error) != 0 ||
+        forget_lost_rows(store, vat, error) != 0)
         return -1;
     return report_row_change(store, STORE_EMPTIED, &row, &change, error);
 }

@@ -120,6 +120,10 @@ void store_watch(struct store *store,
 
 /* ---- the kernel's keys: text to bytes ---- */
 
+/* Keys of the store itself begin with it. This key is there while the values that the kernel counts
+ * are not known: the kernel deletes it. */
+#define STORE_LOST "store.lost"
+
 int store_key_get(struct store *store, const char *key, struct buf *value, bool *found,
                   struct error *error);
 int store_key_set(struct store *store, const char *key, struct iovec value, struct error *error);

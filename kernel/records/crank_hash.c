@@ -28,12 +28,11 @@ static void append_piece(struct spool *changes, const void *bytes, size_t length
         spool_append(changes, bytes, length);
 }
 
-static bool is_callers(struct iovec key)
+static bool begins_with(struct iovec key, const char *beginning)
 {
-    static const char callers[] = "input.";
+    const size_t length = strlen(beginning);
 
-    return key.iov_len >= sizeof callers - 1 &&
-           memcmp(key.iov_base, callers, sizeof callers - 1) == 0;
+    return key.iov_len >= length && memcmp(key.iov_base, beginning, length) == 0;
 }
 
 static bool is_hash(struct iovec key)
@@ -45,7 +44,8 @@ static bool is_hash(struct iovec key)
 /* Returns true for keys of the kernel that are hashed. */
 static bool is_state(struct iovec key)
 {
-    return !is_callers(key) && !limits_is_record(key) && !is_hash(key);
+    return !begins_with(key, "input.") && !begins_with(key, STORE_LOST) && !limits_is_record(key) &&
+           !is_hash(key);
 }
 
 static void changed(void *context, const struct store_changed *change)
@@ -158,8 +158,13 @@ int crank_hash_activity(struct kernel *kernel, char activityhash[KERNEL_HASH_SIZ
 int crank_hash_open(struct kernel *kernel, struct error *error)
 {
     char ignored[KERNEL_HASH_SIZE];
+    bool lost;
 
-    return read_end(kernel, ignored, &kernel->state, error);
+    if (read_end(kernel, ignored, &kernel->state, error) != 0 ||
+        keys_has(kernel, STORE_LOST, &lost, error) != 0)
+        return -1;
+    kernel->state.known = kernel->state.known && !lost;
+    return 0;
 }
 
 int kernel_require_state(struct kernel *kernel, struct error *error)
@@ -174,7 +179,8 @@ static int note_state(struct kernel *kernel, struct error *error)
     struct state_sum *state = &kernel->state;
     uint64_t little_endian;
 
-    if (!state->known && store_sum_state(kernel->store, is_state, &state->sum, error) != 0)
+    if (!state->known && (store_sum_state(kernel->store, is_state, &state->sum, error) != 0 ||
+                          keys_delete(kernel, STORE_LOST, error) != 0))
         return -1;
     state->known = true;
     little_endian = htole64(state->sum);

@@ -22,7 +22,8 @@
  * the last, is the running hash.
  *
  * Undone changes are left out, and everything that depends on time, host or counter. So are
- * the caller's keys, which begin with "input.", and the records of vats' limits.
+ * the caller's keys, which begin with "input.", the store's own (STORE_LOST), and the records of
+ * vats' limits.
  *
  * The running hash is the sum modulo 2^64, as 8 bytes, little endian, of the checksums
  * (store/integrity/rows.h) of all rows that the changes can name, except `activityhash`.

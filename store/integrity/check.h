@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/buf.h"
 #include "base/error.h"
+#include "store/integrity/rows.h"
 #include "store/store.h"
 
 /*
@@ -20,10 +22,13 @@ struct store_check {
     void (*damaged)(void *context, const char *line);
     /* `rows` were read so far; called every PROGRESS_ROWS rows. NULL: not needed. */
     void (*progress)(void *context, int64_t rows);
+    /* For each vat whose rows, with the checksums that are kept with them, are not those that its
+     * running hash counts. NULL: these are problems. */
+    void (*differs)(void *context, const struct vat_sum *found, const struct vat_sum *kept);
 
     /* The functions fill these; the caller sets them to zero. */
     int64_t rows, snapshots, problems;
-    bool keys_whole;      /* all of the kernel's keys were read and are whole */
+    bool keys_whole;      /* all of the kernel's keys but those of vats were read and are whole */
     struct error general; /* the first problem that concerns all vats */
 };
 
@@ -57,12 +62,13 @@ int store_require_usable(struct store *store, struct error *error);
  * A page that does not match was changed by the disk, by another program, or by a power failure in
  * a checkpoint. Then all rows are checked, over a connection of its own, with a line on stderr:
  *
- * - A damaged key of the kernel, or missing rows: the store is refused when it is opened.
+ * - A damaged key of the kernel that is no vat's, or missing rows: the store is refused when it is
+ *   opened.
  * - The structure of the file is whole: the page is used and gets the right checksum. A damaged row
  *   is found by its own checksum when a vat needs it, and concerns that vat only.
- * - Only indexes of the file are damaged: the file is made again from its rows (rebuild.c), when
- *   it is opened next for writing.
- * - Else the page is not used, and concerns all vats that need it.
+ * - Else the file is made again from its rows (rebuild.c) when it is opened next for writing. Rows
+ *   on lost pages are gone, which concerns the vats that need them only.
+ * - If that is impossible, the page is not used, and concerns all vats that need it.
  *
  * 0, or -1 with ERROR_SYSTEM for a store that is damaged.
  */
@@ -76,17 +82,22 @@ int inspect_reader(struct store *store, const char *directory, struct error *err
 
 /* ---- rebuild.c ---- */
 
+/* What was lost with pages of a file. */
+struct store_losses {
+    int64_t rows;     /* of vats */
+    struct buf vats;  /* which, "v1, v3"; the caller frees it */
+    int64_t contents; /* snapshots' contents, bundles */
+    bool hashes;      /* running hashes: what else was lost, they do not say */
+};
+
 /*
- * Makes the file of a store again from its rows, where only indexes of it are damaged: they are not
- * read. For the process that writes the store, before anything in it is in use.
+ * Makes the file of a store again from those of its rows that can be read. For the process that
+ * writes the store, before anything in it is in use.
  *
- * has_all_rows() is asked of the copy: true if its rows are whole, and those that the running
- * hashes count.
- *
- * *rebuilt is false and the file unchanged if a row is damaged, missing or on a damaged page. -1
- * with ERROR_SYSTEM: the file could not be written; it is as it was.
+ * *rebuilt is false and the file unchanged if a key of the kernel is damaged or lost, or if it is
+ * not known what was lost. -1 with ERROR_SYSTEM: the file could not be written; it is as it was.
  */
-int store_rebuild(struct store *store, bool (*has_all_rows)(struct store *copy), bool *rebuilt,
+int store_rebuild(struct store *store, struct store_losses *losses, bool *rebuilt,
                   struct error *error);
 
 #endif
