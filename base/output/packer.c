@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-/* zstd's default, 3, takes twice the time of 2 for snapshots an eighth smaller, and logs no smaller. */
+/* zstd's default, 3, takes twice as long: snapshots are an eighth smaller, logs no smaller. */
 enum { LEVEL = 2 };
 
 struct packer {
