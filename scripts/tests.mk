@@ -5,7 +5,9 @@
 
 # The tests themselves, which compile in half of the time; what they call is optimized as ever.
 $(BUILD)/obj/tests/unit/%: ROOM_CFLAGS = $(if $(SAN),-O0)
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(call sources_below,tests/unit))
+# Under ThreadSanitizer those of directories whose code starts threads: the others cannot race.
+THREADED := $(addprefix tests/unit/,base slog store supervisor)
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(call sources_below,$(if $(filter thread,$(SAN)),$(THREADED),tests/unit)))
 # Tests in which no sanitized program runs, or none for its own sake: of scripts (lint, run_fuzzers, run_tests,
 # setup); of gaspipe-meter and programs of gaspipe-cc (meter*); of libgascount.so in QEMU (counter); of the
 # ordinary worker next to xsnap-worker (xsnap).
