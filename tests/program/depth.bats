@@ -13,10 +13,15 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
 }
 
-# deliver METHOD [ARGUMENT...]: a line of deliveries.
+# deliver METHOD [ARGUMENT...]: a line of deliveries. An argument of digits is a number.
 deliver() {
-    jq -nc --arg method "$1" '{vat: "deep", method: $method, args: $ARGS.positional}' --args "${@:2}" |
-        jq -c '.args |= map(tonumber? // .)'
+    local argument words=() IFS=,
+
+    for argument in "${@:2}"; do
+        [[ $argument =~ ^[0-9]+$ ]] || argument="\"$argument\""
+        words+=("$argument")
+    done
+    printf '{"vat":"deep","method":"%s","args":[%s]}\n' "$1" "${words[*]}"
 }
 
 # deep DELIVERIES [OPTION...]: runs them; prints what each came to.
