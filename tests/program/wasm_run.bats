@@ -186,6 +186,36 @@ returns() {
     assert_equal "$(cat "$BATS_TEST_TMPDIR/hash")" "$(sha256sum "$BATS_TEST_TMPDIR"/m.wasm | cut -d ' ' -f 1)"
 }
 
+@test "an account pays for its storage, and reads 4 MB of it in a call at most" {
+    local code='(import "env" "storage_write" (func $write (param i64 i64 i64 i64 i64) (result i64)))
+        (import "env" "storage_read" (func $read (param i64 i64 i64) (result i64)))
+        (import "env" "storage_has_key" (func $has (param i64 i64) (result i64)))
+        (memory 17) (data (i32.const 0) "abcde")
+        (func $put (param $key i64) (i64.store8 (i32.const 1048576) (local.get $key))
+            (drop (call $write (i64.const 1) (local.get $key) (i64.const 1048576) (i64.const 1) (i64.const 0))))
+        (func (export "put_a") (call $put (i64.const 0))) (func (export "put_b") (call $put (i64.const 1)))
+        (func (export "put_c") (call $put (i64.const 2))) (func (export "put_d") (call $put (i64.const 3)))
+        (func $get (param $key i64) (drop (call $read (i64.const 1) (local.get $key) (i64.const 0))))
+        (func (export "get_3") (call $get (i64.const 0)) (call $get (i64.const 1)) (call $get (i64.const 2))
+            (call $get (i64.const 0)) (call $get (i64.const 1)))
+        (func (export "get_4") (call $get (i64.const 0)) (call $get (i64.const 1)) (call $get (i64.const 2))
+            (call $get (i64.const 3)))
+        (func (export "has_4") (drop (call $has (i64.const 1) (i64.const 0))) (drop (call $has (i64.const 1) (i64.const 3))))'
+    local lines=() method
+
+    for method in put_a put_b put_c put_d get_3 get_4 has_4; do
+        lines+=("{\"vat\":\"m\",\"method\":\"$method\",\"args\":[]}")
+    done
+    calls "$code" "${lines[@]}" '{"vat":"m","method":"put_a","args":["",{"balance":"0"}]}' \
+        '{"vat":"m","method":"put_a","args":["",{"balance":"0","deposit":"100000000000000000000000000"}]}'
+    [[ $(column error) == *'proof has exceeded the allowed limit (4.0 MB)'*"enough balance to cover storage, required to have "*' yoctoNEAR more'* ]]
+    assert_equal "$(column error | grep -vc null)" 2
+    # per_receipt_storage_proof_size_limit is from 69
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --near-protocol 68 --vat \
+        "m=$BATS_TEST_TMPDIR/m.wasm" <(head -n 7 "$BATS_TEST_TMPDIR/lines")
+    assert_equal "$(column error | grep -v null)" ''
+}
+
 @test "an empty value in the storage is a value" {
     calls '(import "env" "storage_write" (func $w (param i64 i64 i64 i64 i64) (result i64)))
         (import "env" "storage_has_key" (func $h (param i64 i64) (result i64)))

@@ -226,6 +226,16 @@ static uint32_t find_method(struct near_contract *contract, const char *method)
     return UINT32_MAX;
 }
 
+/* NEP-448: accounts with little in storage need no balance. */
+static unsigned __int128 stored_balance(const struct near_call *call)
+{
+    enum { FREE_BYTES = 770 };
+
+    return call->storage_usage <= FREE_BYTES || call->context->is_view
+               ? 0
+               : (unsigned __int128)call->storage_usage * call->parameters->storage_amount_per_byte;
+}
+
 static struct near_outcome outcome(struct near_call *call, bool is_free)
 {
     if (is_free)
@@ -237,6 +247,7 @@ static struct near_outcome outcome(struct near_call *call, bool is_free)
         .operations = is_free ? 0 : near_operations(call),
         .storage_usage = call->storage_usage,
         .balance = call->balance,
+        .stored = stored_balance(call),
         .has_result = call->has_result && call->error[0] == '\0',
         .is_lost = call->is_lost,
         .is_over_limit = call->is_over_limit,

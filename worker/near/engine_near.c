@@ -424,6 +424,20 @@ static struct engine_result do_step(struct engine *engine, struct work *work, si
     return result;
 }
 
+/* In nearcore's words. */
+static struct engine_result lacks_balance(struct engine *engine, const struct work *work)
+{
+    char missing[NEAR_AMOUNT_SIZE];
+    struct error error;
+
+    error_set(&error, ERROR_INPUT,
+              "The account %s wouldn't have enough balance to cover storage, required to have %s "
+              "yoctoNEAR more",
+              engine->identity.account,
+              near_amount_text(work->outcome.stored - work->holdings.balance, missing));
+    return reply_error(engine, error.text);
+}
+
 /* Resolves the message's result, unless another receipt will. */
 static void resolve_result(struct work *work)
 {
@@ -452,6 +466,8 @@ static struct engine_result do_message(struct engine *engine, struct near_messag
         if (result.outcome != ENGINE_OK || (work.has_outcome && work.outcome.error != NULL))
             return result;
     }
+    if (work.has_outcome && work.holdings.balance < work.outcome.stored)
+        return lacks_balance(engine, &work);
     resolve_result(&work);
     if (!message->context.is_view)
         write_holdings(engine, &before, &work.holdings);

@@ -132,6 +132,13 @@ struct near_register {
     struct buf bytes;
 };
 
+/* Bytes of storage that the call touched, as the limit on a receipt's proof counts them. */
+struct near_proof {
+    uint64_t bytes;
+    uint64_t *marks; /* of values that it has and keys that the call wrote; 0: free */
+    uint32_t count, capacity;
+};
+
 enum { NEAR_ERROR_SIZE = 1024 };
 
 /* Not a receipt's number. */
@@ -164,6 +171,7 @@ struct near_call {
     uint32_t register_count;
     uint64_t register_bytes; /* as nearcore counts them, with 8 for each register */
     uint64_t storage_usage;
+    struct near_proof proof;
     uint64_t log_count, log_bytes;
     unsigned __int128 balance; /* with the deposit, without amounts given to promises */
     struct buf old_value;      /* what storage gave last */
@@ -182,6 +190,7 @@ struct near_outcome {
     uint64_t operations;
     uint64_t storage_usage;
     unsigned __int128 balance;
+    unsigned __int128 stored; /* the balance that this usage requires */
     bool has_result;
     bool is_lost;
     bool is_over_limit; /* the call passed the context's operation_limit */
@@ -244,6 +253,14 @@ bool near_register_set(struct near_call *call, uint64_t id, const void *bytes, u
  * for its bytes. */
 bool near_register_share(struct near_call *call, uint64_t id, const void *bytes, uint64_t length);
 bool near_register_length(const struct near_call *call, uint64_t id, uint64_t *length);
+
+/* ---- the proof of storage; false with the call's error beyond its limit ---- */
+
+/* Adds a value that storage had, unless the call wrote it. */
+bool near_proof_read(struct near_call *call, struct wasm_bytes key, struct wasm_bytes value);
+
+/* Notes that the call writes or removes a key. */
+bool near_proof_write(struct near_call *call, struct wasm_bytes key, bool is_removal);
 
 /* ---- texts ---- */
 

@@ -129,6 +129,8 @@
     X(max_operand_stack_bytes_per_function)                                                        \
     X(max_globals_per_contract)                                                                    \
     X(min_contract_size_per_local)                                                                 \
+    X(per_receipt_storage_proof_size_limit)                                                        \
+    X(storage_amount_per_byte)                                                                     \
     X(storage_num_extra_bytes_record)                                                              \
     X(reftypes_bulk_memory)                                                                        \
     X(fix_contract_loading_cost)                                                                   \

@@ -318,6 +318,12 @@ static bool take_key(struct near_call *call, uint64_t length, uint64_t at, struc
                      (unsigned long long)call->parameters->max_length_storage_key);
 }
 
+static struct wasm_bytes old_value(const struct near_call *call)
+{
+    return (struct wasm_bytes){(const uint8_t *)call->old_value.data,
+                               (uint32_t)call->old_value.length};
+}
+
 /* Reads the stored value into call->old_value. */
 static bool get_stored_value(struct near_call *call, struct wasm_bytes key, bool *found)
 {
@@ -357,10 +363,11 @@ bool near_host_storage_write(struct near_call *call, uint64_t *a)
     a[0] = found;
     if (!found) {
         call->storage_usage += record_bytes(call, key.length, value.length);
-        return true;
+        return near_proof_write(call, key, false);
     }
     call->storage_usage += value.length - call->old_value.length;
     return near_pay_each(call, NEAR_COST_storage_write_evicted_byte, call->old_value.length) &&
+           near_proof_read(call, key, old_value(call)) && near_proof_write(call, key, false) &&
            near_register_set(call, id, call->old_value.data, call->old_value.length);
 }
 
@@ -387,7 +394,7 @@ bool near_host_storage_read(struct near_call *call, uint64_t *a)
         !get_stored_value(call, key, &found))
         return false;
     a[0] = found;
-    return !found || (pay_for_value(call) &&
+    return !found || (pay_for_value(call) && near_proof_read(call, key, old_value(call)) &&
                       near_register_set(call, a[2], call->old_value.data, call->old_value.length));
 }
 
@@ -403,11 +410,12 @@ bool near_host_storage_remove(struct near_call *call, uint64_t *a)
         return false;
     a[0] = found;
     if (!found)
-        return true;
+        return near_proof_write(call, key, true);
     call->storage_usage -= record_bytes(call, key.length, call->old_value.length);
     call->is_lost = call->storage->remove(call->storage->context, key) != 0;
     return !call->is_lost &&
            near_pay_each(call, NEAR_COST_storage_remove_ret_value_byte, call->old_value.length) &&
+           near_proof_read(call, key, old_value(call)) && near_proof_write(call, key, true) &&
            near_register_set(call, a[2], call->old_value.data, call->old_value.length);
 }
 
