@@ -30,10 +30,12 @@ static int (*const commands[COMMAND_COUNT])(const struct options *, struct error
 static int help(int argc, char **argv)
 {
     const enum command command = argc == 3 ? options_command(argv[2]) : COMMAND_REPORT;
+    struct similar similar = {.word = argc == 3 ? argv[2] : ""};
     struct error error;
 
     if (argc > 3 || command == COMMAND_COUNT) {
-        log_line("unknown command '%s' (see slogreport --help)", argv[2]);
+        log_line("unknown command '%s'%s (see slogreport --help)", argv[2],
+                 options_command_hint(&similar));
         return ERROR_USAGE;
     }
     (void)manual_open("slogreport", options_tables[command].command, &error);

@@ -735,6 +735,15 @@ static int feed_by_type(struct model *model, const struct record *record, uint64
 
 /* ---- totals, phases ---- */
 
+bool model_vat(const struct model *model, size_t number, const char **id, const char **name)
+{
+    if (number >= model->vat_count)
+        return false;
+    *id = names_text(&model->vat_ids, (uint32_t)number);
+    *name = model->vats[number].name != NULL ? model->vats[number].name : "";
+    return true;
+}
+
 struct model_totals model_take_totals(struct model *model)
 {
     struct model_totals taken = model->totals;

@@ -116,8 +116,17 @@ run.zst first and run.11.zst last"
         # shellcheck disable=SC2086 # a word or none
         run --separate-stderr slogreport $command --vat nosuch "$DATA/small.slog.gz"
         assert_status 0
-        assert_equal "$stderr" 'slogreport: none of the 30 deliveries was chosen'
+        assert_equal "$stderr" "slogreport: --vat nosuch: no such vat; slogreport summary --by vat lists them
+slogreport: none of the 30 deliveries was chosen"
     done
+    # One that is spelt almost so is suggested, wherever vats are selected, also next to one that is there.
+    for command in --json summary stalls waits runs extract; do
+        run --separate-stderr slogreport $command --vat v1 --vat bnak "$DATA/variety.slog.gz"
+        assert_status 0
+        assert_equal "$stderr" 'slogreport: --vat bnak: no such vat; did you mean bank?'
+    done
+    run --separate-stderr slogreport summary --by phase --vat bank "$DATA/variety.slog.gz"
+    assert_bad_input 2 '--by phase takes vats by ID, such as --vat v4'
     zcat "$DATA/small.slog.gz" | head -1 > none
     run --separate-stderr slogreport none
     assert_status 0

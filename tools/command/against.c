@@ -188,6 +188,7 @@ static int find_half(struct against_selection *against, const struct options *op
         if (strcmp(*file, "-") == 0)
             return error_set(error, ERROR_USAGE,
                              "--against " FIRST_HALF " reads twice, which stdin does not allow");
+    feed.vats = NULL; /* the second reading reports them */
     feed.sink = (struct model_sink){.delivery = starts_on_delivery, .context = &starts};
     result = feed_run(&feed, &tally, error);
     tally_free(&tally);

@@ -381,19 +381,23 @@ enum command options_command(const char *name)
     return (enum command)command;
 }
 
+const char *options_command_hint(struct similar *similar)
+{
+    for (int command = 0; command < COMMAND_COUNT; command++)
+        if (options_tables[command].command != NULL)
+            similar_try(similar, options_tables[command].command);
+    return similar_hint(similar, "");
+}
+
 /* The first file may be a command with a mistake in its name. */
 static int check_misspelt_command(const struct options *options, struct error *error)
 {
     struct similar similar = {.word = options->files[0]};
+    const char *hint = options_command_hint(&similar);
 
-    for (int command = 0; command < COMMAND_COUNT; command++)
-        if (options_tables[command].command != NULL)
-            similar_try(&similar, options_tables[command].command);
-    if (options->command != COMMAND_REPORT || similar.best[0] == '\0' ||
-        access(similar.word, F_OK) == 0)
+    if (options->command != COMMAND_REPORT || hint[0] == '\0' || access(similar.word, F_OK) == 0)
         return 0;
-    return error_set(error, ERROR_USAGE, "no file or command '%s'%s", similar.word,
-                     similar_hint(&similar, ""));
+    return error_set(error, ERROR_USAGE, "no file or command '%s'%s", similar.word, hint);
 }
 
 /* Otherwise a command after options would be taken for a file. */
@@ -418,6 +422,17 @@ static bool has_groups_too(const struct options *options)
     return false;
 }
 
+static bool are_vat_ids(const struct option_list *vats)
+{
+    for (size_t i = 0; i < vats->count; i++) {
+        const char *item = vats->items[i];
+
+        if (item[0] != 'v' || item[1] == '\0' || item[1 + strspn(item + 1, "0123456789")] != '\0')
+            return false;
+    }
+    return true;
+}
+
 static int check_together(struct options *options, struct error *error)
 {
     bool sorted = options->sort != NULL || options->top > 0;
@@ -439,6 +454,10 @@ static int check_together(struct options *options, struct error *error)
         (options->selection.kinds.count > 0 || options->selection.cranks.set))
         return error_set(error, ERROR_USAGE,
                          "--by phase goes with neither --kind nor --crank: a phase has none");
+    if (options->by_given && options->by[GROUP_PHASE] && options->command == COMMAND_SUMMARY &&
+        !are_vat_ids(&options->selection.vats))
+        return error_set(error, ERROR_USAGE,
+                         "--by phase takes vats by ID, such as --vat v4: phases have no names");
     if (options->interval > 0 && options->command == COMMAND_MERGE)
         return error_set(error, ERROR_USAGE,
                          "merge has no intervals: histograms do not say when deliveries ran");

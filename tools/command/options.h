@@ -78,11 +78,15 @@ static inline struct feed options_feed(const struct options *options)
                          .strict = options->strict,
                          .jobs = (unsigned)options->jobs,
                          .gas = options->priced ? &options->gas : NULL,
+                         .vats = &options->selection.vats,
                          .progress = true};
 }
 
 /* The command of this name, or COMMAND_COUNT. */
 enum command options_command(const char *name);
+
+/* "; did you mean summary?", or "". */
+const char *options_command_hint(struct similar *similar);
 
 /* `slogreport --completion SHELL`: the exit status; -1: the command line is another one. */
 int options_complete(int argc, char **argv);

@@ -522,6 +522,22 @@ static int read_files(struct feeding *feeding, struct error *error)
     return result;
 }
 
+static void report_unknown_vat(const struct model *model, const char *word)
+{
+    struct similar similar = {.word = word};
+    const char *id, *name, *hint;
+
+    for (size_t i = 0; model_vat(model, i, &id, &name); i++) {
+        if (strcmp(word, id) == 0 || strcmp(word, name) == 0)
+            return;
+        similar_try(&similar, id);
+        similar_try(&similar, name);
+    }
+    hint = similar_hint(&similar, "");
+    log_line("--vat %s: no such vat%s", word,
+             hint[0] != '\0' ? hint : "; slogreport summary --by vat lists them");
+}
+
 int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
 {
     struct feeding feeding = {.feed = feed, .tally = tally};
@@ -539,6 +555,8 @@ int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
     if (tally->bad_lines > NAMED_BAD_LINES)
         log_line("%" PRIu64 " more lines left out that are not slog lines",
                  tally->bad_lines - NAMED_BAD_LINES);
+    for (size_t i = 0; result == 0 && feed->vats != NULL && i < feed->vats->count; i++)
+        report_unknown_vat(feeding.model, feed->vats->items[i]);
     tally->totals = model_take_totals(feeding.model);
     model_free(feeding.model);
     return result;

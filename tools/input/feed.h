@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/option/option.h"
 #include "slog/model/model.h"
 
 /*
@@ -39,8 +40,10 @@ struct feed {
     bool labels;                 /* as model_new() */
     bool words;                  /* as model_set_words() */
     const struct gas_model *gas; /* as model_set_gas(); NULL: none */
-    bool progress;               /* show progress on stderr, if it is a terminal */
-    unsigned jobs;               /* as decoder_open() */
+    /* IDs or names that the user gave: one that no line has is reported at the end; NULL: none. */
+    const struct option_list *vats;
+    bool progress; /* show progress on stderr, if it is a terminal */
+    unsigned jobs; /* as decoder_open() */
     /* Called for each good line before the model takes it; may be NULL. */
     int (*line)(void *context, const struct record *record, struct error *error);
     struct model_sink sink; /* its context is also passed to `line` and `idle` */

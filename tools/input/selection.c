@@ -202,6 +202,8 @@ void selection_explain_none(uint64_t chosen, uint64_t all)
 {
     if (all == 0)
         log_line("no deliveries to report");
+    else if (chosen == 0 && all == 1)
+        log_line("the only delivery was not chosen");
     else if (chosen == 0)
         log_line("none of the %" PRIu64 " deliveries was chosen", all);
 }
