@@ -97,6 +97,17 @@ static int find_command(const char *name)
     return -1;
 }
 
+/* Prints this on stdout; the exit status. */
+static int print(const char *text)
+{
+    struct error error;
+
+    if (option_print(text, &error) == 0)
+        return 0;
+    log_line("%s", error.text);
+    return ERROR_SYSTEM;
+}
+
 /* argv[0] is "help". Without man(1) it prints --help of the command. */
 static int print_help(int argc, char **argv)
 {
@@ -106,8 +117,10 @@ static int print_help(int argc, char **argv)
     int command;
 
     if (argc != 2) {
-        fputs(usage, argc == 1 ? stdout : stderr);
-        return argc == 1 ? 0 : ERROR_USAGE;
+        if (argc == 1)
+            return print(usage);
+        fputs(usage, stderr);
+        return ERROR_USAGE;
     }
     if (strcmp(argv[1], "help") == 0)
         (void)manual_open("gaspipe", NULL, &error);
@@ -136,16 +149,12 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return ERROR_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        fputs(usage, stdout);
-        return 0;
-    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return print(usage);
     if (strcmp(argv[1], "help") == 0)
         return print_help(argc - 1, argv + 1);
-    if (strcmp(argv[1], "--version") == 0) {
-        puts("gaspipe " GASPIPE_VERSION);
-        return 0;
-    }
+    if (strcmp(argv[1], "--version") == 0)
+        return print("gaspipe " GASPIPE_VERSION "\n");
     status = option_complete_command("gaspipe", completed, argc, argv);
     if (status >= 0)
         return status;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/number.h"
 
@@ -377,18 +378,26 @@ static int parse_all_options(const struct option_table *table, struct known *kno
     return 0;
 }
 
+int option_print(const char *text, struct error *error)
+{
+    if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
+        return 0;
+    return io_fail_stdout("cannot write to standard output", error);
+}
+
 static enum option_result print_help_or_version(const struct option_table *table, int shown,
                                                 struct error *error)
 {
-    int result = shown == HELP ? option_help(table) : 0;
+    char version[64];
 
-    if (shown == VERSION &&
-        (printf("%s " GASPIPE_VERSION "\n", table->program) < 0 || fflush(stdout) != 0))
-        result = -1;
-    if (result == 0)
-        return OPTION_SHOWN;
-    error_system(error, errno, "cannot write to standard output");
-    return OPTION_FAILED;
+    if (shown == HELP) {
+        if (option_help(table) == 0)
+            return OPTION_SHOWN;
+        io_fail_stdout("cannot write to standard output", error);
+        return OPTION_FAILED;
+    }
+    snprintf(version, sizeof version, "%s " GASPIPE_VERSION "\n", table->program);
+    return option_print(version, error) == 0 ? OPTION_SHOWN : OPTION_FAILED;
 }
 
 enum option_result option_parse(const struct option_table *table, int argc, char **argv,

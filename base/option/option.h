@@ -120,6 +120,9 @@ enum option_result option_parse(const struct option_table *table, int argc, char
 int option_end(const struct option_table *table, enum option_result result,
                const struct error *error);
 
+/* Prints this text on stdout: 0, or -1 with ERROR_SYSTEM if it cannot be written. */
+int option_print(const char *text, struct error *error);
+
 /* Prints --help. -1 if stdout cannot be written. */
 int option_help(const struct option_table *table);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "base/log.h"
 #include "base/option/option_file.h"
 
@@ -514,7 +515,7 @@ int option_complete_command(const char *program, const struct option_command *co
         shells[i].print(program, commands);
         if (fflush(stdout) == 0 && !ferror(stdout))
             return 0;
-        error_system(&error, errno, "cannot write to standard output");
+        io_fail_stdout("cannot write to standard output", &error);
         log_line("%s", error.text);
         return ERROR_SYSTEM;
     }

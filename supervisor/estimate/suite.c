@@ -275,6 +275,10 @@ int suite_read(struct suite *suite, const char *directory, struct error *error)
     struct suite_place place = {.directory = find_directory(directory, path)};
 
     *suite = (struct suite){0};
+    if (access(place.directory, F_OK) != 0)
+        return error_set(error, ERROR_INPUT,
+                         "no suite '%s'; give a directory with suite.json, or near or javascript",
+                         directory);
     if (read_suite_json(suite, place.directory, error) != 0 ||
         read_head(suite, &place, error) != 0 || read_contracts(suite, &place, error) != 0)
         return -1;

@@ -83,9 +83,17 @@ int fleet_command(int argc, char **argv)
 {
     struct similar similar = {.word = argc < 2 ? "" : argv[1]};
 
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        fputs(usage, argc < 2 ? stderr : stdout);
-        return argc < 2 ? ERROR_USAGE : 0;
+    struct error error;
+
+    if (argc < 2) {
+        fputs(usage, stderr);
+        return ERROR_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        if (option_print(usage, &error) == 0)
+            return 0;
+        log_line("%s", error.text);
+        return ERROR_SYSTEM;
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0)

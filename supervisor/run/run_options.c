@@ -102,10 +102,13 @@ static const struct option_row rows[] = {
      OPTION_IS_TEXT(struct run_options, config)},
     {"queue-lines", "N", "queue N lines before running what they cause (default: 1)",
      RUN_NUMBER(queue_lines, 1, INT32_MAX)},
-    {"again", .help = "begin with the first line of DELIVERIES, whatever the store has accepted",
+    {"again",
+     .help = "begin with the first line of DELIVERIES, whatever the store has accepted; requires "
+             "--store",
      OPTION_IS_FLAG(struct run_options, again)},
     {"resume",
-     .help = "skip the lines that the store has accepted, even if it has accepted all of them",
+     .help = "skip the lines that the store has accepted, even if it has accepted all of them; "
+             "requires --store",
      OPTION_IS_FLAG(struct run_options, resume)},
     {"from", "URL",
      "read deliveries from a NATS stream, nats://HOST[:PORT]/STREAM, and wait for more; requires "
@@ -285,6 +288,9 @@ static int check_combination(struct run_options *options, char **operands, struc
     if (options->vats.count + options->new_vats.count == 0 && options->store == NULL)
         return error_set(error, ERROR_USAGE,
                          "no vat: give at least one --vat NAME=FILE, or a --store that has vats");
+    if ((options->again || options->resume) && options->store == NULL)
+        return error_set(error, ERROR_USAGE, "%s needs --store DIR, which keeps what was delivered",
+                         options->again ? "--again" : "--resume");
     if (options->upgrades.count > 0 && options->store == NULL)
         return error_set(error, ERROR_USAGE, "--upgrade needs --store DIR");
     if ((operands[0] == NULL && !operates && options->upgrades.count == 0 &&

@@ -19,6 +19,28 @@ setup() {
     assert_bad_input 2 'did you mean --json?'
     run --separate-stderr "$BUILD/gaspipe" bogus
     assert_bad_input 2 "unknown command 'bogus' (see gaspipe help)"
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --resume --vat a=b c
+    assert_bad_input 2 '--resume needs --store DIR'
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --again --vat a=b c
+    assert_bad_input 2 '--again needs --store DIR'
+    run --separate-stderr "$BUILD/gaspipe" estimate nera
+    assert_bad_input 3 "no suite 'nera'; give a directory with suite.json, or near or javascript"
+}
+
+@test "help, versions and completions end quietly when their reader goes away, and name a full disk" {
+    local command status
+
+    for command in 'gaspipe help' 'gaspipe --version' 'gaspipe run --help' 'gaspipe --completion bash' 'gaspipe fleet --help' \
+        'gaspipe fleet work --help' 'slogreport --help' 'slogreport --version' 'slogreport --completion zsh'; do
+        # The reader has gone before anything is written.
+        status=0
+        # shellcheck disable=SC2086 # words
+        { exec {reader}> >(exec true); wait $! || true; "$BUILD"/$command >&$reader 2> errors || status=$?; exec {reader}>&-; }
+        assert_equal "$status $(cat errors)" '141 ' "$command"
+        # shellcheck disable=SC2086 # words
+        run --separate-stderr bash -c '"$@" > /dev/full' - "$BUILD"/$command
+        assert_bad_input 4 'cannot write to standard output: No space left on device'
+    done
 }
 
 @test "gaspipe help explains all commands, or one" {
@@ -45,7 +67,7 @@ setup() {
     run --separate-stderr env PATH="$PWD/empty" "$BUILD/slogreport" help waits
     assert_equal "$output" "$("$BUILD/slogreport" waits --help)"
     run --separate-stderr "$BUILD/slogreport" help wait
-    assert_bad_input 2 "unknown command 'wait'"
+    assert_bad_input 2 "unknown command 'wait'; did you mean waits?"
 }
 
 # completed WORDS...: what bash completes the last of them to, sorted, on one line. As readline
