@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text/format.h"
 #include "supervisor/commands.h"
 
 #include <errno.h>
@@ -346,7 +347,8 @@ static void put_store(struct buf *out, const struct status_facts *facts, const c
                facts->activityhash);
     buf_printf(out, "queue     %" PRId64 " ready, %" PRId64 " waiting for promises\n",
                facts->queues.ready, facts->queues.waiting);
-    buf_printf(out, "input     %" PRId64 " lines accepted, %s\n\n", facts->input.lines,
+    buf_printf(out, "input     %" PRId64 " %s accepted, %s\n\n", facts->input.lines,
+               format_plural((uint64_t)facts->input.lines, "line", "lines"),
                facts->input.done ? "to the end" : "and not its end");
 }
 

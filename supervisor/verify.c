@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text/format.h"
 #include "supervisor/commands.h"
 
 #include <errno.h>
@@ -410,12 +411,17 @@ static void put_summary(struct verify *verify)
 
     if (!verify->options->json) {
         buf_printf(out,
-                   "%s: %" PRId64 " rows, %" PRId64 " snapshots, %" PRId64
-                   " items of transcripts, %" PRId64 " vats restored, %" PRId64 " vats replayed: ",
-                   verify->options->store, check->rows, check->snapshots, verify->items,
-                   verify->restored, verify->replayed);
+                   "%s: %" PRId64 " %s, %" PRId64 " %s, %" PRId64 " %s of transcripts, %" PRId64
+                   " %s restored, %" PRId64 " %s replayed: ",
+                   verify->options->store, check->rows,
+                   format_plural((uint64_t)check->rows, "row", "rows"), check->snapshots,
+                   format_plural((uint64_t)check->snapshots, "snapshot", "snapshots"),
+                   verify->items, format_plural((uint64_t)verify->items, "item", "items"),
+                   verify->restored, format_plural((uint64_t)verify->restored, "vat", "vats"),
+                   verify->replayed, format_plural((uint64_t)verify->replayed, "vat", "vats"));
         if (check->problems > 0)
-            buf_printf(out, "damaged in %" PRId64 " places\n", check->problems);
+            buf_printf(out, "damaged in %" PRId64 " %s\n", check->problems,
+                       format_plural((uint64_t)check->problems, "place", "places"));
         else
             buf_printf(out, "%s\n", describe_result(verify));
         return;

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Replaces snprintf(3) for short texts, of which each crank makes hundreds, in a tenth of the time.
@@ -17,5 +18,11 @@ int format_text(char *at, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int format_arguments(char *at, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
+
+/* The noun that goes with a count: 0 deliveries, 1 delivery, 2 deliveries. */
+static inline const char *format_plural(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
 
 #endif

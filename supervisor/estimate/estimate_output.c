@@ -12,6 +12,7 @@
 #include "base/json/json_value.h"
 #include "base/lines.h"
 #include "base/output/output_file.h"
+#include "base/text/format.h"
 
 /* ---- read again ---- */
 
@@ -292,8 +293,9 @@ void estimate_print_table(struct buf *out, const struct estimate *estimate)
                "charged today", "charged", "unexplained");
     for (size_t i = 0; i < estimate->costs.count; i++)
         put_report_row(out, &estimate->costs.items[i], width);
-    buf_printf(out, "\n%zu costs: %zu undercharged, %zu not\n", estimate->costs.count,
-               count_ratios(estimate, true), count_ratios(estimate, false));
+    buf_printf(out, "\n%zu %s: %zu undercharged, %zu not\n", estimate->costs.count,
+               format_plural(estimate->costs.count, "cost", "costs"), count_ratios(estimate, true),
+               count_ratios(estimate, false));
 }
 
 /* ---- for programs ---- */

@@ -13,6 +13,7 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "supervisor/fleet/fleet_object.h"
 #include "supervisor/replay/replay_bundle.h"
 #include "supervisor/replay/replay_options.h"
@@ -526,8 +527,9 @@ static int cut_all(struct cutter *cutter, struct error *error)
         result = error_set(error, options->selection.vat_count > 0 ? ERROR_USAGE : ERROR_INPUT,
                            "%s: no such vat", cutter->source->name);
     if (result == 0 && cutter->unfinished > 0)
-        log_line("%s: %" PRId64 " deliveries are not finished in it, and are left out",
-                 cutter->source->name, cutter->unfinished);
+        log_line("%s: %" PRId64 " %s not finished in it, and left out", cutter->source->name,
+                 cutter->unfinished,
+                 format_plural((uint64_t)cutter->unfinished, "delivery is", "deliveries are"));
     return result;
 }
 

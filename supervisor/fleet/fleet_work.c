@@ -20,6 +20,7 @@
 #include "base/json/json_value.h"
 #include "base/log.h"
 #include "base/stamp.h"
+#include "base/text/format.h"
 #include "supervisor/common_options.h"
 #include "supervisor/fleet/fleet.h"
 #include "supervisor/fleet/fleet_job.h"
@@ -480,9 +481,9 @@ static void pause_work(void)
 /* Nothing but jobs for other builds is left, as far as this worker has seen. */
 static int end_refused(const struct work *work, struct error *error)
 {
-    return error_set(error, ERROR_INPUT,
-                     "%s: %zu jobs were submitted for another build of the worker",
-                     work->transport->name, work->refused.length / FLEET_HASH_SIZE);
+    return error_set(error, ERROR_INPUT, "%s: %zu %s submitted for another build of the worker",
+                     work->transport->name, work->refused.length / FLEET_HASH_SIZE,
+                     format_plural(work->refused.length / FLEET_HASH_SIZE, "job was", "jobs were"));
 }
 
 /* *ends: there is nothing more to do. */
@@ -560,7 +561,8 @@ int fleet_work(const struct fleet_options *options, struct fleet_transport *tran
     scratch_directory_close(&work.directory);
     buf_free(&work.refused);
     if (work.done + work.failed > 0)
-        log_line("%" PRId64 " jobs done, %" PRId64 " failed", work.done, work.failed);
+        log_line("%" PRId64 " %s done, %" PRId64 " failed", work.done,
+                 format_plural((uint64_t)work.done, "job", "jobs"), work.failed);
     return result;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text/format.h"
 #include "supervisor/commands.h"
 
 #include <errno.h>
@@ -307,8 +308,9 @@ static void ping_output_text(struct buf *out, const struct ping_report *report)
 {
     const struct ping_trips *trips = report->trips;
 
-    buf_printf(out, "%zu bytes there and back, %zu times, %s, ", report->size, trips->total.count,
-               worker_of(report->options));
+    buf_printf(out, "%zu %s there and back, %zu %s, %s, ", report->size,
+               format_plural(report->size, "byte", "bytes"), trips->total.count,
+               format_plural(trips->total.count, "time", "times"), worker_of(report->options));
     put_ping_place(out, report->placement);
     if (report->options->load > 0)
         buf_printf(out, ", next to %zu process%s", report->options->load,

@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
+#include "base/text/format.h"
 #include "base/visible.h"
 
 static const char *const status_names[] = {
@@ -434,13 +435,16 @@ static void put_sum(struct buf *out, const struct sum *sum)
     const struct replay_counts *counts = &sum->counts;
 
     buf_printf(out,
-               "%zu vat%s: %" PRId64 " deliveries and %" PRId64
-               " syscalls the same, computrons of %" PRId64 " and instructions of %" PRId64
-               " deliveries compared",
-               sum->vats, sum->vats == 1 ? "" : "s", counts->deliveries, counts->syscalls,
-               counts->computed, counts->counted);
+               "%zu vat%s: %" PRId64 " %s and %" PRId64 " %s the same, computrons of %" PRId64
+               " and instructions of %" PRId64 " %s compared",
+               sum->vats, sum->vats == 1 ? "" : "s", counts->deliveries,
+               format_plural((uint64_t)counts->deliveries, "delivery", "deliveries"),
+               counts->syscalls, format_plural((uint64_t)counts->syscalls, "syscall", "syscalls"),
+               counts->computed, counts->counted,
+               format_plural((uint64_t)counts->counted, "delivery", "deliveries"));
     if (counts->snapshots > 0)
-        buf_printf(out, ", %" PRId64 " snapshots the same", counts->snapshots);
+        buf_printf(out, ", %" PRId64 " %s the same", counts->snapshots,
+                   format_plural((uint64_t)counts->snapshots, "snapshot", "snapshots"));
     if (counts->priced > 0)
         buf_printf(out, "; %" PRId64 " gas for %" PRId64 " of them", counts->gas, counts->priced);
     if (sum->differ > 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text/format.h"
 #include "supervisor/commands.h"
 
 #include <inttypes.h>
@@ -434,7 +435,8 @@ static void show_run_progress(uv_timer_t *timer)
 {
     const struct run *run = timer->data;
 
-    log_line("%" PRId64 " deliveries, %" PRId64 " failed, %.0f s", run->output.sums.deliveries,
+    log_line("%" PRId64 " %s, %" PRId64 " failed, %.0f s", run->output.sums.deliveries,
+             format_plural((uint64_t)run->output.sums.deliveries, "delivery", "deliveries"),
              run->output.sums.failed, (double)(uv_hrtime() - run->began) / 1e9);
 }
 

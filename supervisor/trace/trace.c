@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text/format.h"
 #include "supervisor/commands.h"
 
 #include <errno.h>
@@ -185,13 +186,17 @@ static void put_outcomes(struct buf *out, const struct patch_plan *plan)
 
 static void put_counts(struct buf *out, const struct trace_counts *counts, uint64_t left_out)
 {
-    buf_printf(out, "%" PRIu64 " events, %" PRIu64 " lost", counts->events, counts->lost);
+    buf_printf(out, "%" PRIu64 " %s, %" PRIu64 " lost", counts->events,
+               format_plural(counts->events, "event", "events"), counts->lost);
     if (counts->unwound > 0)
-        buf_printf(out, "; %" PRIu64 " calls ended without returning", counts->unwound);
+        buf_printf(out, "; %" PRIu64 " %s ended without returning", counts->unwound,
+                   format_plural(counts->unwound, "call", "calls"));
     if (counts->unmatched > 0)
-        buf_printf(out, "; %" PRIu64 " exits unmatched", counts->unmatched);
+        buf_printf(out, "; %" PRIu64 " %s unmatched", counts->unmatched,
+                   format_plural(counts->unmatched, "exit", "exits"));
     if (left_out > 0)
-        buf_printf(out, "; %" PRIu64 " threads were too many and left out", left_out);
+        buf_printf(out, "; %" PRIu64 " %s too many and left out", left_out,
+                   format_plural(left_out, "thread was", "threads were"));
     buf_append_byte(out, '\n');
 }
 

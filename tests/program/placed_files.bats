@@ -94,7 +94,7 @@ refuses() {
         esac
         run timeout -s KILL 60 "$BUILD/gaspipe" fleet work --from now
         assert_status 0
-        assert_output_has '1 jobs done, 3 failed'
+        assert_output_has '1 job done, 3 failed'
         run "$BUILD/gaspipe" fleet collect --from now
         assert_status 4
         assert_output_has "failed: " "$(basename "$file")" '1 vat: '

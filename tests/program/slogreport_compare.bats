@@ -45,7 +45,7 @@ make_b() {
     assert_output_has 'DIVERGENCE in v3 delivery 3 (o+0).list -> p-61'
     assert_output_has 'computrons: A 24590, B 24591'
     assert_equal "$(grep -c DIVERGENCE <<< "$output")" 1
-    [[ $stderr == *'1 deliveries came out differently'* ]]
+    [[ $stderr == *'1 delivery came out differently'* ]]
 }
 
 @test "results, syscalls and other deliveries that differ are divergences" {
@@ -66,7 +66,7 @@ v3 3 result"
     run slogreport compare a b
     assert_status 0
     assert_output_has '29 deliveries in both'
-    assert_output_has 'only in A: 1 deliveries'
+    assert_output_has 'only in A: 1 delivery'
     assert_output_has 'v4 delivery 6 retireExports'
     run slogreport compare --json b a
     assert_equal "$(jq -c 'select(.a == null) | [.kind, .vatID, .deliveryNum, .b.total]' <<< "$output")" '["pair","v4",6,0.003096]'
@@ -87,7 +87,7 @@ v3 3 result"
     assert_equal "$(jq -c 'select(.kind == "pair" and .slower) | [.vatID, .deliveryNum, .where, (.excess * 1000 | round)]' <<< "$output")" \
         '["v1",10,"worker",50]'
     run slogreport compare a b
-    assert_output_has '1 deliveries got slower beyond the usual:'
+    assert_output_has '1 delivery got slower beyond the usual:'
     assert_output_has '+50.0 ms, worker +50.0 ms  v1 delivery 10 bringOutYourDead'
 }
 

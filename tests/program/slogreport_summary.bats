@@ -134,7 +134,7 @@ milliseconds() {
 @test "deliveries affected by a change of the clock are left out and counted" {
     run --separate-stderr slogreport summary --csv --by all "$DATA/shapes/clock.slog"
     assert_output_has 'all,,,total,1,'
-    [[ $stderr == *'1 deliveries left out'* ]]
+    [[ $stderr == *'1 delivery left out'* ]]
 }
 
 @test "merged histograms are those of all files together" {

@@ -274,7 +274,7 @@ taken_in() {
     cp st/gaspipe.sqlite before
     run --separate-stderr "$NATIVE/gaspipe" verify --store st --replay
     assert_status 0
-    assert_output_has ', 2 snapshots, 7 items of transcripts, 1 vats restored, 1 vats replayed: whole'
+    assert_output_has ', 2 snapshots, 7 items of transcripts, 1 vat restored, 1 vat replayed: whole'
     cmp before st/gaspipe.sqlite
     run --separate-stderr "$NATIVE/gaspipe" verify --store st --json
     assert_equal "$(jq -c '[.kind, .store, .transcriptItems, .damaged, .differs]' <<< "$output")" \
@@ -286,7 +286,7 @@ taken_in() {
         --snapshot-initial 1 --snapshot-interval 1 -
     run --separate-stderr "$NATIVE/gaspipe" verify --store st --replay
     assert_status 0
-    assert_output_has ', 1 vats restored, 0 vats replayed: whole'
+    assert_output_has ', 1 vat restored, 0 vats replayed: whole'
 }
 
 @test "verify names each damage" {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json/json_member.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "tools/command/commands.h"
 #include "tools/command/compare_ranking.h"
 #include "tools/input/feed.h"
@@ -89,7 +90,8 @@ static void append_only(struct buf *out, const struct pairs *pairs, int side)
 
     if (pairs->only[side] == 0)
         return;
-    buf_printf(out, "only in %c: %zu deliveries\n", "AB"[side], pairs -> only[side]);
+    buf_printf(out, "only in %c: %zu %s\n", "AB"[side], pairs -> only[side],
+               format_plural(pairs->only[side], "delivery", "deliveries"));
     for (size_t i = 0; i < pairs->count && shown < ONLY_SHOWN; i++) {
         struct pair pair = pairs_get(pairs, i);
 
@@ -107,8 +109,9 @@ static void append_only(struct buf *out, const struct pairs *pairs, int side)
 static void append_usual_text(struct buf *out, const struct pairs *pairs)
 {
     if (pairs->usual[PAIR_TOTAL].count < pairs->both)
-        buf_printf(out, "\nfully timed in both, and in what follows: %zu deliveries\n",
-                   pairs->usual[PAIR_TOTAL].count);
+        buf_printf(out, "\nfully timed in both, and in what follows: %zu %s\n",
+                   pairs->usual[PAIR_TOTAL].count,
+                   format_plural(pairs->usual[PAIR_TOTAL].count, "delivery", "deliveries"));
     buf_printf(out, "\n%-8s%*s%*s%*s   %s\n", "", COLUMN, "A", COLUMN, "B", COLUMN, "B / A",
                "usual for a delivery (half of them lie within)");
     for (int part = 0; part < PAIR_PARTS; part++) {
@@ -168,8 +171,9 @@ static void append_ranking_text(struct buf *out, const struct pairs *pairs,
                "correlation of all ranks %.4f\n",
                ranking->kept, ranking->top, ranking->top, ranking->correlation);
     append_moved_ranks(out, pairs, ranking);
-    buf_printf(out, "another of pipe, worker and kernel takes most: in %zu of %zu deliveries\n",
-               ranking->largest_part_changed, ranking->count);
+    buf_printf(out, "another of pipe, worker and kernel takes most: in %zu of %zu %s\n",
+               ranking->largest_part_changed, ranking->count,
+               format_plural(ranking->count, "delivery", "deliveries"));
 }
 
 static void append_slower(struct buf *out, const struct pairs *pairs, const struct pair *pair)
@@ -189,7 +193,8 @@ static void append_slower(struct buf *out, const struct pairs *pairs, const stru
 
 static void append_all_slower(struct buf *out, const struct comparison *comparison)
 {
-    buf_printf(out, "\n%zu deliveries got slower beyond the usual", comparison->slower_count);
+    buf_printf(out, "\n%zu %s got slower beyond the usual", comparison->slower_count,
+               format_plural(comparison->slower_count, "delivery", "deliveries"));
     if (comparison->slower_shown < comparison->slower_count)
         buf_printf(out, ", the first %zu", comparison->slower_shown);
     buf_append_string(out, comparison->slower_count > 0 ? ":\n" : "\n");
@@ -210,8 +215,8 @@ static int compare_text(struct buf *out, const struct comparison *comparison, st
 {
     const struct pairs *pairs = comparison->pairs;
 
-    buf_printf(out, "A: %s\nB: %s\n%zu deliveries in both\n", comparison->names[0],
-               comparison->names[1], pairs->both);
+    buf_printf(out, "A: %s\nB: %s\n%zu %s in both\n", comparison->names[0], comparison->names[1],
+               pairs->both, format_plural(pairs->both, "delivery", "deliveries"));
     append_only(out, pairs, 0);
     append_only(out, pairs, 1);
     if (pairs->both == 0) {
@@ -221,9 +226,11 @@ static int compare_text(struct buf *out, const struct comparison *comparison, st
     if (append_pair_divergences(out, comparison, error) != 0)
         return -1;
     if (comparison->instructions_differ > 0)
-        buf_printf(out, "instructions differ in %zu deliveries\n", comparison->instructions_differ);
+        buf_printf(out, "instructions differ in %zu %s\n", comparison->instructions_differ,
+                   format_plural(comparison->instructions_differ, "delivery", "deliveries"));
     if (comparison->costs_differ > 0)
-        buf_printf(out, "block cost differs in %zu deliveries\n", comparison->costs_differ);
+        buf_printf(out, "block cost differs in %zu %s\n", comparison->costs_differ,
+                   format_plural(comparison->costs_differ, "delivery", "deliveries"));
     append_usual_text(out, pairs);
     append_ranking_text(out, pairs, &comparison->ranking);
     append_all_slower(out, comparison);
@@ -374,6 +381,7 @@ static int compare_read_side(const struct options *options, struct pairs *pairs,
     int result;
 
     feed.files = files;
+    feed.vats = NULL;   /* another file may have it */
     feed.labels = true; /* needed for the digest of syscalls */
     feed.sink = (struct model_sink){.delivery = compare_on_delivery, .context = &reading};
     result = feed_run(&feed, &tally, error);
@@ -453,8 +461,9 @@ static int compare_sides(const struct options *options, struct pairs *pairs, str
     if (result == 0 && pairs->both == 0 && options->json)
         log_line(NOTHING_IN_COMMON);
     if (result == 0 && comparison.diverging_count > 0)
-        result = error_set(error, ERROR_DELIVERY, "%zu deliveries came out differently",
-                           comparison.diverging_count);
+        result = error_set(error, ERROR_DELIVERY, "%zu %s came out differently",
+                           comparison.diverging_count,
+                           format_plural(comparison.diverging_count, "delivery", "deliveries"));
     ranking_free(&comparison.ranking);
     free(comparison.slower);
     return result;

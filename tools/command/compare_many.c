@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
+#include "base/text/format.h"
 #include "tools/command/compare_ranking.h"
 
 #include <inttypes.h>
@@ -84,15 +85,16 @@ static void append_files(struct buf *out, const struct slogfile_set_report *repo
 
     for (size_t i = 0; i < set->file_count; i++) {
         append_letter(out, i);
-        buf_printf(out, ": %s: %zu deliveries", report->names[i], set->files[i].deliveries);
+        buf_printf(out, ": %s: %zu %s", report->names[i], set->files[i].deliveries,
+                   format_plural(set->files[i].deliveries, "delivery", "deliveries"));
         if (set->files[i].missing > 0)
             buf_printf(out, ", %zu of others missing", set->files[i].missing);
         if (set->files[i].differing > 0)
             buf_printf(out, ", %zu unlike most", set->files[i].differing);
         buf_append_byte(out, '\n');
     }
-    buf_printf(out, "%zu deliveries in all, %zu of them fully timed in all\n\n", set->in_all,
-               set->timed_in_all);
+    buf_printf(out, "%zu %s in all, %zu of them fully timed in all\n\n", set->in_all,
+               format_plural(set->in_all, "delivery", "deliveries"), set->timed_in_all);
     buf_append_string(out, "the slowest first:\n");
     buf_printf(out, "%6s%*s%*s%*s%*s%*s  %-7s", "", COLUMN, "total", COLUMN, "pipe", COLUMN,
                "worker", COLUMN, "kernel", COLUMN, "ratio", "most in");
@@ -140,8 +142,8 @@ static int append_set_divergences(struct buf *out, const struct slogfile_set_rep
             buf_append_string(out, "\nno divergence: the same results, syscalls and computrons\n");
         return 0;
     }
-    buf_printf(out, "\nthey part in %zu deliveries, first in the first of these:\n",
-               report->differing);
+    buf_printf(out, "\nthey part in %zu %s, first in the first of these:\n", report->differing,
+               format_plural(report->differing, "delivery", "deliveries"));
     for (size_t i = 0; i < report->set->count; i++) {
         if (!differs(report->set, i))
             continue;
@@ -313,6 +315,7 @@ static int compare_read_file(const struct options *options, struct slogfile_set 
     int result;
 
     feed.files = files;
+    feed.vats = NULL;   /* another file may have it */
     feed.labels = true; /* needed for the digest of syscalls */
     feed.sink = (struct model_sink){.delivery = compare_many_on_delivery, .context = &reading};
     result = feed_run(&feed, &tally, error);
@@ -407,8 +410,8 @@ static int write_set_report(struct slogfile_set_report *report, bool json, struc
             "no delivery is in all files, by its vat and number; `slogreport summary --against "
             "A B` compares the sums of two");
     if (result == 0 && report->differing > 0)
-        result = error_set(error, ERROR_DELIVERY, "%zu deliveries came out differently",
-                           report->differing);
+        result = error_set(error, ERROR_DELIVERY, "%zu %s came out differently", report->differing,
+                           format_plural(report->differing, "delivery", "deliveries"));
     return result;
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json/json_member.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "slog/model/model.h"
 #include "slog/read/names.h"
 #include "tools/command/commands.h"
@@ -429,7 +430,8 @@ static int write_runs(const struct runs_report *runs, struct error *error)
         result = output_flush_if_much(&out, error);
     }
     if (!options->json && count > most)
-        buf_printf(&out, "%zu more runs took less; --top %zu shows all\n", count - most, count);
+        buf_printf(&out, "%zu more %s took less; --top %zu shows all\n", count - most,
+                   format_plural(count - most, "run", "runs"), count);
     if (result == 0)
         result = output_flush(&out, error);
     buf_free(&out);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text/format.h"
 #include "tools/command/commands.h"
 
 #include <inttypes.h>
@@ -111,7 +112,8 @@ static void text_stall(struct buf *out, const struct outlier *outlier)
 
 static void text_stalls(struct buf *out, struct outlier **found, uint64_t count, size_t shown)
 {
-    buf_printf(out, "%" PRIu64 " spans took far longer than similar ones", count);
+    buf_printf(out, "%" PRIu64 " %s took far longer than similar ones", count,
+               format_plural(count, "span", "spans"));
     if (shown < count)
         buf_printf(out, ", the first %zu", shown);
     if (count > 0)

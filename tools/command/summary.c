@@ -10,6 +10,7 @@
 #include "base/json/json_member.h"
 #include "base/json/json_text.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "base/visible.h"
 #include "tools/command/against.h"
 #include "tools/command/commands.h"
@@ -535,8 +536,10 @@ static int write_summary(struct summary *summary, struct error *error)
     int result = summary->on_screen ? write_overview(summary, error) : write_tables(summary, error);
 
     if (summary->groups.spoiled > 0)
-        log_line("%" PRIu64 " deliveries left out, since the clock was set within them",
-                 summary->groups.spoiled);
+        log_line("%" PRIu64 " %s left out, since the clock was set within %s",
+                 summary->groups.spoiled,
+                 format_plural(summary->groups.spoiled, "delivery", "deliveries"),
+                 format_plural(summary->groups.spoiled, "it", "them"));
     return result;
 }
 

@@ -8,6 +8,7 @@
 #include "base/json/json_member.h"
 #include "base/json/json_text.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "tools/command/commands.h"
 #include "tools/command/wait_sums.h"
 #include "tools/input/feed.h"
@@ -40,9 +41,10 @@ static void waits_text_append_sums(struct buf *out, const struct wait_sums *sums
     units_time(waited, (uint64_t)sums->waited);
     units_time(each, (uint64_t)sums->waited / sums->waiters);
     buf_printf(out,
-               "%" PRIu64 " deliveries waited %s in the queue in all, %s each; for %.1f %% of "
-               "it others ran\n",
-               sums->waiters, waited, each, 100 * (double)sums->handed / (double)sums->waited);
+               "%" PRIu64 " %s waited %s in the queue in all, %s each; for %.1f %% of it "
+               "others ran\n",
+               sums->waiters, format_plural(sums->waiters, "delivery", "deliveries"), waited, each,
+               100 * (double)sums->handed / (double)sums->waited);
 }
 
 static void append_parts(struct buf *out, const struct waits_report *report,

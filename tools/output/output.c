@@ -11,6 +11,7 @@
 
 #include "base/json/json_text.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "base/visible.h"
 
 static void scaled(char text[UNITS_SIZE], double number, const char *unit)
@@ -375,9 +376,9 @@ static void append_remarks(struct buf *out, const struct model_delivery *deliver
         buf_printf(out, "   stamps overran: %zu of %zu are there\n", delivery->stamp_count,
                    expected);
     else if (delivery->coverage == MODEL_LOOSE)
-        buf_printf(out, "   %zu stamps instead of %zu: only the worker's time is sure%s\n",
-                   delivery->stamp_count, expected,
-                   delivery->overrun == 0 ? "" : ", and they may have overrun");
+        buf_printf(out, "   %zu %s instead of %zu: only the worker's time is sure%s\n",
+                   delivery->stamp_count, format_plural(delivery->stamp_count, "stamp", "stamps"),
+                   expected, delivery->overrun == 0 ? "" : ", and they may have overrun");
     else if (delivery->coverage == MODEL_BARE)
         buf_append_string(out, "   no stamps: no worker process, or it died\n");
 }

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/json/json_text.h"
 #include "base/profile/profile_write.h"
+#include "base/text/format.h"
 
 const char *trace_report_name(const struct trace_report *report, uint32_t number)
 {
@@ -96,7 +97,8 @@ int trace_report_put_table(struct buf *out, const struct trace_report *report, s
     for (size_t i = 0; i < count && (top == 0 || i < top); i++)
         put_row(out, report, &sums[i], whole);
     if (top != 0 && count > top)
-        buf_printf(out, "%12s %zu functions more\n", "…", count - top);
+        buf_printf(out, "%12s %zu %s more\n", "…", count - top,
+                   format_plural(count - top, "function", "functions"));
     free(sums);
     return buf_failed(out) ? error_memory(error, "a report") : 0;
 }
