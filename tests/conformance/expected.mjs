@@ -18,7 +18,7 @@ const readEntries = () =>
 export const readExpected = () => {
   const entries = readEntries();
   const of = kind => entries.filter(entry => entry.kind === kind);
-  const [skips, features, paths, contracts] = ['skip', 'feature', 'path', 'contract'].map(of);
+  const [skips, endless, features, paths, contracts] = ['skip', 'endless', 'feature', 'path', 'contract'].map(of);
   const isUnder = ({ name }, test) => test.name.startsWith(name);
   const isIncluded = ({ name }, test) => test.includes.includes(name) || test.flags.has(name);
   const mayFail = (kind, test, failure) =>
@@ -28,6 +28,7 @@ export const readExpected = () => {
       contracts.some(entry => isUnder(entry, test) || failure.includes(entry.pattern)));
   return {
     isSkipped: test => skips.some(entry => isUnder(entry, test) || isIncluded(entry, test)),
+    isEndlessInContract: test => endless.some(({ name }) => name === test.name),
     // Returns a text for an unexpected result; else undefined.
     judge: (kind, test, failure) => {
       if (failure !== undefined) return mayFail(kind, test, failure) ? undefined : `fails: ${test.shown}: ${failure}`;

@@ -136,7 +136,7 @@ const main = async () => {
     isSkipped: expected.isSkipped,
   });
   await runGroup(options, tests, skipped, expected, group('bare', bareConfigurations, runBare, options));
-  const inContracts = tests.filter(isContractTest);
+  const inContracts = tests.filter(test => isContractTest(test) && !expected.isEndlessInContract(test));
   await runGroup(
     options, inContracts, skipped + tests.length - inContracts.length, expected,
     group('contract', contractConfigurations, runContracts, options),
