@@ -102,6 +102,17 @@ static bool is_elf(const struct buf *file)
     return file->length >= 4 && memcmp(file->data, "\177ELF", 4) == 0;
 }
 
+/* The text format of WebAssembly, after spaces and comments of a line. */
+static bool is_wasm_text(const char *text)
+{
+    text += strspn(text, " \t\r\n");
+    while (strncmp(text, ";;", 2) == 0) {
+        text += strcspn(text, "\n");
+        text += strspn(text, " \t\r\n");
+    }
+    return strncmp(text, "(module", 7) == 0;
+}
+
 static int make_binary(struct contract_file *contract, const char *format, const struct buf *module,
                        struct error *error)
 {
@@ -191,6 +202,10 @@ int contract_file_read(struct contract_file *contract, const char *path, struct 
     if (result == 0 && is_blank_byte(&text))
         result =
             error_set(error, ERROR_INPUT, "%s: is empty; a contract or a bundle is needed", path);
+    if (result == 0 && is_wasm_text(text.data))
+        result = error_set(error, ERROR_INPUT,
+                           "%s: is WebAssembly in text format; assemble it first: wat2wasm %s",
+                           path, path);
     if (result == 0)
         bundle = parse_bundle(&text);
     if (result == 0 && bundle == NULL && text.length > 0 && is_bundle_after_bom(&text))

@@ -158,6 +158,48 @@ calls() {
         "$BATS_TEST_TMPDIR/lines"
     [ "$status" -ne 0 ]
     assert_output_has 'PrepareError: Error happened while deserializing the module.'
+    assert_output_has '(function 0 (main), byte 33: type mismatch: expected i32, found none)'
+    wat2wasm --no-check - -o "$BATS_TEST_TMPDIR/bad.wasm" \
+        <<< '(module (func (drop (i32.add (i32.const 1) (f64.const 1)))))'
+    run "$NATIVE/gaspipe" run --counter none --vat "m=$BATS_TEST_TMPDIR/bad.wasm" \
+        "$BATS_TEST_TMPDIR/lines"
+    assert_output_has 'type mismatch: expected i32, found f64)'
+    printf ';; text\n(module)' > "$BATS_TEST_TMPDIR/m.wat"
+    run "$NATIVE/gaspipe" run --counter none --vat "m=$BATS_TEST_TMPDIR/m.wat" \
+        "$BATS_TEST_TMPDIR/lines"
+    assert_status 3
+    assert_output_has "m.wat: is WebAssembly in text format; assemble it first: wat2wasm"
+}
+
+@test "amounts of money and gas have units; another form is refused with what is expected" {
+    local text='(import "env" "attached_deposit" (func $deposit (param i64))) (import "env" "prepaid_gas" (func $gas (result i64)))
+        (import "env" "value_return" (func $r (param i64 i64))) (memory 1) (func (export "main")
+        (call $deposit (i64.const 0)) (i64.store (i32.const 16) (call $gas)) (call $r (i64.const 24) (i64.const 0)))'
+    local world lines=()
+
+    # The numbers are little-endian.
+    for world in '{"deposit":"1500000000000000000000000","gas":"30000000000000"}' '{"deposit":"1.5 NEAR","gas":"30 Tgas"}' \
+        '{"deposit":"1500mNEAR","gas":"30000 GGas"}'; do
+        lines+=("{\"vat\":\"m\",\"method\":\"main\",\"args\":[\"\",$world]}")
+    done
+    calls "$text" "${lines[@]}"
+    assert_status 0
+    assert_equal "$(column result | grep -v null | sort -u | wc -l)" 1
+    lines=()
+    for world in '{"deposit":"1 Bitcoin"}' '{"deposit":-1}' '{"gas":"0.0001 gas"}' '{"balance":".5 NEAR"}' '{"view":"yes"}' '{"depositt":1}'; do
+        lines+=("{\"vat\":\"m\",\"method\":\"main\",\"args\":[\"\",$world]}")
+    done
+    calls "$text" "${lines[@]}"
+    assert_status 1
+    column error | jq -r 'select(.)' > "$BATS_TEST_TMPDIR/errors"
+    diff - "$BATS_TEST_TMPDIR/errors" << 'EOF'
+deposit: "1 Bitcoin" is not valid; expected yoctoNEAR, such as "1", or "0.5 NEAR"
+deposit: -1 is not valid; expected yoctoNEAR, such as "1", or "0.5 NEAR"
+gas: "0.0001 gas" is not valid; expected a number, or "30 Tgas"
+balance: ".5 NEAR" is not valid; expected yoctoNEAR, such as "1", or "0.5 NEAR"
+view: "yes" is not valid; expected true or false
+unknown call member: depositt; expected one of predecessor signer account chain deposit balance gas blockHeight blockTimestamp epochHeight view results actions receivers exact
+EOF
 }
 
 @test "a host function that gaspipe does not have is named" {

@@ -320,6 +320,69 @@ static bool take_receivers(struct near_message *message, const json_t *list)
     return true;
 }
 
+/* The valid form of each member of a call's world. */
+static const struct {
+    const char *name, *form;
+} members[] = {
+    {"predecessor", "the name of an account"},
+    {"signer", "the name of an account"},
+    {"account", "the name of an account"},
+    {"chain", "a string"},
+    {"deposit", "yoctoNEAR, such as \"1\", or \"0.5 NEAR\""},
+    {"balance", "yoctoNEAR, such as \"1\", or \"0.5 NEAR\""},
+    {"gas", "a number, or \"30 Tgas\""},
+    {"blockHeight", "a number"},
+    {"blockTimestamp", "nanoseconds since 1970"},
+    {"epochHeight", "a number"},
+    {"view", "true or false"},
+    {"results", "a list of {\"ok\": VALUE} and {\"failed\": true}"},
+    {"actions", "a list"},
+    {"receivers", "a list of accounts"},
+    {"exact", "true or false"},
+};
+
+/* Appends the value as JSON, cut between characters. */
+static void quote_value(struct buf *text, const json_t *value)
+{
+    enum { MOST = 64 };
+    struct buf json = {0};
+    size_t length;
+
+    if (value == NULL || json_value_write(&json, value) != 0)
+        buf_append_string(&json, "nothing");
+    length = json.length < MOST ? json.length : MOST;
+    while (length < json.length && (json.data[length] & 0xc0) == 0x80)
+        length--;
+    buf_append(text, json.data, length);
+    buf_append_string(text, length < json.length ? ".." : "");
+    buf_free(&json);
+}
+
+/* Says what is wrong with a member. */
+static int refuse_member(const char *name, const json_t *value, struct error *error)
+{
+    const size_t count = sizeof members / sizeof *members;
+    struct buf text = {0};
+    size_t i = 0;
+    int result;
+
+    while (i < count && strcmp(members[i].name, name) != 0)
+        i++;
+    if (i < count) {
+        buf_printf(&text, "%s: ", name);
+        quote_value(&text, value);
+        buf_printf(&text, " is not valid; expected %s", members[i].form);
+    } else {
+        buf_printf(&text, "unknown call member: %.64s; expected one of", name);
+        for (i = 0; i < count; i++)
+            buf_printf(&text, " %s", members[i].name);
+    }
+    result = buf_string(&text) == NULL ? message_no_memory(error)
+                                       : error_set(error, ERROR_INPUT, "%s", text.data);
+    buf_free(&text);
+    return result;
+}
+
 static bool message_take_member(struct near_message *message, const char *name, const json_t *value)
 {
     struct near_context *context = &message->context;
@@ -333,11 +396,11 @@ static bool message_take_member(struct near_message *message, const char *name, 
     if (strcmp(name, "chain") == 0)
         return (context->chain = json_string_value(value)) != NULL;
     if (strcmp(name, "deposit") == 0)
-        return near_amount_read(value, &context->deposit);
+        return near_money_read(value, &context->deposit);
     if (strcmp(name, "balance") == 0)
-        return message->reports_balance = true, near_amount_read(value, &context->balance);
+        return message->reports_balance = true, near_money_read(value, &context->balance);
     if (strcmp(name, "gas") == 0)
-        return message_take_number(value, &context->prepaid_gas);
+        return near_gas_read(value, &context->prepaid_gas);
     if (strcmp(name, "blockHeight") == 0)
         return message_take_number(value, &context->block_height);
     if (strcmp(name, "blockTimestamp") == 0)
@@ -381,7 +444,7 @@ static int read_context(struct near_message *message, json_t *world, struct erro
     json_object_foreach(world, name, value)
     {
         if (!message_take_member(message, name, value))
-            return error_set(error, ERROR_INPUT, "unknown call member: %.64s", name);
+            return refuse_member(name, value, error);
     }
     if (context->predecessor_account == NULL)
         context->predecessor_account = context->signer_account;
@@ -426,12 +489,12 @@ static int add_action(struct near_message *message, const json_t *action, struct
     step->is_transfer = transfer != NULL;
     if (transfer != NULL)
         deposit = transfer;
-    if (deposit != NULL && !near_amount_read(deposit, &step->deposit))
-        return error_set(error, ERROR_INPUT, "an action has no such amount");
+    if (deposit != NULL && !near_money_read(deposit, &step->deposit))
+        return refuse_member("deposit", deposit, error);
     if (step->is_transfer)
         return 0;
-    if (!message_take_number(json_object_get(action, "gas"), &step->gas))
-        return error_set(error, ERROR_INPUT, "a function call has gas");
+    if (!near_gas_read(json_object_get(action, "gas"), &step->gas))
+        return refuse_member("gas", json_object_get(action, "gas"), error);
     return set_call(step, json_object_get(action, "method"), json_object_get(action, "input"),
                     error);
 }

@@ -67,6 +67,10 @@ void near_message_free(struct near_message *message);
 /* Reads a decimal number of up to 38 digits, from a string or a JSON number. */
 bool near_amount_read(const json_t *value, unsigned __int128 *amount);
 
+/* As users write them: a number, or a string such as "12", "1.5 NEAR" or "10 Tgas". */
+bool near_money_read(const json_t *value, unsigned __int128 *amount);
+bool near_gas_read(const json_t *value, uint64_t *number);
+
 /* Writes the number as a decimal string. */
 enum { NEAR_AMOUNT_SIZE = 40 };
 const char *near_amount_text(unsigned __int128 amount, char text[NEAR_AMOUNT_SIZE]);

@@ -4,9 +4,9 @@
 #include "worker/near/call/call.h"
 
 /*
- * What validators need to run a call again without the chain's state: each value that was in
- * storage before the call and is read, once, and for each removal an allowance for the nodes that
- * it joins. nearcore also counts the nodes of its trie on the way to a key, which are unknown here.
+ * The proof lets validators run a call again without the chain's state. It has each value that was
+ * in storage before the call and is read, once. Each removal adds an allowance for nodes that it
+ * joins. nearcore also counts the nodes of its trie, which are unknown here.
  */
 
 enum { REMOVAL = 2000 };

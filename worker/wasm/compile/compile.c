@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/wasm/compile/code.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -392,12 +393,15 @@ static void compile_function(struct wasm_compiler *compiler, uint32_t function,
     compiler->reader.at = body.data;
     compiler->reader.end = body.data + body.length;
     check_parameters(compiler);
+    compiler->instruction = NULL;
     read_locals(compiler);
     if (compiler->local_count > UINT16_MAX)
         compiler->is_too_large = true;
     wasm_enter_function(compiler);
-    while (compiler->reader.fault == NULL && compiler->control_count != 0)
+    while (compiler->reader.fault == NULL && compiler->control_count != 0) {
+        compiler->instruction = compiler->reader.at;
         compile_instruction(compiler);
+    }
     if (compiler->reader.fault == NULL && compiler->reader.at != compiler->reader.end)
         wasm_compile_fail(compiler, "operators remaining after end of function");
     if (compiler->operand_bytes_most > compiler->module->limits->operand_bytes)
@@ -428,10 +432,62 @@ void wasm_code_free_all(struct wasm_code *codes, uint32_t count)
     free(codes);
 }
 
+static const char *name_of_type(uint8_t type)
+{
+    switch (type) {
+    case WASM_I32:
+        return "i32";
+    case WASM_I64:
+        return "i64";
+    case WASM_F32:
+        return "f32";
+    case WASM_F64:
+        return "f64";
+    case WASM_FUNCREF:
+        return "funcref";
+    case WASM_EXTERNREF:
+        return "externref";
+    default:
+        return NULL;
+    }
+}
+
+/* Returns the name under which the function is exported; empty: none. */
+static struct wasm_bytes exported_name(const struct wasm_module *module, uint32_t function)
+{
+    for (uint32_t i = 0; i < module->export_count; i++)
+        if (module->exports[i].kind == WASM_FUNCTION && module->exports[i].index == function)
+            return module->exports[i].name;
+    return (struct wasm_bytes){0};
+}
+
+/* Names the function, the offset in the module and the types. */
+static void describe_fault(const struct wasm_compiler *compiler, uint32_t function,
+                           struct error *error)
+{
+    const struct wasm_bytes name = exported_name(compiler->module, function);
+    const char *found = name_of_type(compiler->found_type);
+    const char *expected = name_of_type(compiler->expected_type);
+    char types[64] = "", quoted[80] = "";
+
+    if (compiler->has_types)
+        snprintf(types, sizeof types, ": expected %s, found %s",
+                 expected != NULL ? expected : "a value", found != NULL ? found : "none");
+    /* A longer name is left out: it could be cut inside a character. */
+    if (name.length != 0 && name.length < 64)
+        snprintf(quoted, sizeof quoted, " (%.*s)", (int)name.length, (const char *)name.data);
+    error_set(error, ERROR_INPUT, "function %u%s, byte %zu: %s%s", function, quoted,
+              compiler->instruction != NULL
+                  ? (size_t)(compiler->instruction - compiler->reader.start)
+                  : compiler->reader.fault_offset,
+              compiler->reader.fault, types);
+}
+
 struct wasm_code *wasm_compile(struct wasm_module *module, const void *const *handlers,
                                enum wasm_fault *fault, struct error *error)
 {
     struct wasm_compiler compiler = {.module = module, .handlers = handlers};
+    uint32_t function;
     struct wasm_code *codes = calloc((size_t)module->function_count + 1, sizeof *codes);
 
     *fault = WASM_FAULT_NONE;
@@ -440,15 +496,19 @@ struct wasm_code *wasm_compile(struct wasm_module *module, const void *const *ha
         error_memory(error, "a WebAssembly module");
         return NULL;
     }
-    for (uint32_t i = module->imported_functions;
-         i < module->function_count && compiler.reader.fault == NULL; i++)
-        compile_function(&compiler, i, &codes[i]);
+    function = module->imported_functions;
+    while (function < module->function_count && compiler.reader.fault == NULL) {
+        compile_function(&compiler, function, &codes[function]);
+        function++;
+    }
     free_compiler(&compiler);
     if (compiler.reader.fault == NULL)
         return codes;
     *fault = compiler.fault != WASM_FAULT_NONE ? compiler.fault : WASM_FAULT_MALFORMED;
-    error_set(error, *fault == WASM_FAULT_NO_MEMORY ? ERROR_SYSTEM : ERROR_INPUT, "byte %zu: %s",
-              compiler.reader.fault_offset, compiler.reader.fault);
+    if (*fault == WASM_FAULT_NO_MEMORY)
+        error_memory(error, "a function");
+    else
+        describe_fault(&compiler, function - 1, error);
     wasm_code_free_all(codes, module->function_count);
     return NULL;
 }

@@ -143,6 +143,12 @@ struct wasm_compiler {
     uint32_t trap_capacity;
 
     uint32_t block_count;
+
+    const uint8_t *instruction; /* its first byte; NULL before the first one */
+    /* Of the first operand with a wrong type, if the fault is one. */
+    bool has_types;
+    uint8_t expected_type;
+    uint8_t found_type; /* WASM_UNKNOWN: there was no operand */
 };
 
 /* ---- errors; each function returns false and stops the compilation ---- */

@@ -123,6 +123,17 @@ void wasm_push_all(struct wasm_compiler *compiler, struct wasm_bytes types)
         wasm_push(compiler, types.data[i]);
 }
 
+/* Keeps the types for the message. */
+static void fail_types(struct wasm_compiler *compiler, uint8_t expected, uint8_t found)
+{
+    if (compiler->reader.fault == NULL) {
+        compiler->has_types = true;
+        compiler->expected_type = expected;
+        compiler->found_type = found;
+    }
+    wasm_compile_fail(compiler, "type mismatch");
+}
+
 struct wasm_operand wasm_pop(struct wasm_compiler *compiler, uint8_t type)
 {
     const struct wasm_operand unknown = {.type = WASM_UNKNOWN, .place = WASM_PLACE_SLOT};
@@ -131,7 +142,7 @@ struct wasm_operand wasm_pop(struct wasm_compiler *compiler, uint8_t type)
     compiler->last_cell = WASM_NO_CELL;
     if (compiler->operand_count == wasm_top_control(compiler)->height) {
         if (!wasm_top_control(compiler)->is_unreachable)
-            wasm_compile_fail(compiler, "type mismatch");
+            fail_types(compiler, type, WASM_UNKNOWN);
         return unknown;
     }
     operand = compiler->operands[--compiler->operand_count];
@@ -139,7 +150,7 @@ struct wasm_operand wasm_pop(struct wasm_compiler *compiler, uint8_t type)
     if (operand.place == WASM_PLACE_LOCAL)
         compiler->lazy[operand.local]--;
     if (operand.type != type && operand.type != WASM_UNKNOWN && type != WASM_UNKNOWN)
-        wasm_compile_fail(compiler, "type mismatch");
+        fail_types(compiler, type, operand.type);
     return operand;
 }
 
