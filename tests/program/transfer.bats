@@ -193,11 +193,11 @@ message() {
 
     [ "$BUILD" = "$NATIVE" ] || skip 'a sanitized program takes more memory'
     { line put '"a",3'; line get '"a",32766'; line one ''; } > few
-    { line put '"a",3'; line get '"a",300000'; line one ''; } > many
+    { line put '"a",3'; line get '"a",150000'; line one ''; } > many
     few=$(peak few --slog slog.few)
     assert_equal "$(jq -c 'select(.description | . != null and test("get")) | [.pipe, .worker] | map(. > 0)' out)" '[true,true]'
     many=$(peak many --slog slog.many)
-    [ "$many" -lt $((few + 50000)) ] || fail "$few kB, $many kB"
+    [ "$many" -lt $((few + 22000)) ] || fail "$few kB, $many kB"
     assert_equal "$(jq -c 'select(.description | . != null and test("get")) |
         [.status, .pipe, .worker, (.kernel > 0), (.total > .kernel)]' out)" '["ok",null,null,true,true]'
     assert_equal "$(jq -c 'select(.type == "deliver-result" and .crankNum == 5) |
