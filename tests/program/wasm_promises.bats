@@ -162,3 +162,41 @@ order() {
     run "$NATIVE/gaspipe" verify --store "$store"
     assert_status 0
 }
+
+@test "a failed call's deposit goes to the account that promise_set_refund_to names" {
+    local account
+
+    wat2wasm - -o "$BATS_TEST_TMPDIR/m.wasm" << 'EOF'
+(module
+    (import "env" "promise_batch_create" (func $batch (param i64 i64) (result i64)))
+    (import "env" "promise_batch_action_function_call" (func $call (param i64 i64 i64 i64 i64 i64 i64)))
+    (import "env" "promise_set_refund_to" (func $refund_to (param i64 i64 i64)))
+    (import "env" "promise_return" (func $promise (param i64)))
+    (import "env" "refund_to_account_id" (func $whose (param i64)))
+    (import "env" "account_balance" (func $balance (param i64)))
+    (import "env" "value_return" (func $value (param i64 i64)))
+    (memory 1) (data (i32.const 0) "b.nearc.nearfailtell") (data (i32.const 64) "\05")
+    (func $ask (param $length i64) (param $method i64)
+        (drop (call $batch (i64.const 6) (i64.const 0)))
+        (call $call (i64.const 0) (local.get $length) (local.get $method) (i64.const 0) (i64.const 0)
+            (i64.const 64) (i64.const 10000000000000))
+        (call $refund_to (i64.const 0) (i64.const 6) (i64.const 6)))
+    (func (export "ask_fail") (call $ask (i64.const 4) (i64.const 12)))
+    (func (export "ask_tell") (call $ask (i64.const 4) (i64.const 16)) (call $promise (i64.const 0)))
+    (func (export "fail") unreachable)
+    (func (export "tell") (call $whose (i64.const 1)) (call $value (i64.const -1) (i64.const 1)))
+    (func (export "money") (call $balance (i64.const 128)) (call $value (i64.const 16) (i64.const 128))))
+EOF
+    printf '{"vat":"%s","method":"%s","args":[]}\n' a.near ask_tell a.near ask_fail c.near money b.near money \
+        > "$BATS_TEST_TMPDIR/lines"
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat "a.near=$BATS_TEST_TMPDIR/m.wasm" \
+        --vat "b.near=$BATS_TEST_TMPDIR/m.wasm" --vat "c.near=$BATS_TEST_TMPDIR/m.wasm" "$BATS_TEST_TMPDIR/lines"
+    jq -r 'select(.kind == "result").value' <<< "$output" > "$BATS_TEST_TMPDIR/results"
+    assert_equal "$(head -n 1 "$BATS_TEST_TMPDIR/results")" c.near
+    # 10^27 + 5, and b.near has the 5 of ask_tell.
+    for account in 3 4; do
+        sed -n ${account}p "$BATS_TEST_TMPDIR/results" | base64 -d | od -An -tx1 | tr -d ' \n'
+        echo
+    done > "$BATS_TEST_TMPDIR/money"
+    assert_equal "$(sort -u "$BATS_TEST_TMPDIR/money")" 050000e83c80d09f3c2e3b0300000000
+}

@@ -198,7 +198,7 @@ deposit: -1 is not valid; expected yoctoNEAR, such as "1", or "0.5 NEAR"
 gas: "0.0001 gas" is not valid; expected a number, or "30 Tgas"
 balance: ".5 NEAR" is not valid; expected yoctoNEAR, such as "1", or "0.5 NEAR"
 view: "yes" is not valid; expected true or false
-unknown call member: depositt; expected one of predecessor signer account chain deposit balance gas blockHeight blockTimestamp epochHeight view results actions receivers exact
+unknown call member: depositt; expected one of predecessor signer account refund chain deposit balance gas blockHeight blockTimestamp epochHeight view results actions receivers exact
 EOF
 }
 

@@ -327,6 +327,7 @@ static const struct {
     {"predecessor", "the name of an account"},
     {"signer", "the name of an account"},
     {"account", "the name of an account"},
+    {"refund", "the name of an account"},
     {"chain", "a string"},
     {"deposit", "yoctoNEAR, such as \"1\", or \"0.5 NEAR\""},
     {"balance", "yoctoNEAR, such as \"1\", or \"0.5 NEAR\""},
@@ -393,6 +394,8 @@ static bool message_take_member(struct near_message *message, const char *name, 
         return parse_account(value, &context->signer_account);
     if (strcmp(name, "account") == 0)
         return parse_account(value, &context->current_account);
+    if (strcmp(name, "refund") == 0)
+        return parse_account(value, &context->refund_account);
     if (strcmp(name, "chain") == 0)
         return (context->chain = json_string_value(value)) != NULL;
     if (strcmp(name, "deposit") == 0)

@@ -89,7 +89,7 @@ struct near_context near_message_context(void);
  *       "wait"     the number of missing results; "results": those that have come
  *       "then"     [[N, i], ..]: it is result i of receipt N
  *       "resolve"  [PROMISE, is_exact]: the delivery's message has its result
- *       "refund"   yoctoNEAR that return if it fails
+ *       "refund"   yoctoNEAR that return if it fails, to "refundTo" or else the vat
  *
  * A sent receipt is the promise p+N.
  */

@@ -42,6 +42,18 @@ static void forget_record(const struct near_outbox *outbox, json_int_t number)
     near_vat_delete(outbox->vat, receipt_key(number, key));
 }
 
+static json_int_t take_numbers(const struct near_outbox *outbox, uint32_t count)
+{
+    json_t *kept = near_vat_get(outbox->vat, next_key);
+    const json_int_t first = kept != NULL ? json_integer_value(kept) : 1;
+    json_t *next = json_integer(first + count);
+
+    near_vat_set(outbox->vat, next_key, next);
+    json_decref(next);
+    json_decref(kept);
+    return first;
+}
+
 /* ---- what a receipt becomes when it is made ---- */
 
 static json_t *outbox_text_of(const struct buf *bytes)
@@ -108,6 +120,8 @@ static json_t *methargs_of(const struct near_outbox *outbox, const struct near_r
     json_t *world = receipt_world(outbox, context);
     const struct near_action *only = receipt->actions;
 
+    if (receipt->refund_to.length > 0)
+        json_object_set_new(world, "refund", outbox_text_of(&receipt->refund_to));
     if (receipt->action_count == 1 && only->kind == NEAR_ACTION_FUNCTION_CALL) {
         json_object_set_new(world, "deposit", amount_of(only->amount));
         json_object_set_new(world, "gas", json_integer((json_int_t)only->gas));
@@ -233,17 +247,42 @@ static void resolve_promise(const struct near_outbox *outbox, const char *promis
     settle_own(outbox, promise, ending);
 }
 
+/* A refund is a transfer by the chain. */
+static void send_refund(const struct near_outbox *outbox, const char *account,
+                        unsigned __int128 refund)
+{
+    json_t *record =
+        json_pack("{s:{s:s,s:[s,[n,{s:s,s:[{s:o}]}]]}}", "send", "to", account, "methargs",
+                  "(batch)", "predecessor", "system", "actions", "transfer", amount_of(refund));
+
+    send_record(outbox, take_numbers(outbox, 1), record);
+    json_decref(record);
+}
+
+/* Returns the deposits of a receipt that failed. */
+static void refund_receipt(const struct near_outbox *outbox, const json_t *record)
+{
+    const char *account = json_string_value(json_object_get(record, "refundTo"));
+    unsigned __int128 refund;
+
+    if (!near_amount_read(json_object_get(record, "refund"), &refund))
+        return;
+    if (account == NULL || strcmp(account, outbox->account) == 0)
+        *outbox->balance += refund;
+    else
+        send_refund(outbox, account, refund);
+}
+
 static void settle_receipt(const struct near_outbox *outbox, json_int_t number,
                            const json_t *record, const struct ending *ending)
 {
-    unsigned __int128 refund;
     const char *promise;
     const json_t *place;
     size_t i;
 
     forget_record(outbox, number);
-    if (ending->is_failed && near_amount_read(json_object_get(record, "refund"), &refund))
-        *outbox->balance += refund;
+    if (ending->is_failed)
+        refund_receipt(outbox, record);
     json_array_foreach(json_object_get(record, "then"), i, place)
     {
         notify_waiting(outbox, place, ending);
@@ -398,6 +437,8 @@ static json_t *make_receipt_record(const struct batch *batch, uint32_t index)
     }
     if (deposit > 0)
         json_object_set_new(record, "refund", amount_of(deposit));
+    if (receipt->refund_to.length > 0)
+        json_object_set_new(record, "refundTo", outbox_text_of(&receipt->refund_to));
     for (uint32_t i = 0; i < receipt->action_count; i++)
         if (!is_sent(&receipt->actions[i]))
             report_action(batch->outbox, receipt, &receipt->actions[i]);
@@ -462,18 +503,6 @@ static void dispatch_batch(const struct batch *batch)
     for (uint32_t i = 0; i < batch->receipts->count; i++)
         if (batch->receipts->receipts[i].wait_count == 0)
             send_record(batch->outbox, batch->first + i, batch->records[i]);
-}
-
-static json_int_t take_numbers(const struct near_outbox *outbox, uint32_t count)
-{
-    json_t *kept = near_vat_get(outbox->vat, next_key);
-    const json_int_t first = kept != NULL ? json_integer_value(kept) : 1;
-    json_t *next = json_integer(first + count);
-
-    near_vat_set(outbox->vat, next_key, next);
-    json_decref(next);
-    json_decref(kept);
-    return first;
 }
 
 void near_outbox_take(struct near_outbox *outbox, const struct near_receipts *receipts,

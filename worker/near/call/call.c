@@ -126,6 +126,7 @@ static void free_receipt(struct near_receipt *receipt)
         buf_free(&receipt->actions[i].arguments);
     }
     buf_free(&receipt->receiver);
+    buf_free(&receipt->refund_to);
     free(receipt->actions);
     free(receipt->waits_for);
 }

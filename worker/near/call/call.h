@@ -37,6 +37,7 @@ struct near_action {
 
 struct near_receipt {
     struct buf receiver;
+    struct buf refund_to; /* the account that gets its deposits if it fails; empty: the sender */
     struct near_action *actions;
     uint32_t action_count;
     uint32_t *waits_for; /* earlier receipts, whose results it receives */

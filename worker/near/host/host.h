@@ -83,6 +83,7 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
     X(promise_results_count, 0, 1)                                                                 \
     X(promise_result, 2, 1)                                                                        \
     X(promise_return, 1, 0)                                                                        \
+    X(promise_set_refund_to, 3, 0)                                                                 \
     X(promise_batch_action_create_account, 1, 0)                                                   \
     X(promise_batch_action_deploy_contract, 3, 0)                                                  \
     X(promise_batch_action_function_call, 7, 0)                                                    \
@@ -99,7 +100,6 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
 
 /* Known by name and refused when called. */
 #define NEAR_MISSING_FUNCTIONS(X)                                                                  \
-    X(promise_set_refund_to, 3, 0)                                                                 \
     X(promise_batch_action_deploy_global_contract, 3, 0)                                           \
     X(promise_batch_action_deploy_global_contract_by_account_id, 3, 0)                             \
     X(promise_batch_action_use_global_contract, 3, 0)                                              \

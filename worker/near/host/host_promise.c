@@ -201,6 +201,25 @@ bool near_host_promise_return(struct near_call *call, uint64_t *a)
     return true;
 }
 
+bool near_host_promise_set_refund_to(struct near_call *call, uint64_t *a)
+{
+    const struct near_promise *promise;
+    struct wasm_bytes account;
+    struct buf *kept;
+
+    if (!near_pay(call, NEAR_COST_base) || !near_not_in_view(call, "promise_set_refund_to") ||
+        !near_take_account(call, a[1], a[2], &account))
+        return false;
+    promise = near_promise_find(call, a[0]);
+    if (promise == NULL)
+        return false;
+    if (promise->is_joint)
+        return near_fail(call, "Setting refund_to on a joint promise is prohibited.");
+    kept = &call->receipts.receipts[promise->receipts[0]].refund_to;
+    buf_clear(kept);
+    return buf_append(kept, account.data, account.length) == 0 || near_no_memory(call);
+}
+
 /* ---- results ---- */
 
 bool near_host_promise_results_count(struct near_call *call, uint64_t *a)
