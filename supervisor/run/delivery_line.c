@@ -309,6 +309,15 @@ static int find_device(const struct scope *scope, const char *name, char referen
     return error_set(error, ERROR_INPUT, "no device \"%.64s\"", name);
 }
 
+/* The kernel checks whether it has it. */
+static int copy_reference(const char *name, char reference[KERNEL_REF_SIZE], struct error *error)
+{
+    if (strlen(name) >= KERNEL_REF_SIZE)
+        return error_set(error, ERROR_INPUT, "the kernel has no %.64s", name);
+    snprintf(reference, KERNEL_REF_SIZE, "%s", name);
+    return 0;
+}
+
 static int find_reference(void *context, const char *kind, const char *name, char **reference,
                           struct error *error)
 {
@@ -319,8 +328,10 @@ static int find_reference(void *context, const char *kind, const char *name, cha
         result = find_vat_root(context, name, text, error);
     else if (strcmp(kind, "device") == 0)
         result = find_device(context, name, text, error);
-    else
+    else if (strcmp(kind, "result") == 0)
         result = find_result(context, name, text, error);
+    else
+        result = copy_reference(name, text, error);
     if (result != 0)
         return -1;
     *reference = strdup(text);

@@ -443,12 +443,22 @@ static void put_part(struct buf *line, const char *text, size_t length, size_t m
         buf_append_string(line, "...");
 }
 
+/* A result that is a big integer is shown as its digits in quotes, and undefined not at all. */
 static void put_result_line(struct buf *line, const char *before, const char *result, size_t most)
 {
-    if (result == NULL || result[0] == '\0' || strcmp(result, "null") == 0)
+    static const char undefined[] = "{\"@value\":\"undefined\"}", bigint[] = "{\"@bigint\":";
+    size_t length;
+
+    if (result == NULL || result[0] == '\0' || strcmp(result, "null") == 0 ||
+        strcmp(result, undefined) == 0)
         return;
     buf_append_string(line, before);
-    put_part(line, result, strlen(result), most);
+    length = strlen(result);
+    if (strncmp(result, bigint, strlen(bigint)) == 0) {
+        result += strlen(bigint);
+        length -= strlen(bigint) + 1;
+    }
+    put_part(line, result, length, most);
 }
 
 /* A name in a column; one that is too long moves what follows, or is cut. */

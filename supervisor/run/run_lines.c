@@ -417,7 +417,7 @@ static void print_settled(struct run_lines *lines, const struct line_outcome *ou
     };
     struct error error;
 
-    if (smallcaps_write_plain(&value, capdata, &error) == 0)
+    if (smallcaps_write_value(&value, capdata, &error) == 0)
         result.value = buf_string(&value);
     if (result.value == NULL) {
         error_memory(&error, "a result");

@@ -146,7 +146,7 @@ END
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat maker=ask.wasm --vat ledger=made.so \
         --vat "conductor=${maker/maker/conductor}" --vat "vatAdmin=${maker/tests*/swingset/vat-vat-admin.bundle}" questions
     assert_equal "$(jq -c 'select(.kind == "result") | .value' <<< "$output" | paste -sd' ')" \
-        'null 14 ["rejected","MethodNotFound"]'
+        '{"@value":"undefined"} 14 ["rejected","MethodNotFound"]'
 }
 
 @test "a store is used by the next run: gascontract_init() ran once, and all can be replayed" {

@@ -297,9 +297,9 @@ interrupted() {
     # The first was certainly printed before.
     assert_equal "$(jq -c 'select(.place == "input:1") | .again' <<< "$output")" true
     assert_equal "$(jq -c 'select(.kind == "result") | [.place, .status, .value // .value["#error"]]' \
-        <<< "$output" | cut -c1-40)" '["input:1","fulfilled","5"]
-["input:2","fulfilled","11"]
-["input:3","fulfilled","18"]
+        <<< "$output" | cut -c1-40)" '["input:1","fulfilled",{"@bigint":"5"}]
+["input:2","fulfilled",{"@bigint":"11"}]
+["input:3","fulfilled",{"@bigint":"18"}]
 ["input:4","rejected",{"#error":"RangeEr'
     run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}"
     assert_status 0

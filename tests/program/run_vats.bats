@@ -25,9 +25,9 @@ replayed() {
     assert_status 1
     assert_equal "$(jq -c 'select(.kind == "result") | [.place, .status, .value]' <<< "$output")" \
         '["stdin:1","fulfilled",[0,1,1]]
-["stdin:2","fulfilled","1"]
+["stdin:2","fulfilled",{"@bigint":"1"}]
 ["stdin:3","fulfilled",[1,2,2]]
-["stdin:4","fulfilled","3"]
+["stdin:4","fulfilled",{"@bigint":"3"}]
 ["stdin:5","rejected",{"#error":"why not","errorId":"error:liveSlots:v1#70001","name":"Error"}]
 ["stdin:6","unresolved",null]'
     assert_equal "$(jq -c 'select(.kind == "summary") | [.results, .rejected, .unresolved, .failed]' \
@@ -277,7 +277,7 @@ EOF
 "fulfilled","value":"d801 0 dfff"}
 "fulfilled","value":"dac0 0 d800"}
 "fulfilled","value":{"a\ufffe":"\ufffe'$'\u0800''","\ud800":"\udfff"}}
-"fulfilled","value":null}
+"fulfilled","value":{"@value":"undefined"}}
 "rejected","value":{"#error":"half \udbff","errorId":"error:liveSlots:v1#70001","name":"Error"}}'
     # shellcheck disable=SC2154 # run --separate-stderr sets it
     grep -qF $'here: it says half \uFFFD, nothing \uFFFD, end' <<< "$stderr"
@@ -298,4 +298,23 @@ EOF
     grep -qF $'bad.bundle: Error: a\uFFFDb\uFFFD' <<< "$stderr"
     grep -qF '"dr":["error","Error: a\u0000b\ud800",' slog
     replayed slog
+}
+
+@test "each value that @endo/marshal passes comes out as it goes in" {
+    jq -Rs '{moduleFormat: "getExport", source: .}' "$ROOT/tests/program/vats/passables.js" > passables.bundle
+    vats=(--vat p=passables.bundle)
+    echo '{"vat":"p","method":"all","id":"all"}' > lines
+    vats_run --counter none lines
+    jq -c 'select(.kind == "result") | .value[]' <<< "$output" > values
+    assert_equal "$(wc -l < values)" 34
+    assert_has "$(cat values)" '{"@bigint":"6921"}' '{"@value":"-Infinity"}' '{"@ref":"ko21","iface":"Alleged: purse"}'
+    jq -c '{vat: "p", method: "keep", args: [.]}' values >> lines
+    echo '{"vat":"p","method":"negative","args":[{"@value":"-0"}]}' >> lines
+    vats_run --counter none lines
+    # An error gets another number each time; a reference has its interface where it is first mentioned.
+    jq -c 'select(.kind == "result") | .value | walk(if type == "object" then del(.errorId, .iface) else . end)' \
+        <<< "$output" > results
+    jq -c 'walk(if type == "object" then del(.errorId, .iface) else . end) | [., [.]]' values |
+        diff <(sed '1d;$d' results) -
+    assert_equal "$(tail -n 1 results)" true
 }

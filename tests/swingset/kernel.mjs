@@ -102,17 +102,24 @@ const roots = Object.fromEntries(
   Object.keys({ ...options.vats, vatAdmin: '' }).map(name => [name, controller.pinVatRoot(name)]),
 );
 
-// A result in JSON, as gaspipe prints it.
-const plainText = text => {
-  if (text === '#undefined') return null;
-  return /^[!+]/.test(text) ? text.slice(1) : text;
+// A result in JSON, as gaspipe prints it, with the references in `slots`. No vat of the cases makes a record that
+// gaspipe would put into {"@record":…}.
+const bareValues = ['undefined', 'NaN', 'Infinity', '-Infinity'];
+const plainText = (text, slots) => {
+  const rest = text.slice(1);
+  if (text[0] === '!') return rest;
+  if (/^[+-]/.test(text)) return { '@bigint': text.replace('+', '') };
+  if (text[0] === '%') return { '@symbol': rest };
+  if (text[0] === '#' && bareValues.includes(rest)) return { '@value': rest };
+  const slot = /^[$&](\d+)(?:[.](.*))?$/.exec(text);
+  return slot ? { '@ref': slots[slot[1]], ...(slot[2] && { iface: slot[2] }) } : text;
 };
-const plainValue = value => {
-  if (typeof value === 'string') return plainText(value);
-  if (Array.isArray(value)) return value.map(plainValue);
+const plainValue = (value, slots) => {
+  if (typeof value === 'string') return plainText(value, slots);
+  if (Array.isArray(value)) return value.map(of => plainValue(of, slots));
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, of]) => [key[0] === '!' ? key.slice(1) : key, plainValue(of)]),
+    Object.entries(value).map(([key, of]) => [key[0] === '!' ? key.slice(1) : key, plainValue(of, slots)]),
   );
 };
 
@@ -138,8 +145,8 @@ const commit = async () => {
 const report = ({ place, id }, kpid) => {
   const status = controller.kpStatus(kpid);
   if (status === 'unresolved') return false;
-  const { body } = controller.kpResolution(kpid, { incref: Boolean(id) });
-  const value = plainValue(JSON.parse(body.slice(1)));
+  const { body, slots } = controller.kpResolution(kpid, { incref: Boolean(id) });
+  const value = plainValue(JSON.parse(body.slice(1)), slots);
   console.log(JSON.stringify({ kind: 'result', place, status, value }));
   return true;
 };

@@ -332,7 +332,7 @@ static int show_result(struct report_builder *builder, struct delivery_report *r
 {
     if (!report->ok || builder->rejected || builder->result == NULL)
         return 0;
-    if (smallcaps_write_plain(&builder->shown, builder->result, error) != 0)
+    if (smallcaps_write_value(&builder->shown, builder->result, error) != 0)
         return -1;
     report->result = buf_string(&builder->shown);
     return report->result != NULL ? 0 : error_memory(error, "a result");

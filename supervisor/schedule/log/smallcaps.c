@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/schedule/log/smallcaps.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,61 +9,181 @@
 
 #include "base/json/json_value.h"
 
-/* How to change the strings of a value, and the objects that stand for something else. */
+/*
+ * An object of an input line may stand for something else. smallcaps_decode() puts into
+ * {"@record":…} what would be read as one of these but is a record.
+ */
+enum stands_for {
+    STANDS_FOR_ITSELF,
+    STANDS_FOR_WORD,   /* {"@KIND":TEXT} */
+    STANDS_FOR_SLOT,   /* {"@ref":REFERENCE,"iface":TEXT} */
+    STANDS_FOR_RECORD, /* {"@record":OBJECT} */
+    STANDS_FOR_TAGGED, /* {"#tag":TEXT,"payload":VALUE} */
+    STANDS_FOR_ERROR,  /* {"#error":MESSAGE,"name":TEXT}, and more */
+};
+
+static enum stands_for find_meaning(const json_t *object)
+{
+    void *member = json_object_iter((json_t *)object);
+    const size_t size = json_object_size(object);
+    const json_t *name = json_object_get(object, "name");
+
+    if (size == 1 && json_object_iter_key(member)[0] == '@') {
+        const json_t *value = json_object_iter_value(member);
+
+        if (json_is_string(value))
+            return STANDS_FOR_WORD;
+        return json_is_object(value) && strcmp(json_object_iter_key(member), "@record") == 0
+                   ? STANDS_FOR_RECORD
+                   : STANDS_FOR_ITSELF;
+    }
+    if (size == 2 && json_is_string(json_object_get(object, "@ref")) &&
+        json_is_string(json_object_get(object, "iface")))
+        return STANDS_FOR_SLOT;
+    if (size == 2 && json_is_string(json_object_get(object, "#tag")) &&
+        json_object_get(object, "payload") != NULL)
+        return STANDS_FOR_TAGGED;
+    return json_is_string(json_object_get(object, "#error")) && json_is_string(name)
+               ? STANDS_FOR_ERROR
+               : STANDS_FOR_ITSELF;
+}
+
+/* How to change the values of a tree. */
 struct change {
-    json_t *(*text)(const char *text, size_t length);
-    const struct smallcaps_names *names; /* NULL: objects are objects */
+    json_t *(*text)(const struct change *change, const char *text, size_t length);
+    json_t *(*number)(const struct change *change, const json_t *number);
+    json_t *(*object)(const struct change *change, const json_t *object);
+    const struct smallcaps_names *names;
     json_t *slots;
     struct error *error;
 };
+
+static json_t *change_value(const struct change *change, const json_t *value);
+
+static json_t *change_array(const struct change *change, const json_t *array)
+{
+    json_t *changed = json_array();
+    const json_t *element;
+    size_t i;
+
+    json_array_foreach(array, i, element)
+    {
+        if (json_array_append_new(changed, change_value(change, element)) != 0) {
+            json_decref(changed);
+            return NULL;
+        }
+    }
+    return changed;
+}
+
+static json_t *change_value(const struct change *change, const json_t *value)
+{
+    if (json_is_string(value))
+        return change->text(change, json_string_value(value), json_string_length(value));
+    if (json_is_real(value))
+        return change->number(change, value);
+    if (json_is_array(value))
+        return change_array(change, value);
+    if (json_is_object(value))
+        return change->object(change, value);
+    return json_incref((json_t *)value);
+}
+
+/* All members with changed values, and with the names that `rename` makes unless it is NULL. */
+static json_t *change_members(const struct change *change, const json_t *object,
+                              json_t *(*rename)(const char *key))
+{
+    json_t *changed = json_object(), *value;
+    const char *key;
+
+    json_object_foreach((json_t *)object, key, value)
+    {
+        json_t *name = rename != NULL ? rename(key) : json_string(key);
+        int result = name == NULL ? -1
+                                  : json_object_set_new(changed, json_string_value(name),
+                                                        change_value(change, value));
+
+        json_decref(name);
+        if (result != 0) {
+            json_decref(changed);
+            return NULL;
+        }
+    }
+    return changed;
+}
+
+/* ---- to smallcaps ---- */
 
 static bool has_special_prefix(const char *text, size_t length)
 {
     return length > 0 && text[0] >= '!' && text[0] <= '-';
 }
 
-static json_t *escape_text(const char *text, size_t length)
+/* `text` after `prefix`. */
+static json_t *make_prefixed(const char *prefix, const char *text, size_t length)
 {
-    struct buf escaped = {0};
+    struct buf joined = {0};
     json_t *string = NULL;
 
-    if (!has_special_prefix(text, length))
-        return json_stringn(text, length);
-    buf_append_byte(&escaped, '!');
-    if (buf_append(&escaped, text, length) == 0)
-        string = json_stringn(escaped.data, escaped.length);
-    buf_free(&escaped);
+    buf_append_string(&joined, prefix);
+    buf_append(&joined, text, length);
+    if (buf_string(&joined) != NULL)
+        string = json_stringn(joined.data, joined.length);
+    buf_free(&joined);
     return string;
 }
 
-static json_t *unescape_text(const char *text, size_t length)
+static json_t *escape_text(const struct change *change, const char *text, size_t length)
 {
-    static const char undefined[] = "#undefined";
-
-    if (length > 0 && (text[0] == '!' || text[0] == '+'))
-        return json_stringn(text + 1, length - 1);
-    if (length == strlen(undefined) && memcmp(text, undefined, length) == 0)
-        return json_null();
-    return json_stringn(text, length);
+    (void)change;
+    return has_special_prefix(text, length) ? make_prefixed("!", text, length)
+                                            : json_stringn(text, length);
 }
 
-/* ---- references and big integers ---- */
+static json_t *escape_key(const char *key)
+{
+    return escape_text(NULL, key, strlen(key));
+}
+
+static json_t *keep_number(const struct change *change, const json_t *number)
+{
+    (void)change;
+    return json_incref((json_t *)number);
+}
 
 static json_t *make_bigint(const char *digits, struct error *error)
 {
     const bool negative = digits[0] == '-';
     const char *first = digits + negative;
-    struct buf text = {0};
-    json_t *string;
 
     if (*first == '\0' || first[strspn(first, "0123456789")] != '\0') {
         error_set(error, ERROR_INPUT, "\"@bigint\" takes decimal digits, not \"%.64s\"", digits);
         return NULL;
     }
-    buf_printf(&text, "%s%s", negative ? "" : "+", digits);
-    string = buf_string(&text) != NULL ? json_string(text.data) : NULL;
-    buf_free(&text);
-    return string;
+    return make_prefixed(negative ? "" : "+", digits, strlen(digits));
+}
+
+/* JSON has -0 too, as a number. */
+static const char *const bare_values[] = {"undefined", "NaN", "Infinity", "-Infinity"};
+
+static bool is_bare_value(const char *text)
+{
+    for (size_t i = 0; i < sizeof bare_values / sizeof *bare_values; i++) {
+        if (strcmp(text, bare_values[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static json_t *make_bare_value(const char *text, struct error *error)
+{
+    if (strcmp(text, "-0") == 0)
+        return json_real(-0.0);
+    if (is_bare_value(text))
+        return make_prefixed("#", text, strlen(text));
+    error_set(error, ERROR_INPUT,
+              "\"@value\" takes undefined, NaN, Infinity, -Infinity or -0, not \"%.64s\"", text);
+    return NULL;
 }
 
 /* Finds or appends the slot of that reference; -1 when memory ran out. */
@@ -74,138 +195,185 @@ static int provide_slot(json_t *slots, const char *reference, size_t *index)
     return json_array_append_new(slots, json_string(reference));
 }
 
-/* "$N", or "&N" for a promise: the Nth slot. A reference that is named twice gets one slot, as
- * in SwingSet: a vat that gets two would count two references. */
-static json_t *make_slot(const struct change *change, const char *kind, const char *name)
+/* "$N", or "&N" for a promise: the Nth slot, with the name of its interface where it is first
+ * mentioned. A reference that is named twice gets one slot, as in SwingSet: a vat that gets two
+ * would count two references. */
+static json_t *make_slot(const struct change *change, const char *kind, const char *name,
+                         const char *iface)
 {
-    char *reference = NULL, text[24];
+    const size_t before = json_array_size(change->slots);
+    struct buf text = {0};
+    char *reference = NULL;
+    json_t *string = NULL;
     size_t index;
-    int result;
 
     if (change->names->find(change->names->context, kind, name, &reference, change->error) != 0)
         return NULL;
-    result = provide_slot(change->slots, reference, &index);
-    snprintf(text, sizeof text, "%c%zu", strncmp(reference, "kp", 2) == 0 ? '&' : '$', index);
+    if (provide_slot(change->slots, reference, &index) == 0) {
+        buf_printf(&text, "%c%zu", strncmp(reference, "kp", 2) == 0 ? '&' : '$', index);
+        if (iface != NULL && index == before)
+            buf_printf(&text, ".%s", iface);
+        string = buf_string(&text) != NULL ? json_string(text.data) : NULL;
+    }
     free(reference);
-    return result == 0 ? json_string(text) : NULL;
+    buf_free(&text);
+    return string;
 }
 
-/* Returns true if an object has one member whose name begins with '@', and its value is text. */
-static bool is_reference(const struct change *change, const json_t *object, const char **kind,
-                         const char **name)
+static json_t *make_word(const struct change *change, const char *kind, const char *text)
 {
-    void *member = json_object_iter((json_t *)object);
-
-    if (change->names == NULL || json_object_size(object) != 1 ||
-        json_object_iter_key(member)[0] != '@')
-        return false;
-    *kind = json_object_iter_key(member) + 1;
-    *name = json_string_value(json_object_iter_value(member));
-    return *name != NULL;
-}
-
-static json_t *make_reference(const struct change *change, const char *kind, const char *name)
-{
-    static const char *const kinds[] = {"vat", "device", "result"};
+    static const char *const kinds[] = {"vat", "device", "result", "ref"};
 
     if (strcmp(kind, "bigint") == 0)
-        return make_bigint(name, change->error);
+        return make_bigint(text, change->error);
+    if (strcmp(kind, "value") == 0)
+        return make_bare_value(text, change->error);
+    if (strcmp(kind, "symbol") == 0)
+        return make_prefixed("%", text, strlen(text));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kind, kinds[i]) == 0)
-            return make_slot(change, kind, name);
+            return make_slot(change, kind, text, NULL);
     error_set(change->error, ERROR_INPUT,
-              "\"@%.32s\" is not \"@vat\", \"@device\", \"@result\" or \"@bigint\"", kind);
+              "\"@%.32s\" is not \"@vat\", \"@device\", \"@result\", \"@ref\", \"@bigint\", "
+              "\"@symbol\" or \"@value\"",
+              kind);
     return NULL;
 }
 
-/* ---- all of a value ---- */
-
-static json_t *change_smallcaps_value(const struct change *change, const json_t *value);
-
-static json_t *change_smallcaps_array(const struct change *change, const json_t *array)
+static json_t *encode_object(const struct change *change, const json_t *object)
 {
-    json_t *changed = json_array();
-    const json_t *element;
-    size_t i;
+    void *member = json_object_iter((json_t *)object);
 
-    json_array_foreach(array, i, element)
-    {
-        if (json_array_append_new(changed, change_smallcaps_value(change, element)) != 0) {
-            json_decref(changed);
-            return NULL;
-        }
+    switch (find_meaning(object)) {
+    case STANDS_FOR_WORD:
+        return make_word(change, json_object_iter_key(member) + 1,
+                         json_string_value(json_object_iter_value(member)));
+    case STANDS_FOR_SLOT:
+        return make_slot(change, "ref", json_string_value(json_object_get(object, "@ref")),
+                         json_string_value(json_object_get(object, "iface")));
+    case STANDS_FOR_RECORD:
+        return change_members(change, json_object_iter_value(member), escape_key);
+    case STANDS_FOR_TAGGED:
+    case STANDS_FOR_ERROR:
+        return change_members(change, object, NULL);
+    case STANDS_FOR_ITSELF:
+        break;
     }
-    return changed;
-}
-
-static int change_member(const struct change *change, json_t *changed, const char *key,
-                         const json_t *value)
-{
-    json_t *name = change->text(key, strlen(key));
-    int result = -1;
-
-    /* A property may be called "#undefined": its name is not a value, and stays. */
-    if (name != NULL)
-        result = json_object_set_new(changed, json_is_string(name) ? json_string_value(name) : key,
-                                     change_smallcaps_value(change, value));
-    json_decref(name);
-    return result;
-}
-
-static json_t *change_members(const struct change *change, const json_t *object)
-{
-    json_t *changed;
-    const char *key, *name;
-    json_t *value;
-
-    if (is_reference(change, object, &key, &name))
-        return make_reference(change, key, name);
-    changed = json_object();
-    json_object_foreach((json_t *)object, key, value)
-    {
-        if (change_member(change, changed, key, value) != 0) {
-            json_decref(changed);
-            return NULL;
-        }
-    }
-    return changed;
-}
-
-static json_t *change_smallcaps_value(const struct change *change, const json_t *value)
-{
-    if (json_is_string(value))
-        return change->text(json_string_value(value), json_string_length(value));
-    if (json_is_array(value))
-        return change_smallcaps_array(change, value);
-    if (json_is_object(value))
-        return change_members(change, value);
-    return json_incref((json_t *)value);
+    return change_members(change, object, escape_key);
 }
 
 json_t *smallcaps_encode(const json_t *value, const struct smallcaps_names *names, json_t *slots,
                          struct error *error)
 {
-    const struct change change = {
-        .text = escape_text, .names = names, .slots = slots, .error = error};
+    const struct change change = {.text = escape_text,
+                                  .number = keep_number,
+                                  .object = encode_object,
+                                  .names = names,
+                                  .slots = slots,
+                                  .error = error};
     json_t *encoded;
 
     error->kind = ERROR_NONE;
-    encoded = change_smallcaps_value(&change, value);
+    encoded = change_value(&change, value);
     if (encoded == NULL && error->kind == ERROR_NONE)
         error_memory(error, "a delivery");
     return encoded;
 }
 
-json_t *smallcaps_decode(const json_t *value)
-{
-    const struct change change = {.text = unescape_text};
+/* ---- from smallcaps ---- */
 
-    return change_smallcaps_value(&change, value);
+static json_t *make_object(const char *kind, const char *text, size_t length)
+{
+    json_t *object = json_object();
+
+    if (json_object_set_new(object, kind, json_stringn(text, length)) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* "$N" or "$N.INTERFACE"; a number without a slot stays text. */
+static json_t *read_slot(const struct change *change, const char *text, size_t length)
+{
+    char *end;
+    unsigned long index = strtoul(text + 1, &end, 10);
+    const json_t *slot = json_array_get(change->slots, index);
+    json_t *object;
+
+    if (!json_is_string(slot) || end == text + 1 || (*end != '.' && end != text + length))
+        return json_stringn(text, length);
+    object = make_object("@ref", json_string_value(slot), json_string_length(slot));
+    if (object != NULL && *end == '.' &&
+        json_object_set_new(object, "iface",
+                            json_stringn(end + 1, (size_t)(text + length - (end + 1)))) != 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *read_text(const struct change *change, const char *text, size_t length)
+{
+    switch (length > 0 ? text[0] : '\0') {
+    case '!':
+        return json_stringn(text + 1, length - 1);
+    case '+':
+        return make_object("@bigint", text + 1, length - 1);
+    case '-':
+        return make_object("@bigint", text, length);
+    case '%':
+        return make_object("@symbol", text + 1, length - 1);
+    case '#':
+        if (is_bare_value(text + 1))
+            return make_object("@value", text + 1, length - 1);
+        break;
+    case '$':
+    case '&':
+        return read_slot(change, text, length);
+    default:
+        break;
+    }
+    return json_stringn(text, length);
+}
+
+static json_t *read_number(const struct change *change, const json_t *number)
+{
+    const double value = json_real_value(number);
+
+    (void)change;
+    return value == 0 && signbit(value) ? make_object("@value", "-0", 2)
+                                        : json_incref((json_t *)number);
+}
+
+static json_t *unescape_key(const char *key)
+{
+    return json_string(key[0] == '!' ? key + 1 : key);
+}
+
+static json_t *decode_object(const struct change *change, const json_t *object)
+{
+    json_t *record;
+
+    if (json_object_get(object, "#tag") != NULL || json_object_get(object, "#error") != NULL)
+        return change_members(change, object, NULL);
+    record = change_members(change, object, unescape_key);
+    if (record == NULL || find_meaning(record) == STANDS_FOR_ITSELF)
+        return record;
+    return json_pack("{s:o}", "@record", record);
+}
+
+json_t *smallcaps_decode(const json_t *value, json_t *slots)
+{
+    const struct change change = {
+        .text = read_text, .number = read_number, .object = decode_object, .slots = slots};
+
+    return change_value(&change, value);
 }
 
 /* Returns a new reference; NULL if it is not smallcaps, or takes too much memory. */
-static json_t *decode_body(const json_t *body)
+static json_t *decode_capdata(const json_t *capdata)
 {
+    const json_t *body = json_object_get(capdata, "body");
     const char *bytes = json_string_value(body);
     json_t *value, *decoded = NULL;
 
@@ -216,14 +384,14 @@ static json_t *decode_body(const json_t *body)
     value = json_value_read_inner(bytes + 1, json_string_length(body) - 1,
                                   JSON_DECODE_ANY | JSON_ALLOW_NUL);
     if (value != NULL)
-        decoded = smallcaps_decode(value);
+        decoded = smallcaps_decode(value, json_object_get(capdata, "slots"));
     json_decref(value);
     return decoded;
 }
 
-int smallcaps_write_plain(struct buf *json, const json_t *capdata, struct error *error)
+int smallcaps_write_value(struct buf *json, const json_t *capdata, struct error *error)
 {
-    json_t *decoded = decode_body(json_object_get(capdata, "body"));
+    json_t *decoded = decode_capdata(capdata);
     int result;
 
     buf_clear(json);

@@ -17,7 +17,7 @@
 struct smallcaps_names {
     void *context;
     /*
-     * The kernel's reference for {"@KIND":NAME}, where KIND is "vat", "device" or "result":
+     * The kernel's reference for {"@KIND":NAME}, where KIND is "vat", "device", "result" or "ref":
      * a new string. -1 with ERROR_INPUT when there is no such thing.
      */
     int (*find)(void *context, const char *kind, const char *name, char **reference,
@@ -25,25 +25,23 @@ struct smallcaps_names {
 };
 
 /*
- * Encodes the arguments of an input line for a body, as a new reference. An object with the
- * one member "@vat", "@device" or "@result" becomes a slot, whose reference is appended to
- * the array `slots`; {"@bigint":"-12"} becomes a big integer. NULL with ERROR_INPUT, or
- * ERROR_SYSTEM if out of memory.
+ * Encodes the arguments of an input line for a body, as a new reference. gaspipe-deliveries(5)
+ * lists the objects that stand for what JSON lacks; references are appended to the array `slots`.
+ * NULL with ERROR_INPUT, or ERROR_SYSTEM if out of memory.
  */
 json_t *smallcaps_encode(const json_t *value, const struct smallcaps_names *names, json_t *slots,
                          struct error *error);
 
 /*
- * Decodes a body's value for users and programs that know only JSON: escapes are removed,
- * #undefined becomes null, a big integer the string of its digits. Other values that JSON lacks
- * (NaN, slots) stay as in the body. A new reference; NULL if out of memory.
+ * The inverse: a body's value as an input line would have it, where references are {"@ref":SLOT}.
+ * `slots` may be NULL. A new reference; NULL if out of memory.
  */
-json_t *smallcaps_decode(const json_t *value);
+json_t *smallcaps_decode(const json_t *value, json_t *slots);
 
 /*
  * Replaces `json` by the decoded value of `capdata`, {"body":"#SMALLCAPS","slots":[...]}; capdata
  * in another encoding is written as it is. -1 if out of memory.
  */
-int smallcaps_write_plain(struct buf *json, const json_t *capdata, struct error *error);
+int smallcaps_write_value(struct buf *json, const json_t *capdata, struct error *error);
 
 #endif

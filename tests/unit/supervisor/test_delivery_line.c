@@ -130,6 +130,7 @@ static void references_to_nothing_are_refused(void **state)
         {"{\"@vat\":\"nobody\"}", "no vat \"nobody\""},
         {"{\"@bigint\":\"1x\"}", "decimal digits"},
         {"{\"@bigint\":\"-\"}", "decimal digits"},
+        {"{\"@value\":\"naN\"}", "\"@value\" takes undefined"},
         {"{\"@thing\":\"bank\"}", "\"@thing\" is not \"@vat\""},
     };
 

@@ -185,7 +185,7 @@ static void the_report_has_the_result_in_plain_json(void **state)
                 "[\"p-60\",false,{\"body\":\"#{\\\"sum\\\":\\\"+12\\\"}\",\"slots\":[]}]]]",
                 "null");
     assert_int_equal(end_delivery(&world, NULL), 0);
-    assert_string_equal(world.report.result, "{\"sum\":\"12\"}");
+    assert_string_equal(world.report.result, "{\"sum\":{\"@bigint\":\"12\"}}");
     close_world(&world);
 }
 
