@@ -30,7 +30,7 @@ struct vat {
 
 struct model {
     struct model_sink sink;
-    bool labels, words;
+    bool labels, words, client_stamps;
     const struct gas_model *gas; /* NULL: none */
     const char *file;            /* as model_begin_file() */
     struct names vat_ids, kinds, sessions;
@@ -107,6 +107,11 @@ void model_free(struct model *model)
 void model_set_words(struct model *model)
 {
     model->words = true;
+}
+
+void model_set_client_stamps(struct model *model)
+{
+    model->client_stamps = true;
 }
 
 void model_set_gas(struct model *model, const struct gas_model *gas)
@@ -446,7 +451,6 @@ static int fill_times(struct model *model, const struct pending_delivery *pendin
     pending_make_events(pending, precise, &model->kinds, model->events);
     moments.frame_sent = moments.sent;
     moments.frame_returned = moments.returned;
-    (void)client_times_use(&model->outcome, model->events, &moments);
     moments.events = model->events;
     delivery->precise = precise;
     delivery->start = pending->sent.real;
@@ -457,7 +461,8 @@ static int fill_times(struct model *model, const struct pending_delivery *pendin
     delivery->consoles = pending->consoles;
     delivery->events = model->events;
     delivery->event_count = pending->request_count;
-    return spans_build(&model->spans, &moments, delivery, error);
+    return spans_build_by(&model->spans, &model->outcome, model->events, &moments,
+                          model->client_stamps, delivery, error);
 }
 
 /* Fills what the deliver-result line says. */

@@ -148,6 +148,7 @@ struct model_delivery {
      * are MODEL_NONE if nothing is known of them; all five are if the deliver line is missing.
      */
     int64_t total, pipe, worker, kernel, unattributed;
+    int64_t slog_pipe, client_pipe; /* by the slog's lines, by the client's frames; 0: not known */
     int64_t between; /* since the return of the kernel's previous delivery; MODEL_NONE if not
                         known */
     /* That gaspipe, and the worker, was ready to run but had no CPU; MODEL_NONE: not said. */
@@ -257,6 +258,10 @@ struct model *model_new(const struct model_sink *sink, bool labels, struct error
 
 /* Deliveries and requests get their text, at most MODEL_WORDS bytes of each and "…". */
 void model_set_words(struct model *model);
+
+/* The pipe's time ends at the frames of the worker's client where it noted them (docs/swingset.md).
+ */
+void model_set_client_stamps(struct model *model);
 
 /* Prices deliveries by this model, which is borrowed. */
 void model_set_gas(struct model *model, const struct gas_model *gas);

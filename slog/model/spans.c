@@ -464,3 +464,32 @@ bool client_times_use(struct outcome *outcome, struct model_event *events, struc
         moments->frame_returned = moments->returned;
     return true;
 }
+
+/* Both ends of each frame are on one clock, which is never set. */
+static int64_t sum_client_pipe(const struct outcome *outcome)
+{
+    const int64_t *client = outcome->client_monotimes.at, *worker = outcome->monotimes.at;
+    int64_t pipe = 0;
+
+    for (size_t i = 0; i < outcome->client_monotimes.count; i++)
+        pipe += i % 2 == 0 ? less(worker[i], client[i]) : less(client[i], worker[i]);
+    return pipe;
+}
+
+int spans_build_by(struct spans *spans, struct outcome *outcome, struct model_event *events,
+                   struct moments *moments, bool by_client, struct model_delivery *delivery,
+                   struct error *error)
+{
+    const bool fits = !moments->steady && fit(outcome, moments);
+
+    delivery->slog_pipe = delivery->client_pipe = 0;
+    if (spans_build(spans, moments, delivery, error) != 0)
+        return -1;
+    if (!fits)
+        return 0;
+    delivery->slog_pipe = delivery->pipe;
+    delivery->client_pipe = sum_client_pipe(outcome);
+    return by_client && client_times_use(outcome, events, moments)
+               ? spans_build(spans, moments, delivery, error)
+               : 0;
+}

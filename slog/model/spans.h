@@ -86,6 +86,14 @@ struct spans {
 int spans_build(struct spans *spans, const struct moments *moments, struct model_delivery *delivery,
                 struct error *error);
 
+/*
+ * The same; also slog_pipe and client_pipe if the client's moments are there and match. If
+ * `by_client`, they and not the kernel's lines then divide the time, as client_times_use() has it.
+ */
+int spans_build_by(struct spans *spans, struct outcome *outcome, struct model_event *events,
+                   struct moments *moments, bool by_client, struct model_delivery *delivery,
+                   struct error *error);
+
 void spans_free(struct spans *spans);
 
 /*

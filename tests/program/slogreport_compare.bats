@@ -195,3 +195,29 @@ make_files() {
     run slogreport compare "$first" "$first"
     assert_output_lacks 'summary --against'
 }
+
+@test "the pipe ends at the slog's lines, or with --stamps client at the client's frames; they are not mixed" {
+    cd "$BATS_TEST_TMPDIR"
+    local line='"crankNum":1,"vatID":"v1","deliveryNum":1,"replay":false'
+    cat > client.slog << END
+{"type":"deliver",$line,"dispatch":"notify","kd":["notify","v1",[]],"vd":["notify",[]],"time":1000.0,"monotime":1.0}
+{"type":"syscall",$line,"syscallNum":0,"ksc":["vatstoreGet","v1","a"],"vsc":["vatstoreGet","a"],"time":1000.0004,"monotime":1.0004}
+{"type":"syscall-result",$line,"syscallNum":0,"ksr":["ok","b"],"vsr":["ok","b"],"time":1000.0005,"monotime":1.0005}
+{"type":"deliver-result",$line,"dr":["ok",null,{"meterType":"x","compute":7,"timestamps":[1000.0002,1000.0003,1000.0006,1000.0008],"monotimes":[5000200000,5000300000,5000600000,5000800000],"clientTimestamps":[1000.00015,1000.00035,1000.00055,1000.00085],"clientMonotimes":[5000150000,5000350000,5000550000,5000850000]}],"time":1000.001,"monotime":1.001}
+END
+    sed 's/,"client[A-Za-z]*":\[[^]]*\]//g' client.slog > npm.slog
+    run jq -c 'select(.kind == "delivery") | [.pipe, .worker, .kernel, .slogPipe, .clientPipe]' <(
+        "$BUILD/slogreport" --json client.slog
+        "$BUILD/slogreport" --json --stamps client client.slog
+        "$BUILD/slogreport" --json --stamps client npm.slog)
+    assert_equal "$output" '[0.0006,0.0003,0.0001,0.0006,0.0002]
+[0.0002,0.0003,0.0005,0.0006,0.0002]
+[0.0006,0.0003,0.0001,null,null]'
+    "$BUILD/slogreport" compare client.slog npm.slog
+    for more in npm.slog ''; do
+        # shellcheck disable=SC2086 # none or one
+        run "$BUILD/slogreport" compare --stamps client client.slog npm.slog $more
+        assert_status 2
+        assert_output_has 'client.slog has stamps of the worker'
+    done
+}

@@ -12,6 +12,7 @@
 #include "base/text/format.h"
 #include "tools/command/commands.h"
 #include "tools/command/compare_ranking.h"
+#include "tools/command/compare_stamps.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
 #include "tools/stats/pairs.h"
@@ -359,6 +360,7 @@ struct reading {
     const struct options *options;
     struct pairs *pairs;
     int side;
+    bool client; /* has stamps of a worker's client */
 };
 
 static int compare_on_delivery(void *context, const struct model_delivery *delivery,
@@ -366,13 +368,14 @@ static int compare_on_delivery(void *context, const struct model_delivery *deliv
 {
     struct reading *reading = context;
 
+    reading->client |= delivery->client_pipe != 0;
     if (!selection_takes(&reading->options->selection, delivery))
         return 0;
     return pairs_add(reading->pairs, reading->side, delivery, error);
 }
 
 static int compare_read_side(const struct options *options, struct pairs *pairs, int side,
-                             struct error *error)
+                             struct compare_stamps *stamps, struct error *error)
 {
     struct reading reading = {.options = options, .pairs = pairs, .side = side};
     char *files[] = {options->files[side], NULL};
@@ -389,7 +392,9 @@ static int compare_read_side(const struct options *options, struct pairs *pairs,
         explain_runs(&tally.totals, options->files[side],
                      "are in it, and of deliveries of one number the last counts");
     tally_free(&tally);
-    return result;
+    return result == 0
+               ? compare_stamps_add(stamps, options, options->files[side], reading.client, error)
+               : -1;
 }
 
 /* The largest excess first; equals in file order. */
@@ -471,13 +476,15 @@ static int compare_sides(const struct options *options, struct pairs *pairs, str
 
 int compare_run(const struct options *options, struct error *error)
 {
+    struct compare_stamps stamps = {0};
     struct pairs pairs = {0};
     int result = -1;
 
     if (options->files[2] != NULL)
         return compare_many_run(options, error);
-    if (compare_read_side(options, &pairs, 0, error) == 0 &&
-        compare_read_side(options, &pairs, 1, error) == 0 && pairs_compute(&pairs, error) == 0)
+    if (compare_read_side(options, &pairs, 0, &stamps, error) == 0 &&
+        compare_read_side(options, &pairs, 1, &stamps, error) == 0 &&
+        pairs_compute(&pairs, error) == 0)
         result = compare_sides(options, &pairs, error);
     pairs_free(&pairs);
     return result;

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/text/format.h"
 #include "tools/command/compare_ranking.h"
+#include "tools/command/compare_stamps.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -293,6 +294,7 @@ struct reading {
     const struct options *options;
     struct slogfile_set *set;
     size_t file;
+    bool client; /* has stamps of a worker's client */
 };
 
 static int compare_many_on_delivery(void *context, const struct model_delivery *delivery,
@@ -300,13 +302,14 @@ static int compare_many_on_delivery(void *context, const struct model_delivery *
 {
     struct reading *reading = context;
 
+    reading->client |= delivery->client_pipe != 0;
     if (!selection_takes(&reading->options->selection, delivery))
         return 0;
     return slogfile_set_add(reading->set, reading->file, delivery, error);
 }
 
 static int compare_read_file(const struct options *options, struct slogfile_set *set, size_t number,
-                             struct error *error)
+                             struct compare_stamps *stamps, struct error *error)
 {
     struct reading reading = {.options = options, .set = set, .file = number};
     char *files[] = {options->files[number], NULL};
@@ -323,7 +326,9 @@ static int compare_read_file(const struct options *options, struct slogfile_set 
         explain_runs(&tally.totals, options->files[number],
                      "are in it, and of deliveries of one number the last counts");
     tally_free(&tally);
-    return result;
+    return result == 0
+               ? compare_stamps_add(stamps, options, options->files[number], reading.client, error)
+               : -1;
 }
 
 /* The largest excess first; equals in file order. */
@@ -418,13 +423,15 @@ static int write_set_report(struct slogfile_set_report *report, bool json, struc
 static int compare_many_read_all(const struct options *options, struct slogfile_set *set,
                                  struct error *error)
 {
+    struct compare_stamps stamps = {0};
+
     while (options->files[set->file_count] != NULL)
         set->file_count++;
     if (set->file_count > SLOGFILE_SET_MOST)
         return error_set(error, ERROR_USAGE, "compare takes at most %d slogfiles, not %zu",
                          (int)SLOGFILE_SET_MOST, set->file_count);
     for (size_t i = 0; i < set->file_count; i++) {
-        if (compare_read_file(options, set, i, error) != 0)
+        if (compare_read_file(options, set, i, &stamps, error) != 0)
             return -1;
     }
     return slogfile_set_compute(set, error);

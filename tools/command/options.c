@@ -111,6 +111,8 @@ static const char *const by_words[] = {"all",      "replay", "vat",      "kind",
                                        "syscall",  "block",  "run",      "phase", "growth",
                                        "function", "line",   "delivery", NULL};
 
+static const char *const stamps_words[] = {"slog", "client", NULL};
+
 static int take_cost_by(struct options *options, const char *option, const char *value,
                         struct error *error)
 {
@@ -215,6 +217,10 @@ static const struct option_row rows[] = {
      .commands = REPORTERS},
     {"strict", .help = "fail at a line that is not a slog line (default: skip and count it)",
      OPTION_IS_FLAG(struct options, strict), .commands = READERS},
+    {"stamps", "WHOSE",
+     "end the pipe's time in Node's process at the lines of the slog (default) or, where its "
+     "worker's client noted them, at the frames: slog or client",
+     OPTION_IS_CHOICE(struct options, stamps, stamps_words), .commands = REPORTERS},
     {"jobs", "N", "read with N threads, up to 64 (default: one per CPU, at most 4)",
      OPTION_IS_NUMBER(struct options, jobs, 1, DECODER_MOST_JOBS), .commands = READERS},
 

@@ -42,6 +42,7 @@ struct options {
     struct gas_model gas;        /* --gas */
     const char *metrics;         /* file for metrics; NULL: none */
     const char *listen;          /* [ADDRESS:]PORT to serve them at; NULL: none */
+    int stamps;                  /* 1: the client's, else the slog's */
     bool strict;                 /* a line that is no slog line is an error */
     bool follow;
     bool bundles;    /* an extract keeps the bundles of vats */
@@ -76,6 +77,7 @@ static inline struct feed options_feed(const struct options *options)
 {
     return (struct feed){.files = options->files,
                          .strict = options->strict,
+                         .client_stamps = options->stamps == 1,
                          .jobs = (unsigned)options->jobs,
                          .gas = options->priced ? &options->gas : NULL,
                          .vats = &options->selection.vats,

@@ -548,6 +548,8 @@ int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
     if (feeding.model == NULL)
         return -1;
     model_set_gas(feeding.model, feed->gas);
+    if (feed->client_stamps)
+        model_set_client_stamps(feeding.model);
     if (feed->words)
         model_set_words(feeding.model);
     progress_begin(&feeding.progress, feed->progress);

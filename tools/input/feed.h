@@ -39,6 +39,7 @@ struct feed {
     bool follow;                 /* continue as the last file grows */
     bool labels;                 /* as model_new() */
     bool words;                  /* as model_set_words() */
+    bool client_stamps;          /* as model_set_client_stamps() */
     const struct gas_model *gas; /* as model_set_gas(); NULL: none */
     /* IDs or names that the user gave: one that no line has is reported at the end; NULL: none. */
     const struct option_list *vats;

@@ -97,7 +97,7 @@ static char *put_requests(char *at, const struct model_delivery *delivery)
 static void append_times(struct buf *out, const struct model_delivery *delivery)
 {
     bool precise = delivery->precise;
-    char *at = begin_fields(out, 15);
+    char *at = begin_fields(out, 17);
 
     if (at == NULL)
         return;
@@ -112,6 +112,10 @@ static void append_times(struct buf *out, const struct model_delivery *delivery)
     at = put_requests(at, delivery);
     at = put_double(put(at, ",\"compute\":"), delivery->compute);
     at = put_double(put(at, ",\"instructions\":"), delivery->instructions);
+    if (delivery->client_pipe != 0) {
+        at = put_json_time(at, ",\"slogPipe\":", delivery->slog_pipe, precise);
+        at = put_json_time(at, ",\"clientPipe\":", delivery->client_pipe, true);
+    }
     if (delivery->cpu_wait != MODEL_NONE)
         at = put_json_time(at, ",\"cpuWait\":", delivery->cpu_wait, true);
     if (!isnan(delivery->block_cost))
