@@ -288,7 +288,8 @@ EOF
 @test "too few open files are said at the start, with how many are needed" {
     local limit
 
-    for limit in 20 52; do
+    # Bats leaves some of its own open.
+    for limit in 30 52; do
         run --separate-stderr bash -c 'ulimit -n "$1"; shift; "$@"' bash $limit \
             "$BUILD/gaspipe" run --counter none --store store --vat "$token" - <<< "$mint"
         assert_bad_input 4 "open files are limited to $limit (ulimit -n); 1 worker needs 53"
@@ -309,10 +310,13 @@ EOF
 
 @test "without QEMU, or with one that takes no plugins, it says how to get it" {
     mkdir bin
-    run --separate-stderr env PATH="$PWD/bin" "$BUILD/gaspipe" run --vat "$token" - < /dev/null
+    # Away from a QEMU that was built.
+    cp "$BUILD"/gaspipe* "$BUILD"/*.so .
+    rm -f gaspipe-qemu
+    run --separate-stderr env PATH="$PWD/bin" ./gaspipe run --vat "$token" - < /dev/null
     assert_bad_input 4 'qemu-x86_64' 'apt-get install qemu-user'
     cp "$(type -P true)" bin/qemu-x86_64
-    run --separate-stderr env PATH="$PWD/bin" "$BUILD/gaspipe" run --vat "$token" - < /dev/null
+    run --separate-stderr env PATH="$PWD/bin" ./gaspipe run --vat "$token" - < /dev/null
     assert_bad_input 4 'takes no plugins' 'apt-get install qemu-user'
 }
 
