@@ -337,3 +337,41 @@ void describe_syscall(struct scan_span vsc, struct buf *text)
         describe_string(object.kind, text);
     }
 }
+
+/* ---- names ------------------------------------------------------------ */
+
+/* True if the name can be shown as it is, as nearly all. */
+static bool is_plain(struct scan_span string)
+{
+    for (size_t i = 0; i < string.length; i++) {
+        if (string.at[i] < 0x20 || string.at[i] > 0x7e || string.at[i] == '\\')
+            return false;
+    }
+    return true;
+}
+
+static uint32_t intern_clean(struct names *names, struct scan_span string)
+{
+    struct buf clean = {0};
+    uint32_t number = NAMES_NONE;
+
+    describe_string(string, &clean);
+    if (!buf_failed(&clean))
+        number = names_intern(names, clean.data, clean.length);
+    buf_free(&clean);
+    return number;
+}
+
+/* Called about twice for each line, so recent names are not decoded again. */
+uint32_t describe_intern(struct names *names, struct scan_span string)
+{
+    uint32_t number = names_recall(names, string.at, string.length);
+
+    if (number != NAMES_NONE)
+        return number;
+    number = is_plain(string) ? names_intern(names, string.at, string.length)
+                              : intern_clean(names, string);
+    if (number != NAMES_NONE)
+        names_remember(names, string.at, string.length, number);
+    return number;
+}

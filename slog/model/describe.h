@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/json/scan.h"
+#include "slog/read/names.h"
 
 /*
  * Short descriptions of deliveries and syscalls.
@@ -48,5 +49,8 @@ struct scan_span describe_words(struct scan_span object);
 
 /* Appends a string, as scan_string() gives it, made safe for a terminal. */
 void describe_string(struct scan_span string, struct buf *text);
+
+/* The number of a name as described by describe_string(); NAMES_NONE when out of memory. */
+uint32_t describe_intern(struct names *names, struct scan_span string);
 
 #endif

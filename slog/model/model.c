@@ -143,42 +143,6 @@ static void give_note(struct model *model, struct model_note note)
 
 /* ---- vats and their pending deliveries ---- */
 
-/* True if the name can be shown as it is, as nearly all. */
-static bool is_plain(struct scan_span string)
-{
-    for (size_t i = 0; i < string.length; i++) {
-        if (string.at[i] < 0x20 || string.at[i] > 0x7e || string.at[i] == '\\')
-            return false;
-    }
-    return true;
-}
-
-static uint32_t intern_clean(struct names *names, struct scan_span string)
-{
-    struct buf clean = {0};
-    uint32_t number = NAMES_NONE;
-
-    describe_string(string, &clean);
-    if (!buf_failed(&clean))
-        number = names_intern(names, clean.data, clean.length);
-    buf_free(&clean);
-    return number;
-}
-
-/* Called about twice for each line, so recent names are not decoded again. */
-static uint32_t intern(struct names *names, struct scan_span string)
-{
-    uint32_t number = names_recall(names, string.at, string.length);
-
-    if (number != NAMES_NONE)
-        return number;
-    number = is_plain(string) ? names_intern(names, string.at, string.length)
-                              : intern_clean(names, string);
-    if (number != NAMES_NONE)
-        names_remember(names, string.at, string.length, number);
-    return number;
-}
-
 static int reserve_vats(struct model *model, struct error *error)
 {
     struct vat *vats;
@@ -202,7 +166,7 @@ static int model_find_vat(struct model *model, const struct record *record, uint
     *vat = NAMES_NONE;
     if (record->vat_id.at == NULL)
         return 0;
-    *vat = intern(&model->vat_ids, record->vat_id);
+    *vat = describe_intern(&model->vat_ids, record->vat_id);
     if (*vat == NAMES_NONE)
         return error_memory(error, "vats");
     return reserve_vats(model, error);
@@ -295,7 +259,7 @@ static int begin_session(struct model *model, const struct record *record, uint6
                          "slog-start of version %lld; this slogreport reads version %d",
                          (long long)record->version, SLOG_VERSION);
     if (record->session.at != NULL) {
-        session = intern(&model->sessions, record->session);
+        session = describe_intern(&model->sessions, record->session);
         if (session == NAMES_NONE)
             return error_memory(error, "sessions");
         if (session == model->session)
@@ -404,7 +368,7 @@ static int add_syscall(struct model *model, const struct record *record, uint32_
         kind = (struct scan_span){"console", strlen("console")};
     else if (kind.at == NULL)
         kind = describe_kind(record->vsc.at != NULL ? record->vsc : record->ksc);
-    number = intern(&model->kinds, kind.at != NULL ? kind : (struct scan_span){"?", 1});
+    number = describe_intern(&model->kinds, kind.at != NULL ? kind : (struct scan_span){"?", 1});
     if (number == NAMES_NONE)
         return error_memory(error, "kinds of syscall");
     return pending_add_request(pending, record, moment_of_line(model, record), number,

@@ -8,20 +8,6 @@
 #include "base/array.h"
 #include "slog/model/describe.h"
 
-static uint32_t entries_find(struct entries *entries, struct scan_span type)
-{
-    struct buf clean = {0};
-    uint32_t number = NAMES_NONE;
-
-    describe_string(type, &clean);
-    if (!buf_failed(&clean))
-        number = names_intern(&entries->types, clean.data, clean.length);
-    buf_free(&clean);
-    if (number != NAMES_NONE)
-        names_remember(&entries->types, type.at, type.length, number);
-    return number;
-}
-
 static int entries_reserve(struct entries *entries, uint32_t number)
 {
     size_t before = entries->capacity;
@@ -54,10 +40,7 @@ int entries_add(struct entries *entries, const struct record *record)
         entries->counts[entries->known[record->type] - 1]++;
         return 0;
     }
-    number = names_recall(&entries->types, type.at, type.length);
-
-    if (number == NAMES_NONE)
-        number = entries_find(entries, type);
+    number = describe_intern(&entries->types, type);
     if (number == NAMES_NONE || entries_reserve(entries, number) != 0)
         return -1;
     if (has_one_name[record->type])
