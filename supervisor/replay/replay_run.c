@@ -15,9 +15,8 @@
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/replay/replay_delivery.h"
 #include "supervisor/replay/replay_options.h"
+#include "supervisor/replay/replay_progress.h"
 #include "supervisor/replay/replay_vat.h"
-
-static const uint64_t PROGRESS_NANOSECONDS = 5000000000;
 
 struct replay_run {
     const struct replay_options *options;
@@ -36,8 +35,7 @@ struct replay_run {
     struct replay_result **results; /* of the part's vats */
     size_t vat_count, vat_capacity, result_count;
     uint64_t line;
-    int64_t deliveries;    /* sent so far */
-    uint64_t began, shown; /* nanoseconds, uv_hrtime() */
+    struct replay_progress *progress;
 };
 
 /* ---- which vats ---- */
@@ -112,17 +110,6 @@ static bool is_of_part(const struct replay_run *run, size_t index)
 
 /* ---- events ---- */
 
-static void show_replay_progress(struct replay_run *run)
-{
-    uint64_t now = uv_hrtime();
-
-    if (now - run->shown < PROGRESS_NANOSECONDS || run->options->part > 0)
-        return;
-    run->shown = now;
-    log_line("%" PRId64 " deliveries, %zu vats, %.0f s", run->deliveries, run->vat_count,
-             (double)(now - run->began) / 1e9);
-}
-
 /* Reports if the session's recorded instructions cannot be compared with this counter's. */
 static void begin_recorded_session(struct replay_run *run, const struct source_event *event)
 {
@@ -146,6 +133,9 @@ static void begin_recorded_session(struct replay_run *run, const struct source_e
 static int take_event_of_vat(struct replay_run *run, struct replay_vat *vat, size_t index,
                              const struct source_event *event, struct error *error)
 {
+    if (event->kind == SOURCE_DELIVERY &&
+        (event->delivery_num == RECORDED_NONE || event->delivery_num <= run->options->selection.to))
+        replay_progress_pass(run->progress, run->vat_count);
     if (event->kind == SOURCE_DELIVERY && !is_of_part(run, index))
         return 0;
     if (event->delivery_num != RECORDED_NONE && event->delivery_num > run->options->selection.to) {
@@ -155,8 +145,6 @@ static int take_event_of_vat(struct replay_run *run, struct replay_vat *vat, siz
     }
     if (event->kind != SOURCE_DELIVERY)
         return replay_against_take(vat, event, error);
-    run->deliveries++;
-    show_replay_progress(run);
     return replay_against_deliver(vat, event, error);
 }
 
@@ -327,9 +315,11 @@ struct replay_run *replay_run_new(const struct replay_options *options, struct e
 
 int replay_run(struct replay_run *run, struct error *error)
 {
-    run->began = run->shown = uv_hrtime();
-    if (open_all(run, error) != 0 || take_source_events(run, error) != 0 ||
-        check_vats(run, error) != 0 || close_probes(run, error) != 0)
+    if (open_all(run, error) != 0)
+        return -1;
+    run->progress = replay_progress_new(run->options);
+    if (take_source_events(run, error) != 0 || check_vats(run, error) != 0 ||
+        close_probes(run, error) != 0)
         return -1;
     return gather_results(run, error);
 }
@@ -351,6 +341,7 @@ void replay_run_free(struct replay_run *run)
 
     if (run == NULL)
         return;
+    replay_progress_free(run->progress);
     (void)close_probes(run, &error); /* open only after another failure, which was reported */
     for (size_t i = 0; i < run->vat_count; i++)
         replay_vat_free(run->vats[i]);

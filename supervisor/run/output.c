@@ -86,7 +86,8 @@ void output_init(struct output *output, bool json, bool costs, const struct gas_
         .gas = gas,
     };
     output->layout = layout_for(output);
-    output->colour = !json && isatty(STDOUT_FILENO) && (no_colour == NULL || no_colour[0] == '\0');
+    output->terminal = !json && isatty(STDOUT_FILENO);
+    output->colour = output->terminal && (no_colour == NULL || no_colour[0] == '\0');
 }
 
 void output_show_burnt(struct output *output)
@@ -663,6 +664,10 @@ static void put_text_summary(const struct output *output, struct buf *line, doub
         put_time_share(line, "unattributed", sums->total - sums->pipe - sums->worker - sums->kernel,
                        sums->total);
     buf_printf(line, "; %s\n", output->sandbox);
+    if (output->terminal && output->slog != NULL)
+        buf_printf(line, "next: slogreport summary %s\n", output->slog);
+    else if (output->terminal)
+        buf_append_string(line, "next: add --slog FILE, then slogreport summary FILE\n");
 }
 
 int output_delivery(struct output *output, const struct delivery_report *report,

@@ -58,7 +58,8 @@ enum output_stage {
 /* The output of gaspipe run: columns for users, JSON lines for programs. */
 struct output {
     bool json;
-    bool colour;                 /* people at a terminal, without NO_COLOR */
+    bool terminal;               /* stdout is one, and gets columns */
+    bool colour;                 /* a terminal, without NO_COLOR */
     bool costs;                  /* workers have the meter: a column of block cost */
     const struct gas_model *gas; /* prices deliveries; borrowed; NULL: nothing does */
     bool burns;                  /* there are contracts in WebAssembly: a column of gas burnt */
@@ -69,6 +70,7 @@ struct output {
 
     int64_t quarantined; /* vats, at the run's end */
     const char *sandbox; /* how workers are confined, for the summary; borrowed */
+    const char *slog;    /* the slogfile, for the summary; borrowed; NULL: none */
 
     struct spool gathered;   /* lines that are not printed yet */
     struct buf line;         /* being made */

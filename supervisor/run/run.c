@@ -489,6 +489,7 @@ static int open_run_launcher(struct run *run, struct error *error)
 
     if (result == 0)
         run->output.sandbox = confinement_description(&run->confinement);
+    run->output.slog = options->slog;
     if (result != 0)
         return -1;
     if (options->worker != NULL)

@@ -185,6 +185,18 @@ assert_fits() {
         length($0) > width { print "longer than " width ": " $0; long = 1 } END { exit long }'
 }
 
+@test "on a terminal, a run ends with the next command" {
+    "$NATIVE/gaspipe" run --counter none --slog run.slog --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl" > out || [ $? -eq 1 ]
+    run -1 grep '^next: ' out
+    at_width 100 "$NATIVE/gaspipe" run --counter none --slog again.slog --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl" > out
+    assert_equal "$(tail -n 1 out)" 'next: slogreport summary again.slog'
+    at_width 100 "$NATIVE/gaspipe" run --counter none --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl" > out
+    assert_equal "$(tail -n 1 out)" 'next: add --slog FILE, then slogreport summary FILE'
+}
+
 @test "tables fit into the terminal" {
     printf '{"vat":"list","method":"%s","args":[%s]}\n' echo '"'"$(printf '%090d' 7)"'"' \
         anAstonishinglyLongNameOfAMethod 1 > lines.jsonl
