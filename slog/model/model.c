@@ -434,7 +434,6 @@ static int fill_result(struct model *model, const struct record *record, uint32_
                        struct model_delivery *delivery, struct error *error)
 {
     const struct outcome *outcome = &model->outcome;
-    const char *name = model->vats[vat].name;
 
     if (outcome_read(record->dr, &model->outcome, error) != 0)
         return -1;
@@ -443,8 +442,7 @@ static int fill_result(struct model *model, const struct record *record, uint32_
     delivery->problem = buf_string(&model->problem);
     if (delivery->problem == NULL)
         return error_memory(error, "a delivery's error");
-    delivery->vat_id = names_text(&model->vat_ids, vat);
-    delivery->vat_name = name != NULL ? name : "";
+    delivery->vat_id = model_vat(model, vat, &delivery->vat_name);
     delivery->crank_num = record->crank_num;
     delivery->delivery_num = record->delivery_num;
     delivery->replay = record->replay;
@@ -594,11 +592,9 @@ static int feed_vat_line(struct model *model, const struct record *record, uint6
         return end_delivery(model, record, line, vat, error);
     case RECORD_CREATE_VAT:
         return model_name_vat(model, record, vat, error);
-    case RECORD_CLIST:
-        if (vat != NAMES_NONE)
-            model->vats[vat].clist_entries += scan_is(record->mode, "drop") ? -1 : 1;
-        return 0;
     default:
+        if (record->type == RECORD_CLIST && vat != NAMES_NONE)
+            model->vats[vat].clist_entries += scan_is(record->mode, "drop") ? -1 : 1;
         return 0;
     }
 }
@@ -704,13 +700,12 @@ static int feed_by_type(struct model *model, const struct record *record, uint64
 
 /* ---- totals, phases ---- */
 
-bool model_vat(const struct model *model, size_t number, const char **id, const char **name)
+const char *model_vat(const struct model *model, size_t number, const char **name)
 {
     if (number >= model->vat_count)
-        return false;
-    *id = names_text(&model->vat_ids, (uint32_t)number);
+        return NULL;
     *name = model->vats[number].name != NULL ? model->vats[number].name : "";
-    return true;
+    return names_text(&model->vat_ids, (uint32_t)number);
 }
 
 struct model_totals model_take_totals(struct model *model)

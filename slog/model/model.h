@@ -279,9 +279,9 @@ int model_feed(struct model *model, const struct record *record, uint64_t line,
 /* Call at the end: notes deliveries in progress, and ends all phases. */
 void model_finish(struct model *model);
 
-/* Finds the vat of this number, in the order in which lines named them; `name` is "" if no line
- * said it. False if there are fewer. */
-bool model_vat(const struct model *model, size_t number, const char **id, const char **name);
+/* The ID of the vat of this number, in the order in which lines named them; `name` is "" if no line
+ * said it. NULL if there are fewer. */
+const char *model_vat(const struct model *model, size_t number, const char **name);
 
 /* Moves the totals out of the model; the caller frees them with model_totals_free(). */
 struct model_totals model_take_totals(struct model *model);

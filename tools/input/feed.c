@@ -527,7 +527,7 @@ static void report_unknown_vat(const struct model *model, const char *word)
     struct similar similar = {.word = word};
     const char *id, *name, *hint;
 
-    for (size_t i = 0; model_vat(model, i, &id, &name); i++) {
+    for (size_t i = 0; (id = model_vat(model, i, &name)) != NULL; i++) {
         if (strcmp(word, id) == 0 || strcmp(word, name) == 0)
             return;
         similar_try(&similar, id);
