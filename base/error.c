@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,8 @@ int(error_system)(struct error *error, int errnum, const char *format, ...)
     vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);
     used = strlen(error->text);
-    snprintf(error->text + used, sizeof error->text - used, ": %s", strerror(errnum));
+    snprintf(error->text + used, sizeof error->text - used, ": %s%s", strerror(errnum),
+             errnum == EFBIG ? " (ulimit -f)" : "");
     return -1;
 }
 

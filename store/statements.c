@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/statements.h"
 
+#include <errno.h>
 #include <semaphore.h>
 #include <sqlite3.h>
 #include <stdarg.h>
@@ -49,6 +50,13 @@ int(store_error)(struct store *store, struct error *error)
                         words);
         error->is_damage = true;
         return -1;
+    case SQLITE_IOERR:
+        /* With SIGXFSZ ignored, a write beyond the limit fails with EFBIG. */
+        if (sqlite3_system_errno(store->database) == EFBIG)
+            return store_error_set(
+                store, error, ERROR_SYSTEM,
+                "a file of the store would be larger than permitted (ulimit -f)");
+        return store_error_set(store, error, ERROR_SYSTEM, "%s", words);
     default:
         return store_error_set(store, error, ERROR_SYSTEM, "%s", words);
     }

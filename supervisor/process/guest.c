@@ -236,7 +236,8 @@ static int locate_in(const char *installed, const char *name, char path[PATH_MAX
     ssize_t length = readlink("/proc/self/exe", directory, sizeof directory - 1);
 
     if (length < 0)
-        return error_system(error, errno, "cannot read /proc/self/exe");
+        return error_set(error, ERROR_SYSTEM, "cannot read /proc/self/exe: %s; mount /proc",
+                         strerror(errno));
     directory[length] = '\0';
     *strrchr(directory, '/') = '\0';
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

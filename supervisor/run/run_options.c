@@ -275,6 +275,8 @@ static int check_stream_options(const struct run_options *options, char **operan
     return nats_address_parse(&address, options->from, error);
 }
 
+#define HEAP_LIMIT_MOST ((int64_t)2 << 30)
+
 static int check_combination(struct run_options *options, char **operands, struct error *error)
 {
     const bool operates = !operations_are_none(&options->operations);
@@ -291,6 +293,8 @@ static int check_combination(struct run_options *options, char **operands, struc
     if ((options->again || options->resume) && options->store == NULL)
         return error_set(error, ERROR_USAGE, "%s needs --store DIR, which keeps what was delivered",
                          options->again ? "--again" : "--resume");
+    if (options->heap_limit > HEAP_LIMIT_MOST)
+        return error_set(error, ERROR_USAGE, "--max-heap is at most 2G, which an engine can have");
     if (options->upgrades.count > 0 && options->store == NULL)
         return error_set(error, ERROR_USAGE, "--upgrade needs --store DIR");
     if ((operands[0] == NULL && !operates && options->upgrades.count == 0 &&

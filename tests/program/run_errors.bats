@@ -257,10 +257,18 @@ EOF
     yes "$mint" | head -n 800 > many.jsonl
     run --separate-stderr bash -c 'ulimit -f 1024; exec "$0" "$@"' \
         "$NATIVE/gaspipe" run --json --counter none --vat "$token" --slog slog many.jsonl
-    assert_bad_input 4 'slog: ' 'File too large'
+    assert_bad_input 4 'slog: ' 'File too large (ulimit -f)'
     # Whole lines only, and what was printed was done.
     jq -c .type slog > /dev/null
     [ "$(grep -c '"kind":"delivery"' <<< "$output")" -lt 800 ]
+    run --separate-stderr bash -c 'ulimit -f 4; exec "$@"' - \
+        "$NATIVE/gaspipe" run --counter none --store small --vat "$token" - < /dev/null
+    assert_bad_input 4 'small/gaspipe.sqlite: a file of the store would be larger than permitted (ulimit -f)'
+    if unshare -rm true 2> /dev/null; then
+        run --separate-stderr unshare -rm sh -c 'mount -t tmpfs none /proc; "$@"' - \
+            "$NATIVE/gaspipe" run --counter none --vat "$token" - < /dev/null
+        assert_bad_input 4 'cannot read /proc/self/exe: No such file or directory; mount /proc'
+    fi
 }
 
 @test "a store that is not gaspipe's, damaged, in use, or in no directory" {
