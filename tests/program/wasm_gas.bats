@@ -534,6 +534,8 @@ repeatedly() {
     sends '' '(call $call (i64.const 0) (i64.const 256) (i64.const 64) (i64.const 0) (i64.const 0) (i64.const 1024) (i64.const 1))'
     sends 'The length of the method name 257 exceeds the maximum allowed length 256' \
         '(call $call (i64.const 0) (i64.const 257) (i64.const 64) (i64.const 0) (i64.const 0) (i64.const 1024) (i64.const 1))'
+    sends 'The attached amount of gas in a FunctionCall action has to be a positive number' \
+        '(call $call (i64.const 0) (i64.const 9) (i64.const 64) (i64.const 0) (i64.const 0) (i64.const 1024) (i64.const 0))'
     # max_arguments_length
     sends 'The length of the arguments 4194305 exceeds the maximum allowed length 4194304' \
         '(call $call (i64.const 0) (i64.const 1) (i64.const 0) (i64.const 4194305) (i64.const 0) (i64.const 1024) (i64.const 1))'

@@ -277,8 +277,10 @@ static void run_wasm_function(struct near_contract *contract, uint32_t function)
     if (trap == WASM_TRAP_NONE)
         trap = wasm_call(&contract->machine, contract->instance, function, NULL);
     fail_for_trap(call, trap);
-    if (call->error[0] == '\0' && !call->is_lost && near_check_receipts(call))
-        distribute(call);
+    if (call->error[0] != '\0' || call->is_lost)
+        return;
+    distribute(call);
+    (void)near_check_receipts(call);
 }
 
 struct near_outcome near_contract_call(struct near_contract *contract, const char *method,

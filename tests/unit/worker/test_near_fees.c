@@ -352,6 +352,75 @@ static void gas_keys_cost_by_their_bytes(void **state)
     logic_close(&logic);
 }
 
+/* one_yocto_on_promise, from version 85. */
+static void one_yocto_needs_no_balance(void **state)
+{
+    static const char *const lacks = "Exceeded the account balance.";
+    struct logic logic;
+
+    (void)state;
+    for (unsigned version = 84; version <= 85; version++) {
+        struct logic_slice method;
+        char text[8];
+        struct error error;
+
+        logic_open(&logic);
+        snprintf(text, sizeof text, "%u", version);
+        assert_int_equal(near_parameters_read(&logic.parameters, text, &error), 0);
+        logic.context.balance = logic.context.deposit = 0;
+        logic_begin(&logic);
+        assert_true(begin_batch(&logic, "rick.test"));
+        method = logic_text(&logic, "method");
+        if (version == 84)
+            LOGIC_FAILS(&logic, lacks, promise_batch_action_function_call, 0, method.length,
+                        method.at, 0, 0, logic_amount(&logic, 1), 1);
+        else
+            LOGIC_WORKS(&logic, promise_batch_action_function_call, 0, method.length, method.at, 0,
+                        0, logic_amount(&logic, 1), 1);
+        LOGIC_FAILS(&logic, lacks, promise_batch_action_function_call, 0, method.length, method.at,
+                    0, 0, logic_amount(&logic, 2), 1);
+        logic_close(&logic);
+    }
+}
+
+/* Keys of ML-DSA-65 exist from version 85; their records have a hash from 87. */
+static void post_quantum_keys(void **state)
+{
+    static const uint8_t ml_dsa[1953] = {2};
+    const uint64_t executed = UINT64_C(101435400);
+    struct logic logic;
+
+    (void)state;
+    for (unsigned version = 84; version <= 87; version++) {
+        const uint64_t stored = version < 87 ? sizeof ml_dsa : 33;
+        struct logic_slice key;
+        char text[8];
+        struct error error;
+        uint64_t reserved;
+
+        logic_open(&logic);
+        snprintf(text, sizeof text, "%u", version);
+        assert_int_equal(near_parameters_read(&logic.parameters, text, &error), 0);
+        logic_begin(&logic);
+        assert_true(begin_batch(&logic, "rick.test"));
+        key = logic_write(&logic, ml_dsa, sizeof ml_dsa);
+        if (version == 84)
+            LOGIC_FAILS(&logic, "VM Logic provided an invalid public key",
+                        promise_batch_action_add_key_with_full_access, 0, key.length, key.at, 0);
+        else
+            LOGIC_WORKS(&logic, promise_batch_action_add_key_with_full_access, 0, key.length,
+                        key.at, 0);
+        if (version > 84) {
+            reserved = logic.call.promises_gas;
+            LOGIC_WORKS(&logic, promise_batch_action_transfer_to_gas_key, 0, key.length, key.at,
+                        logic_amount(&logic, 1));
+            assert_int_equal(logic.call.promises_gas - reserved,
+                             235676644250 + executed * (1 + 9 + 1 + stored + 27));
+        }
+        logic_close(&logic);
+    }
+}
+
 static void views_have_a_limit_of_their_own(void **state)
 {
     struct logic logic;
@@ -714,6 +783,8 @@ int main(void)
         cmocka_unit_test(test_limit_wasm_gas_after_attaching_gas),
         cmocka_unit_test(operations_burn_no_more_than_the_limit),
         cmocka_unit_test(gas_keys_cost_by_their_bytes),
+        cmocka_unit_test(one_yocto_needs_no_balance),
+        cmocka_unit_test(post_quantum_keys),
         cmocka_unit_test(views_have_a_limit_of_their_own),
         cmocka_unit_test(function_call_no_weight_refund),
         cmocka_unit_test(a_long_name_does_not_overflow),

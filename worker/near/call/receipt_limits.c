@@ -23,7 +23,10 @@ static bool check_call(struct near_call *call, const struct near_action *action)
             "The length of the arguments %zu exceeds the maximum allowed length %llu in a "
             "FunctionCall action",
             action->arguments.length, (unsigned long long)limits->max_arguments_length);
-    return true;
+    return action->gas != 0 ||
+           near_fail(call,
+                     "The attached amount of gas in a FunctionCall action has to be a positive "
+                     "number");
 }
 
 /* The names are in `method`, separated by commas; nearcore counts a byte after each. */
