@@ -151,7 +151,8 @@ struct model_delivery {
     int64_t slog_pipe, client_pipe; /* by the slog's lines, by the client's frames; 0: not known */
     int64_t between; /* since the return of the kernel's previous delivery; MODEL_NONE if not
                         known */
-    /* That gaspipe, and the worker, was ready to run but had no CPU; MODEL_NONE: not said. */
+    /* That gaspipe, and the worker, was ready to run but had no CPU; where both were at the same
+     * moment, it counts once. MODEL_NONE: not said. */
     int64_t cpu_wait, worker_cpu_wait;
     bool clock_changed; /* a span is spoiled */
 
@@ -171,6 +172,19 @@ struct model_delivery {
     const struct model_span *spans; /* in order; none if nothing is known */
     size_t span_count;
 };
+
+/*
+ * Where both ends waited for a CPU: these nanoseconds of each part. A frame is late while its
+ * receiver has none. gaspipe receives UP and answers KERNEL, the worker receives DOWN; what does
+ * not fit there was a wait between a stamp and the writing of the frame. The worker's own time had
+ * as much of its wait as it did not run. All zeros if nothing is known.
+ */
+struct model_waits {
+    int64_t up, down, worker, kernel;
+    int64_t by_gaspipe, by_worker; /* the same, by whose wait it was */
+};
+
+struct model_waits model_waits_of(const struct model_delivery *delivery);
 
 /* Notes about the file. */
 enum model_note_kind {

@@ -383,6 +383,20 @@ static int64_t wait_of(const struct record *record, const char *name, int64_t to
     return waited >= 0 && waited <= (double)total ? (int64_t)waited : MODEL_NONE;
 }
 
+/* Both ends can wait at the same moment: no moment counts twice. */
+static void fit_waits(struct model_delivery *delivery)
+{
+    const struct model_waits waits = model_waits_of(delivery);
+    const int64_t rest = delivery->total - delivery->cpu_wait;
+
+    if (delivery->pipe != MODEL_NONE) {
+        delivery->cpu_wait = waits.by_gaspipe;
+        delivery->worker_cpu_wait = waits.by_worker;
+    } else if (delivery->worker_cpu_wait > rest) {
+        delivery->worker_cpu_wait = rest;
+    }
+}
+
 /* Only slow deliveries have them, and the worker's only next to gaspipe's: searching takes time. */
 void pending_fill_cpu_waits(const struct record *record, struct model_delivery *delivery)
 {
@@ -393,4 +407,6 @@ void pending_fill_cpu_waits(const struct record *record, struct model_delivery *
     delivery->cpu_wait = wait_of(record, "cpuWait", delivery->total);
     if (delivery->cpu_wait != MODEL_NONE)
         delivery->worker_cpu_wait = wait_of(record, "workerCpuWait", delivery->total);
+    if (delivery->worker_cpu_wait != MODEL_NONE)
+        fit_waits(delivery);
 }

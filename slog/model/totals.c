@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "slog/model/model.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,4 +71,65 @@ void totals_add_note(struct model_totals *totals, const struct model_note *note)
 void model_totals_free(struct model_totals *totals)
 {
     entries_free(&totals->entries);
+}
+
+/* ---- waits for a CPU ------------------------------------------------------------ */
+
+/* Moves as much of *wait as `part` has left into *taken. */
+static void take_wait(int64_t part, int64_t *taken, int64_t *wait)
+{
+    const int64_t left = part > 0 ? part - *taken : 0;
+    const int64_t moved = *wait < left ? *wait : left;
+
+    if (moved <= 0)
+        return;
+    *taken += moved;
+    *wait -= moved;
+}
+
+/* How long the worker did not run in its own time; MODEL_NONE if that is not said. */
+static int64_t idle_worker(const struct model_delivery *delivery)
+{
+    const double ran = (delivery->cpu_user + delivery->cpu_sys) * 1000;
+
+    if (isnan(ran) || delivery->worker == MODEL_NONE)
+        return MODEL_NONE;
+    return ran < (double)delivery->worker ? delivery->worker - (int64_t)ran : 0;
+}
+
+static void sum_ways(const struct model_delivery *delivery, int64_t *up, int64_t *down)
+{
+    for (size_t i = 0; delivery->pipe != MODEL_NONE && i < delivery->span_count; i++) {
+        const struct model_span *span = &delivery->spans[i];
+
+        if (span->kind == MODEL_UP || span->kind == MODEL_RETURN)
+            *up += span->to - span->from;
+        else if (span->kind == MODEL_SEND || span->kind == MODEL_DOWN)
+            *down += span->to - span->from;
+    }
+}
+
+struct model_waits model_waits_of(const struct model_delivery *delivery)
+{
+    struct model_waits waits = {0};
+    int64_t gaspipe = delivery->cpu_wait > 0 ? delivery->cpu_wait : 0;
+    int64_t worker = delivery->worker_cpu_wait > 0 ? delivery->worker_cpu_wait : 0;
+    int64_t up = 0, down = 0;
+
+    if (gaspipe + worker == 0)
+        return waits;
+    waits.by_gaspipe = gaspipe;
+    waits.by_worker = worker;
+    sum_ways(delivery, &up, &down);
+    take_wait(idle_worker(delivery), &waits.worker, &worker);
+    take_wait(up, &waits.up, &gaspipe);
+    take_wait(down, &waits.down, &worker);
+    take_wait(delivery->kernel, &waits.kernel, &gaspipe);
+    if (idle_worker(delivery) == MODEL_NONE)
+        take_wait(delivery->worker, &waits.worker, &worker);
+    take_wait(down, &waits.down, &gaspipe);
+    take_wait(up, &waits.up, &worker);
+    waits.by_gaspipe -= gaspipe;
+    waits.by_worker -= worker;
+    return waits;
 }

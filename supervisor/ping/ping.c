@@ -303,6 +303,17 @@ static void put_histogram(struct buf *out, const struct ping_samples *samples)
     }
 }
 
+static void put_slow_trips(struct buf *out, const struct ping_trips *trips)
+{
+    if (trips->slow > 0)
+        buf_printf(
+            out,
+            "%zu round trip%s took 1 ms or more: %.1f ms, of which gaspipe waited %.1f ms for "
+            "a CPU, and the worker %.1f ms\n",
+            trips->slow, trips->slow == 1 ? "" : "s", (double)trips->slow_time / 1e6,
+            (double)trips->cpu_wait / 1e6, (double)trips->worker_cpu_wait / 1e6);
+}
+
 /* Each appends a report: what people read, or one line of JSON. */
 static void ping_output_text(struct buf *out, const struct ping_report *report)
 {
@@ -325,6 +336,7 @@ static void ping_output_text(struct buf *out, const struct ping_report *report)
     put_ping_row(out, "  reading the meter", &trips->record);
     buf_printf(out, "%-20s %11.2f %11.2f %11.2f\n", "times bare pipes", ratio_of_times(report, 0.5),
                ratio_of_times(report, 0.9), ratio_of_times(report, 0.99));
+    put_slow_trips(out, trips);
     put_histogram(out, &trips->total);
     buf_append_byte(out, '\n');
 }
@@ -383,6 +395,10 @@ static void ping_output_json(struct buf *out, const struct ping_report *report)
     put_json_samples(out, "meter", &trips->record);
     buf_printf(out, ",\"ratio\":{\"median\":%.3f,\"p99\":%.3f}", ratio_of_times(report, 0.5),
                ratio_of_times(report, 0.99));
+    buf_printf(out,
+               ",\"slow\":{\"count\":%zu,\"time\":%" PRId64 ",\"cpuWait\":%" PRId64
+               ",\"workerCpuWait\":%" PRId64 "}",
+               trips->slow, trips->slow_time, trips->cpu_wait, trips->worker_cpu_wait);
     put_json_histogram(out, &trips->total);
     buf_append_string(out, "}\n");
 }
@@ -406,6 +422,8 @@ struct ping {
     struct ping_trips trips;
     struct ping_samples baseline;
     struct iovec message;
+    struct cpu_waits waits; /* of all sizes, in round trips that took so long in all: */
+    int64_t took;
 };
 
 /* ---- one size ---- */
@@ -430,6 +448,7 @@ static void free_samples(struct ping *ping)
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ping_samples_free(all[i]);
+    ping->trips = (struct ping_trips){0};
 }
 
 static int run_bare(struct ping *ping, size_t count, struct error *error)
@@ -509,6 +528,9 @@ static int measure_size(struct ping *ping, struct error *error)
     if (result != 0)
         return -1;
     sort_samples(ping);
+    ping->waits.gaspipe += ping->trips.cpu_wait;
+    ping->waits.worker += ping->trips.worker_cpu_wait;
+    ping->took += ping_samples_mean(&ping->trips.total) * (int64_t)ping->trips.total.count;
     return ping_print(ping, error);
 }
 
@@ -553,6 +575,8 @@ static int measure_all(struct ping *ping, struct error *error)
     for (size_t i = 0; i < ping->options.size_count; i++)
         if (measure_round_trips(ping, ping->options.sizes[i], error) != 0)
             return -1;
+    if (ping->options.placement_given)
+        placement_explain_busy(&ping->placement, &ping->waits, ping->took);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/ping/ping_options.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -50,10 +51,11 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_MAX_COST(struct ping_options, cost_limit, "0")},
     {COMMON_OPTION_WORKER(struct ping_options, worker)},
     {COMMON_OPTION_SANDBOX(struct ping_options, sandbox)},
-    {COMMON_OPTION_PLACEMENT(
-        struct ping_options, placement,
-        "choose the CPUs of both ends: auto (as gaspipe run), none (Linux decides), same (one CPU) "
-        "or spread (two) (default: auto)")},
+    {COMMON_OPTION_PLACEMENT(struct ping_options, placement,
+                             "choose the CPUs of both ends: auto (as gaspipe run), none (Linux "
+                             "decides), same (one CPU) "
+                             "or spread (two) (default: auto)"),
+     .given = offsetof(struct ping_options, placement_given)},
     {"Output", .kind = OPTION_HEADING},
 
     {COMMON_OPTION_JSON(struct ping_options, json)},

@@ -20,6 +20,7 @@ struct ping_options {
     size_t size_count;
     uint64_t count; /* round trips of each size; 0: by size */
     enum placement_kind placement;
+    bool placement_given;
     uint64_t load; /* processes that compute meanwhile */
     struct counters counters;
     uint64_t cost_limit; /* units of block cost for each delivery; 0: none */

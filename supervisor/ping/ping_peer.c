@@ -99,6 +99,13 @@ static void send_peer_parts(struct ping_peer *peer, char command, struct iovec t
         ping_peer_fail(peer, &error);
 }
 
+static void send_delivery(struct ping_peer *peer)
+{
+    peer->cpu_before = (struct cpu_waits){cpu_wait_begin(&peer->cpu_wait, 0),
+                                          worker_process_begin_cpu_wait(peer->process)};
+    send_peer_parts(peer, COMMAND_DELIVER, peer->message);
+}
+
 /* The parts of a round trip's time, in nanoseconds. */
 struct trip {
     int64_t down, worker, up;
@@ -123,13 +130,30 @@ static struct trip split_trip(const struct ping_peer *peer, const struct meter *
     };
 }
 
-static void add_trip(const struct ping_peer *peer, const struct trip *trip, struct stamp come,
+static void add_waits_of_trip(struct ping_peer *peer, struct stamp come, struct ping_trips *trips)
+{
+    const int64_t sent = peer->sent.mono;
+    const int64_t gaspipe =
+        cpu_wait_end(&peer->cpu_wait, peer->cpu_before.gaspipe, sent, come.mono);
+    const int64_t worker =
+        worker_process_end_cpu_wait(peer->process, peer->cpu_before.worker, sent, come.mono);
+
+    if (come.mono - sent < CPU_WAIT_SLOW)
+        return;
+    trips->slow++;
+    trips->slow_time += come.mono - sent;
+    trips->cpu_wait += gaspipe > 0 ? gaspipe : 0;
+    trips->worker_cpu_wait += worker > 0 ? worker : 0;
+}
+
+static void add_trip(struct ping_peer *peer, const struct trip *trip, struct stamp come,
                      struct stamp done)
 {
     struct ping_trips *trips = peer->trips;
 
     if (trips == NULL)
         return;
+    add_waits_of_trip(peer, come, trips);
     ping_samples_add(&trips->total, done.mono - peer->sent.mono);
     ping_samples_add(&trips->record, done.mono - come.mono);
     ping_samples_add(&trips->down, trip->down);
@@ -137,7 +161,7 @@ static void add_trip(const struct ping_peer *peer, const struct trip *trip, stru
     ping_samples_add(&trips->up, trip->up);
 }
 
-static void take_trip(const struct ping_peer *peer, const struct meter *meter, struct stamp come)
+static void take_trip(struct ping_peer *peer, const struct meter *meter, struct stamp come)
 {
     const struct trip trip = split_trip(peer, meter, come);
 
@@ -179,7 +203,7 @@ static void got_frame(void *context, struct iovec frame, struct stamp come)
     }
     peer->left--;
     if (peer->left > 0) {
-        send_peer_parts(peer, COMMAND_DELIVER, peer->message);
+        send_delivery(peer);
         return;
     }
     peer->fro = netstring_size(frame.iov_len);
@@ -256,7 +280,7 @@ int ping_peer_run(struct ping_peer *peer, struct iovec message, size_t count,
     peer->left = count;
     peer->trips = trips;
     peer->to = netstring_size(message.iov_len + 1);
-    send_peer_parts(peer, COMMAND_DELIVER, message);
+    send_delivery(peer);
     return wait_for_answers(peer, error);
 }
 
@@ -268,5 +292,6 @@ void ping_peer_stop(struct ping_peer *peer)
     while (!peer->gone)
         (void)uv_run(peer->loop, UV_RUN_DEFAULT);
     worker_process_free(peer->process);
+    cpu_wait_close(&peer->cpu_wait);
     (void)uv_run(peer->loop, UV_RUN_DEFAULT);
 }

@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <uv.h>
 
+#include "base/cpu_wait.h"
 #include "base/error.h"
 #include "supervisor/process/launcher.h"
 
@@ -58,6 +59,10 @@ struct ping_trips {
     struct ping_samples worker; /* until the worker is about to answer */
     struct ping_samples up;     /* until the answer is here */
     struct ping_samples record; /* reading the meter record in it */
+    /* Round trips of a millisecond and more: how many, and nanoseconds of them in which gaspipe and
+     * the worker waited for a CPU. */
+    size_t slow;
+    int64_t slow_time, cpu_wait, worker_cpu_wait;
 };
 
 /*
@@ -71,7 +76,9 @@ struct ping_peer {
     size_t left;              /* round trips to go */
     struct ping_trips *trips; /* NULL: not measured */
     struct stamp sent;
-    size_t to, fro; /* bytes of the last frame in each direction, framing too */
+    struct cpu_wait cpu_wait;    /* of gaspipe */
+    struct cpu_waits cpu_before; /* both ends' before the round trip */
+    size_t to, fro;              /* bytes of the last frame in each direction, framing too */
     bool gone;
     struct error error;    /* kind ERROR_NONE: none */
     char stderr_text[256]; /* that the worker printed last */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "base/log.h"
 #include "supervisor/process/worker_process.h"
 
 const char *const placement_names[] = {
@@ -93,6 +94,20 @@ void placement_gather(struct placement *placement)
     set = one_cpu(cpu);
     worker_process_place_all(&set);
     placement->here = placement->there = cpu;
+}
+
+void placement_explain_busy(const struct placement *placement, const struct cpu_waits *waits,
+                            int64_t total)
+{
+    enum { TENTH = 10 };
+
+    if (placement->here < 0 || waits->gaspipe + waits->worker <= total / TENTH)
+        return;
+    log_line(
+        "--placement %s chose CPU %d, which was busy: gaspipe waited %.1f ms for it, and workers "
+        "%.1f ms, in %.1f ms of deliveries; --placement none leaves the choice to Linux",
+        placement_names[placement->kind], placement->here, (double)waits->gaspipe / 1e6,
+        (double)waits->worker / 1e6, (double)total / 1e6);
 }
 
 int placement_begin_start(const struct placement *placement, struct error *error)

@@ -4,6 +4,9 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cpu_wait.h"
 
 #include "base/error.h"
 
@@ -51,6 +54,13 @@ int placement_open(struct placement *placement, enum placement_kind kind, int sl
  * before it may run anywhere. If Linux refuses, they stay where they are.
  */
 void placement_gather(struct placement *placement);
+
+/*
+ * Says on stderr that the one CPU of both ends was busy with other work, if they waited for it for
+ * a tenth of `total`. Nanoseconds.
+ */
+void placement_explain_busy(const struct placement *placement, const struct cpu_waits *waits,
+                            int64_t total);
 
 /* A process that is started between these two runs on the CPU `there`. */
 int placement_begin_start(const struct placement *placement, struct error *error);

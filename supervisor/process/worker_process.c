@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/cpu_wait.h"
 #include "sandbox/control_group.h"
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/guest.h"
@@ -142,6 +143,7 @@ struct worker_process {
     struct worker_stderr printed;
     uv_pipe_t stderr_pipe;
     struct snapshot_pipe snapshots; /* what the worker writes to WORKER_SAVE_PLACE */
+    struct cpu_wait cpu_wait;
     char group[PATH_MAX];
     int handles_open;
     bool exited, up_ended, stderr_ended, freed;
@@ -178,6 +180,17 @@ void worker_process_place_all(const cpu_set_t *set)
 {
     for (struct worker_process *process = running; process != NULL; process = process->next)
         worker_process_place(process, set);
+}
+
+int64_t worker_process_begin_cpu_wait(struct worker_process *process)
+{
+    return process->exited ? -1 : cpu_wait_begin(&process->cpu_wait, process->child.pid);
+}
+
+int64_t worker_process_end_cpu_wait(struct worker_process *process, int64_t before, int64_t began,
+                                    int64_t ended)
+{
+    return cpu_wait_end(&process->cpu_wait, before, began, ended);
 }
 
 /* Reports the end when nothing more can come. */
@@ -285,6 +298,7 @@ static void free_worker_process(struct worker_process *process)
     snapshot_pipe_free(&process->snapshots);
     if (process->child.pidfd >= 0)
         child_process_free(&process->child);
+    cpu_wait_close(&process->cpu_wait);
     free(process);
 }
 

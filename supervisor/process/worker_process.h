@@ -109,6 +109,11 @@ void worker_process_place(const struct worker_process *process, const cpu_set_t 
 /* The same for all workers that this thread has started. */
 void worker_process_place_all(const cpu_set_t *set);
 
+/* How long it waited for a CPU, as base/cpu_wait.h. */
+int64_t worker_process_begin_cpu_wait(struct worker_process *process);
+int64_t worker_process_end_cpu_wait(struct worker_process *process, int64_t before, int64_t began,
+                                    int64_t ended);
+
 /* Calls stderr_line() for what has been printed up to now. */
 void worker_process_read_stderr(struct worker_process *process);
 

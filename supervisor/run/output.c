@@ -201,6 +201,11 @@ static double gas_of(const struct output *output, const struct delivery_report *
     return output->gas != NULL ? gas_model_price_delivery(output->gas, &usage) : (double)NAN;
 }
 
+static void add_wait(int64_t *sum, int64_t wait)
+{
+    *sum += wait > 0 ? wait : 0;
+}
+
 static void add_to_sums(struct output *output, const struct delivery_report *report)
 {
     double gas = gas_of(output, report);
@@ -219,6 +224,8 @@ static void add_to_sums(struct output *output, const struct delivery_report *rep
     add_known(&output->sums.pipe, report->pipe);
     add_known(&output->sums.worker, report->worker);
     add_known(&output->sums.kernel, report->kernel);
+    add_wait(&output->sums.cpu_waits.gaspipe, report->cpu_waits.gaspipe);
+    add_wait(&output->sums.cpu_waits.worker, report->cpu_waits.worker);
 }
 
 /* ---- JSON lines ---- */

@@ -37,6 +37,7 @@ struct output_sums {
     bool gas_known;
     double gas; /* of the deliveries whose gas is known */
     int64_t total, pipe, worker, kernel;
+    struct cpu_waits cpu_waits; /* of the slow ones */
     int64_t results, rejected;
     int64_t rejected_later; /* those of the rejected whose delivery did not fail */
     int64_t unresolved;     /* not among the results */

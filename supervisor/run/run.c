@@ -727,6 +727,9 @@ static void run_and_close(struct run *run)
         output_summary(&run->output, (double)(uv_hrtime() - run->began) / 1e9, &error) != 0) {
         report_error(run, &error);
     }
+    if (run->options.placement_given)
+        placement_explain_busy(&run->placement, &run->output.sums.cpu_waits,
+                               run->output.sums.total);
     close_run(run);
 }
 

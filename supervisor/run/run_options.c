@@ -175,7 +175,8 @@ static const struct option_row rows[] = {
      .given = offsetof(struct run_options, counter_given)},
     {COMMON_OPTION_WORKER(struct run_options, worker)},
     {COMMON_OPTION_SANDBOX(struct run_options, sandbox)},
-    {COMMON_OPTION_PLACEMENT(struct run_options, placement, COMMON_OPTION_PLACEMENT_HELP)},
+    {COMMON_OPTION_PLACEMENT(struct run_options, placement, COMMON_OPTION_PLACEMENT_HELP),
+     .given = offsetof(struct run_options, placement_given)},
     {"jobs", "N",
      "run up to N deliveries at a time, to different vats; results do not depend on N (default: "
      "1; always 1 with both --max-workers and --slog)",

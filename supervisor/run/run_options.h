@@ -52,6 +52,7 @@ struct run_options {
     bool counter_given; /* --counter */
     const char *worker; /* path of another worker; NULL: gaspipe-worker */
     enum placement_kind placement;
+    bool placement_given;
     enum confinement_level sandbox;
     const char *profile, *profile_folded;       /* files; NULL: none */
     const char *native_profile, *native_folded; /* likewise */

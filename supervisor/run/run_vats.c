@@ -560,7 +560,7 @@ int run_vats_raise_files(const struct run_options *options, struct kernel *kerne
                          struct error *error)
 {
     /* Measured: store, slogfile, starts and snapshots; and pipes and a process for each worker. */
-    enum { OF_GASPIPE = 48, OF_WORKER = 5, MOST = 1 << 16 };
+    enum { OF_GASPIPE = 48, OF_WORKER = 6, MOST = 1 << 16 };
     uint64_t workers = 0, needed;
     struct rlimit limit, raised;
     int64_t vat = 0;

@@ -542,6 +542,7 @@ static void scheduler_on_answered(struct scheduler *scheduler, int64_t vat,
         .source = answer->source,
         .value = answer->value,
         .meter = answer->meter,
+        .cpu_waits = answer->cpu_waits,
     };
 
     if (is_over_compute_limit(scheduler, vat, answer)) {
@@ -560,6 +561,7 @@ static void scheduler_on_lost(struct scheduler *scheduler, int64_t vat,
         .problem = loss->reason,
         .died = true,
         .meter = loss->used,
+        .cpu_waits = CPU_WAITS_UNKNOWN,
         .limit = limit_met(scheduler, vat, loss->reason),
     };
 

@@ -539,6 +539,7 @@ static void replay_end(struct speculation *speculation, const struct speculative
         .source = taken->source,
         .value = taken->value,
         .meter = &taken->meter,
+        .cpu_waits = taken->cpu_waits,
     };
 
     if (taken->lost) {

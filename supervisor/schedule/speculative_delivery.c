@@ -138,6 +138,7 @@ int speculative_delivery_ended(struct speculative_delivery *speculative,
 {
     speculative->ended = true;
     speculative->come = answer->come;
+    speculative->cpu_waits = answer->cpu_waits;
     if (copy_record_text(&speculative->problem, answer->problem, error) != 0 ||
         copy_record_text(&speculative->stack, answer->stack, error) != 0 ||
         copy_record_text(&speculative->source, answer->source, error) != 0 ||

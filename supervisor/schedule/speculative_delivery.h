@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cpu_wait.h"
 #include "base/error.h"
 #include "base/stamp.h"
 #include "kernel/kernel.h"
@@ -37,10 +38,11 @@ struct speculative_delivery {
 
     bool waits; /* for an answer that is not known before the delivery's turn */
     bool ended;
-    struct stamp come;                      /* when its end came */
-    bool lost;                              /* its worker died, */
-    bool used_known;                        /* and the meter is as in struct warehouse_loss */
-    struct meter meter;                     /* owned */
+    struct stamp come;  /* when its end came */
+    bool lost;          /* its worker died, */
+    bool used_known;    /* and the meter is as in struct warehouse_loss */
+    struct meter meter; /* owned */
+    struct cpu_waits cpu_waits;
     char *problem, *stack, *source, *value; /* as in struct warehouse_answer, owned */
 
     /* For the owner, while its turn lasts: */

@@ -109,11 +109,26 @@ static struct stamp send_vat_delivery(struct vat *vat)
 
 static void vat_deliver(struct vat *vat)
 {
-    struct stamp sent;
+    struct vat_delivery *delivery = &vat->delivery;
 
     vat_timer_start(&vat->timer, vat->owner->options->timeout_ms);
-    sent = send_vat_delivery(vat);
-    vat_report(vat, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_SENT, .at = sent});
+    delivery->cpu_wait_before = cpu_wait_begin(&vat->owner->cpu_wait, 0);
+    delivery->worker_cpu_wait_before = worker_process_begin_cpu_wait(vat->process);
+    delivery->sent = send_vat_delivery(vat);
+    vat_report(vat, &(struct warehouse_event){.kind = WAREHOUSE_EVENT_SENT, .at = delivery->sent});
+}
+
+/* Both ends' waits for a CPU since the delivery was sent. */
+static struct cpu_waits vat_cpu_waits(struct vat *vat, struct stamp come)
+{
+    const struct vat_delivery *delivery = &vat->delivery;
+    const int64_t sent = delivery->sent.mono;
+
+    return (struct cpu_waits){
+        .gaspipe = cpu_wait_end(&vat->owner->cpu_wait, delivery->cpu_wait_before, sent, come.mono),
+        .worker = worker_process_end_cpu_wait(vat->process, delivery->worker_cpu_wait_before, sent,
+                                              come.mono),
+    };
 }
 
 static void vat_answer(struct vat *vat, const struct vat_frame *frame)
@@ -235,6 +250,7 @@ static void vat_finish(struct vat *vat, const struct vat_frame *frame)
         .stack = frame->stack,
         .value = frame->value,
         .meter = &frame->meter,
+        .cpu_waits = vat_cpu_waits(vat, frame->come),
     };
     struct buf placed = {0}, stack = {0}, source = {0};
 

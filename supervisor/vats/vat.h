@@ -2,6 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_VATS_VAT_H
 #define GASPIPE_SUPERVISOR_VATS_VAT_H
 
+#include "base/cpu_wait.h"
 #include "supervisor/process/placement.h"
 #include "supervisor/runtime/runtime_snapshot.h"
 #include "supervisor/runtime/vat_runtime.h"
@@ -40,6 +41,7 @@ struct vat_owner {
     struct runtime_snapshots runtime_snapshots;
     struct vat_pending_lines pending; /* of snapshots that are being compressed */
     cpu_set_t reserved_cpus;          /* by deliveries in progress */
+    struct cpu_wait cpu_wait;         /* of the thread */
     uint64_t exit_timeout_ms;         /* for a worker to end by itself */
     bool silent;                      /* reports no further event */
     void *context;
@@ -81,7 +83,9 @@ struct vat_delivery {
     bool stopped;      /* its worker has reported what it used up to where it was stopped, */
     struct meter used; /* this; owned */
     struct stamp stopped_at;
-    bool was_long;     /* the vat's last one (meter_is_long()) */
+    bool was_long;                                   /* the vat's last one (meter_is_long()) */
+    int64_t cpu_wait_before, worker_cpu_wait_before; /* as cpu_wait_begin() */
+    struct stamp sent;
     int last_cpu;      /* that was reserved for a delivery of this vat; -1: none */
     bool reserves_cpu; /* for this delivery */
 };

@@ -598,6 +598,7 @@ void warehouse_free(struct warehouse *warehouse)
 {
     if (warehouse == NULL)
         return;
+    cpu_wait_close(&warehouse->owner.cpu_wait);
     vat_runtimes_free(&warehouse->owner.runtimes);
     runtime_snapshots_free(&warehouse->owner.runtime_snapshots);
     free(warehouse->vats);

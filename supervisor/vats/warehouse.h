@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "base/cpu_wait.h"
 #include "base/error.h"
 #include "base/stamp.h"
 #include "kernel/kernel.h"
@@ -55,10 +56,11 @@ struct warehouse_vat {
 /* A worker's result of a delivery. */
 struct warehouse_answer {
     struct stamp come;
-    const char *problem; /* NULL: it went well */
-    const char *stack;   /* of the problem, lines of text; NULL: not known */
-    const char *source;  /* the line of the contract that it leads to; NULL: to none */
-    const char *value;   /* what came with "ok", JSON; NULL: null */
+    struct cpu_waits cpu_waits; /* since it was sent */
+    const char *problem;        /* NULL: it went well */
+    const char *stack;          /* of the problem, lines of text; NULL: not known */
+    const char *source;         /* the line of the contract that it leads to; NULL: to none */
+    const char *value;          /* what came with "ok", JSON; NULL: null */
     const struct meter *meter;
 };
 

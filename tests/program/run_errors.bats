@@ -300,7 +300,7 @@ EOF
     for limit in 30 52; do
         run --separate-stderr bash -c 'ulimit -n "$1"; shift; "$@"' bash $limit \
             "$BUILD/gaspipe" run --counter none --store store --vat "$token" - <<< "$mint"
-        assert_bad_input 4 "open files are limited to $limit (ulimit -n); 1 worker needs 53"
+        assert_bad_input 4 "open files are limited to $limit (ulimit -n); 1 worker needs 54"
         assert_equal "$output" ''
     done
     # A soft limit is raised.

@@ -61,7 +61,7 @@ printed() {
 
 logged() {
     jq -cS 'walk(if type == "object"
-        then del(.session, .pid, .monoBase, .time, .monotime, .seconds, .cpuWait, .timestamps, .monotimes, .cpu)
+        then del(.session, .pid, .monoBase, .time, .monotime, .seconds, .cpuWait, .workerCpuWait, .timestamps, .monotimes, .cpu)
         else . end)' "$1/slog"
 }
 

@@ -68,12 +68,48 @@ stalls_of() {
         busy+=($!)
     done
     taskset -c "$cpu" "$BUILD/gaspipe" run --counter none --slog "$BATS_TEST_TMPDIR/live" \
-        --vat "a=$BATS_TEST_TMPDIR/contract.js" "$BATS_TEST_TMPDIR/lines" > "$BATS_TEST_TMPDIR/out"
+        --placement same --vat "a=$BATS_TEST_TMPDIR/contract.js" "$BATS_TEST_TMPDIR/lines" \
+        > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err"
+    taskset -c "$cpu" "$BUILD/gaspipe" ping --count 1000 --placement same --json > "$BATS_TEST_TMPDIR/ping" \
+        2>> "$BATS_TEST_TMPDIR/err"
     kill "${busy[@]}"
+    assert_equal "$(grep -c -- "--placement same chose CPU $cpu, which was busy: gaspipe waited" "$BATS_TEST_TMPDIR/err")" 2
+    jq -e '.slow.count > 0 and .slow.cpuWait + .slow.workerCpuWait > .slow.time / 2' "$BATS_TEST_TMPDIR/ping"
     slogreport --json "$BATS_TEST_TMPDIR/live" | jq -se 'map(select(.kind == "delivery"))
         | any(.cpuWait > 0.001) and all((.cpuWait // 0) <= .total)'
+    # The waits are no part of the pipe's time, and all parts add up.
     run slogreport summary "$BATS_TEST_TMPDIR/live"
-    assert_output_has '(gaspipe had no CPU)'
+    assert_output_has '  no CPU for gaspipe'
+    assert_output_has 'without a CPU'
+    # Both ends' waits explain what came late: most of the lost time is not the pipe's.
+    slogreport stalls --json --top 100000 "$BATS_TEST_TMPDIR/live" | jq -se '
+        def lost(f): map(select(f) | .took - .usual) | add // 0;
+        lost(true) > 0 and lost(.side == "pipe" and .cause == null) < lost(true) / 2'
+    slogreport --json "$BATS_TEST_TMPDIR/live" | jq -se 'map(select(.kind == "delivery"))
+        | any(.workerCpuWait > 0) and all((.cpuWait // 0) + (.workerCpuWait // 0) <= .total + 1e-9)'
+}
+
+@test "the waits of both ends are parts of their own, and explain stalls at the end that waited" {
+    local case cause gaspipe worker spans span
+    for case in worker-cpu-wait:1000:19000000:1.5 cpu-wait:19000000:1000:3.7 null:9000000:1000:3.7; do
+        IFS=: read -r cause gaspipe worker spans <<< "$case"
+        for span in ${spans/./ }; do
+            deliveries $span 400 | sed "/\"deliver-result\",\"crankNum\":30,/ s/\"dr\":/\"cpuWait\":$gaspipe,\"workerCpuWait\":$worker,&/" \
+                > "$BATS_TEST_TMPDIR/slog"
+            assert_equal "$(slogreport stalls --json "$BATS_TEST_TMPDIR/slog" | jq -r .cause)" "$cause" "$case $span"
+            slogreport summary "$BATS_TEST_TMPDIR/slog" > screen
+            # pipe up and down, worker, kernel and both waits add up to the deliveries' time.
+            slogreport --json "$BATS_TEST_TMPDIR/slog" | jq -se 'map(select(.cpuWait)) | length == 1
+                and all(.cpuWait + .workerCpuWait <= .total)' > /dev/null
+        done
+    done
+    run slogreport --crank 30 "$BATS_TEST_TMPDIR/slog"
+    assert_output_has '   gaspipe waited 0.009000 for a CPU'
+    run slogreport stalls "$BATS_TEST_TMPDIR/slog"
+    assert_output_has 'pipe: result late at the kernel'
+    sed -i 's/"cpuWait":9000000/"cpuWait":19000000/' "$BATS_TEST_TMPDIR/slog"
+    run slogreport stalls "$BATS_TEST_TMPDIR/slog"
+    assert_output_has 'no CPU: result late at the kernel; gaspipe waited 19.0 ms for a CPU in this delivery'
 }
 
 @test "each side's stall is found and named, and nothing else" {

@@ -14,6 +14,20 @@ enum { ROWS = 5, PHASE_ROWS = 6, STALLS_KEPT = 1000, STALL_CAUSES = 16 };
 
 static const struct delivery_rows_extra no_extra;
 
+static void add_waits_by_part(struct model_waits *sum, const struct model_delivery *delivery)
+{
+    const struct model_waits waits = model_waits_of(delivery);
+
+    if (delivery->clock_changed)
+        return;
+    sum->up += waits.up;
+    sum->down += waits.down;
+    sum->worker += waits.worker;
+    sum->kernel += waits.kernel;
+    sum->by_gaspipe += waits.by_gaspipe;
+    sum->by_worker += waits.by_worker;
+}
+
 void overview_count(struct overview_counts *counts, const struct model_delivery *delivery)
 {
     const int64_t unknown = delivery->unattributed > 0 ? delivery->unattributed : 0;
@@ -24,6 +38,7 @@ void overview_count(struct overview_counts *counts, const struct model_delivery 
     counts->failed += delivery->status == MODEL_ERROR;
     counts->cpu_wait += delivery->cpu_wait > 0 ? delivery->cpu_wait : 0;
     counts->worker_cpu_wait += delivery->worker_cpu_wait > 0 ? delivery->worker_cpu_wait : 0;
+    add_waits_by_part(&counts->waits, delivery);
     counts->loose += delivery->coverage == MODEL_LOOSE;
     if (delivery->coverage == MODEL_CUT) {
         counts->cut++;
@@ -89,26 +104,30 @@ static void append_line(struct buf *out, int indent, const char *name, uint64_t 
     buf_printf(out, "%7.1f %%\n", whole > 0 ? 100 * (double)time / (double)whole : 0);
 }
 
+/* The parts without the waits for a CPU, which are parts of their own: all add up to the total. */
 static void append_parts(struct buf *out, const struct overview_counts *counts,
                          const struct group *all, uint64_t whole)
 {
-    static const struct {
+    const struct model_waits *waits = &counts->waits;
+    const struct {
         enum group_column column;
         const char *name;
-    } parts[] = {{COLUMN_UP, "pipe, worker to kernel"},
-                 {COLUMN_DOWN, "pipe, kernel to worker"},
-                 {COLUMN_WORKER, "worker"},
-                 {COLUMN_KERNEL, "kernel"},
-                 {COLUMN_UNATTRIBUTED, "unattributed"}};
+        int64_t waited;
+    } parts[] = {{COLUMN_UP, "pipe, worker to kernel", waits->up},
+                 {COLUMN_DOWN, "pipe, kernel to worker", waits->down},
+                 {COLUMN_WORKER, "worker", waits->worker},
+                 {COLUMN_KERNEL, "kernel", waits->kernel},
+                 {COLUMN_UNATTRIBUTED, "unattributed", 0}};
 
     append_line(out, 0, "deliveries", all->columns[COLUMN_TOTAL].total, whole);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (all->columns[parts[i].column].total > 0)
-            append_line(out, 2, parts[i].name, all->columns[parts[i].column].total, whole);
-    if (counts->cpu_wait > 0)
-        append_line(out, 2, "(gaspipe had no CPU)", (uint64_t)counts->cpu_wait, whole);
-    if (counts->worker_cpu_wait > 0)
-        append_line(out, 2, "(workers had no CPU)", (uint64_t)counts->worker_cpu_wait, whole);
+            append_line(out, 2, parts[i].name,
+                        all->columns[parts[i].column].total - (uint64_t)parts[i].waited, whole);
+    if (waits->by_gaspipe > 0)
+        append_line(out, 2, "no CPU for gaspipe", (uint64_t)waits->by_gaspipe, whole);
+    if (waits->by_worker > 0)
+        append_line(out, 2, "no CPU for workers", (uint64_t)waits->by_worker, whole);
 }
 
 static int by_time(const void *a, const void *b)
@@ -210,7 +229,7 @@ static bool is_vat(const struct group *group)
     return group->kind == GROUP_VAT;
 }
 
-static void append_vat(struct buf *out, const struct group *vat)
+static void append_vat(struct buf *out, const struct group *vat, int64_t waits)
 {
     const struct histogram *columns = vat->columns;
     size_t start = out->length;
@@ -224,10 +243,15 @@ static void append_vat(struct buf *out, const struct group *vat)
     units_pad_time(out, (int64_t)(columns[COLUMN_UP].total + columns[COLUMN_DOWN].total), 11);
     units_pad_time(out, (int64_t)columns[COLUMN_WORKER].total, 11);
     units_pad_time(out, (int64_t)columns[COLUMN_KERNEL].total, 11);
+    if (waits > 0)
+        units_pad_time(
+            out, (int64_t)(columns[COLUMN_CPU_WAIT].total + columns[COLUMN_WORKER_CPU_WAIT].total),
+            15);
     buf_append_byte(out, '\n');
 }
 
-static void append_vats(struct buf *out, const struct groups *groups)
+/* `waits`: of all vats for a CPU; 0: no column shows them. */
+static void append_vats(struct buf *out, const struct groups *groups, int64_t waits)
 {
     size_t count;
     const struct group **vats = longest_groups(groups, is_vat, &count);
@@ -237,10 +261,10 @@ static void append_vats(struct buf *out, const struct groups *groups)
         return;
     }
     if (count > 0)
-        buf_printf(out, "\n%-22s%11s%11s%11s%11s%11s\n", "vats", "deliveries", "total", "pipe",
-                   "worker", "kernel");
+        buf_printf(out, "\n%-22s%11s%11s%11s%11s%11s%s\n", "vats", "deliveries", "total", "pipe",
+                   "worker", "kernel", waits > 0 ? "  without a CPU" : "");
     for (size_t i = 0; i < count && i < ROWS; i++)
-        append_vat(out, vats[i]);
+        append_vat(out, vats[i], waits);
     if (count > ROWS)
         buf_printf(out, "  and %zu more (--by vat)\n", count - ROWS);
     free(vats);
@@ -328,7 +352,7 @@ int overview_append(struct buf *out, struct overview *overview, const struct gro
     for (size_t i = 0; i < overview->slowest.count; i++)
         buf_append(out, overview->slowest.entries[i].text.data,
                    overview->slowest.entries[i].text.length);
-    append_vats(out, groups);
+    append_vats(out, groups, counts->waits.by_gaspipe + counts->waits.by_worker);
     if (append_stall_causes(out, &overview->outliers, error) != 0)
         return -1;
     append_warning(out, counts->cut, "with more stamps than the worker keeps",

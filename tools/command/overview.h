@@ -16,6 +16,7 @@
 struct overview_counts {
     uint64_t deliveries, failed, cut, bare, loose;
     int64_t cpu_wait, worker_cpu_wait; /* nanoseconds that gaspipe and workers had no CPU */
+    struct model_waits waits;          /* the same by part */
     int64_t cut_unattributed, bare_unattributed; /* nanoseconds */
 };
 

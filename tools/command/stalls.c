@@ -28,34 +28,53 @@ static const struct {
     [MODEL_WORKER] = {"worker: took long", "worker", "worker"},
 };
 
-/* A frame from the worker is late, too, while gaspipe has no CPU to take it. */
-static bool gaspipe_waited(const struct outlier *outlier)
+/* Waits for a CPU explain a span if they took half of it. */
+static bool explains(const struct outlier *outlier, int64_t waited)
 {
-    const bool gaspipe =
-        outlier->kind == MODEL_UP || outlier->kind == MODEL_RETURN || outlier->kind == MODEL_KERNEL;
+    return waited > 0 && waited >= outlier->took / 2;
+}
 
-    return gaspipe && outlier->cpu_wait >= outlier->took / 2;
+/* The end that receives the frame, or computes; a frame from the worker is also late while that has
+ * no CPU between its stamp and the writing. */
+static const char *waiting_end(const struct outlier *outlier)
+{
+    const bool from_worker = outlier->kind == MODEL_UP || outlier->kind == MODEL_RETURN;
+
+    if ((from_worker || outlier->kind == MODEL_KERNEL) && explains(outlier, outlier->cpu_wait))
+        return "cpu-wait";
+    if (outlier->kind != MODEL_KERNEL && explains(outlier, outlier->worker_cpu_wait))
+        return "worker-cpu-wait";
+    return NULL;
 }
 
 /* A worker that ran for less than half of its time waited for a CPU, or for memory. */
 static const char *cause_of(const struct outlier *outlier)
 {
-    if (gaspipe_waited(outlier))
-        return "cpu-wait";
+    const char *waits = waiting_end(outlier);
+
+    if (waits != NULL)
+        return waits;
     if (outlier->kind != MODEL_WORKER || isnan(outlier->cpu))
         return NULL;
     return outlier->cpu < (double)outlier->took / 2 ? "not-let-run" : "computed";
 }
 
+/* Words for each cause, in the list of stalls by cause. */
+static const struct {
+    const char *cause, *words;
+} causes[] = {{"cpu-wait", "gaspipe waited for a CPU"},
+              {"worker-cpu-wait", "the worker waited for a CPU"},
+              {"computed", "worker: computed for long"},
+              {"not-let-run", "worker: was not let run"}};
+
 const char *stall_words(const struct outlier *outlier)
 {
     const char *cause = cause_of(outlier);
 
-    if (cause == NULL)
-        return kinds[outlier->kind].words;
-    if (strcmp(cause, "cpu-wait") == 0)
-        return "gaspipe waited for a CPU";
-    return strcmp(cause, "computed") == 0 ? "worker: computed for long" : "worker: was not let run";
+    for (size_t i = 0; cause != NULL && i < sizeof causes / sizeof *causes; i++)
+        if (strcmp(cause, causes[i].cause) == 0)
+            return causes[i].words;
+    return kinds[outlier->kind].words;
 }
 
 /* ---- text --------------------------------------------------------------- */
@@ -73,15 +92,28 @@ static void append_size(struct buf *out, const struct outlier *outlier)
                                              : "computrons");
 }
 
+/* The pipe is not named where an end waited for a CPU. */
+static void append_words(struct buf *out, const struct outlier *outlier)
+{
+    const char *words = kinds[outlier->kind].words;
+
+    if (waiting_end(outlier) == NULL)
+        buf_append_string(out, words);
+    else
+        buf_printf(out, "no CPU%s", strchr(words, ':'));
+}
+
 static void append_worker(struct buf *out, const struct outlier *outlier)
 {
     const char *cause = cause_of(outlier);
 
     if (cause == NULL)
         return;
-    if (strcmp(cause, "cpu-wait") == 0) {
-        buf_append_string(out, "; gaspipe waited ");
-        units_pad_time(out, outlier->cpu_wait, 0);
+    if (waiting_end(outlier) != NULL) {
+        const bool gaspipe = strcmp(cause, "cpu-wait") == 0;
+
+        buf_printf(out, "; %s waited ", gaspipe ? "gaspipe" : "the worker");
+        units_pad_time(out, gaspipe ? outlier->cpu_wait : outlier->worker_cpu_wait, 0);
         buf_append_string(out, " for a CPU in this delivery");
         return;
     }
@@ -104,7 +136,8 @@ static void text_stall(struct buf *out, const struct outlier *outlier)
     buf_printf(out, " %s %s", outlier->words.data, outlier->words.data + outlier->description);
     if (outlier->words.data[outlier->syscall] != '\0')
         buf_printf(out, " : %s", outlier->words.data + outlier->syscall);
-    buf_printf(out, "\n%*s%s", 36, "", kinds[outlier->kind].words);
+    buf_printf(out, "\n%*s", 36, "");
+    append_words(out, outlier);
     append_size(out, outlier);
     append_worker(out, outlier);
     buf_append_byte(out, '\n');

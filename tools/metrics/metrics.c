@@ -296,6 +296,7 @@ struct vat {
     uint64_t deliveries[KINDS][2]; /* [1]: failed */
     struct times parts[PARTS];
     double computrons, instructions;
+    double cpu_wait, worker_cpu_wait; /* seconds */
     /* The latest; NAN before the first. */
     double snapshot_bytes, heap_slots, heap_bytes;
 };
@@ -387,6 +388,11 @@ static void set_number(const struct vat *vat, double *latest, double number)
         *latest = number;
 }
 
+static double seconds_or_nan(int64_t nanoseconds)
+{
+    return nanoseconds == MODEL_NONE ? NAN : (double)nanoseconds / 1e9;
+}
+
 int metrics_add(struct metrics *metrics, const struct model_delivery *delivery, struct error *error)
 {
     struct vat *vat;
@@ -404,6 +410,8 @@ int metrics_add(struct metrics *metrics, const struct model_delivery *delivery, 
         times_add(&vat->parts[PART_KERNEL], delivery->kernel);
         times_add(&vat->parts[PART_UNATTRIBUTED], delivery->unattributed);
     }
+    metrics_add_number(&vat->cpu_wait, seconds_or_nan(delivery->cpu_wait));
+    metrics_add_number(&vat->worker_cpu_wait, seconds_or_nan(delivery->worker_cpu_wait));
     set_number(vat, &vat->heap_slots, delivery->heap_slots);
     set_number(vat, &vat->heap_bytes, delivery->allocated);
     metrics_add_number(&vat->computrons, delivery->compute);
@@ -551,7 +559,7 @@ static void put_vats(const struct output *output, const struct metrics *metrics,
             continue;
         buf_printf(out, "%s%s{", name, strcmp(type, "counter") == 0 ? "_total" : "");
         put_vat_labels(out, &metrics->vats[i]);
-        buf_printf(out, "} %.0f\n", number);
+        buf_printf(out, strstr(name, "_seconds") != NULL ? "} %.9f\n" : "} %.0f\n", number);
     }
 }
 
@@ -632,6 +640,11 @@ static int metrics_put(struct metrics *metrics, enum metrics_format format, stru
     put_vats(&output, metrics, "slog_instructions", "counter",
              "Machine instructions of deliveries, where they are counted.",
              offsetof(struct vat, instructions));
+    put_vats(&output, metrics, "slog_cpu_wait_seconds", "counter",
+             "Time within deliveries in which gaspipe was ready to run but had no CPU.",
+             offsetof(struct vat, cpu_wait));
+    put_vats(&output, metrics, "slog_worker_cpu_wait_seconds", "counter", "The same of workers.",
+             offsetof(struct vat, worker_cpu_wait));
     put_vats(&output, metrics, "slog_heap_bytes", "gauge",
              "What the engine took for heap and chunks, at the latest delivery.",
              offsetof(struct vat, heap_bytes));

@@ -97,7 +97,7 @@ static char *put_requests(char *at, const struct model_delivery *delivery)
 static void append_times(struct buf *out, const struct model_delivery *delivery)
 {
     bool precise = delivery->precise;
-    char *at = begin_fields(out, 17);
+    char *at = begin_fields(out, 18);
 
     if (at == NULL)
         return;
@@ -118,6 +118,8 @@ static void append_times(struct buf *out, const struct model_delivery *delivery)
     }
     if (delivery->cpu_wait != MODEL_NONE)
         at = put_json_time(at, ",\"cpuWait\":", delivery->cpu_wait, true);
+    if (delivery->worker_cpu_wait != MODEL_NONE)
+        at = put_json_time(at, ",\"workerCpuWait\":", delivery->worker_cpu_wait, true);
     if (!isnan(delivery->block_cost))
         at = put_double(put(at, ",\"blockCost\":"), delivery->block_cost);
     if (!isnan(delivery->gas_burnt))

@@ -358,6 +358,15 @@ static void append_total_line(struct buf *out, const struct model_delivery *deli
     end_span_line(out, delivery->clock_changed);
 }
 
+static void append_cpu_wait(struct buf *out, const char *who, int64_t waited)
+{
+    if (waited <= 0)
+        return;
+    buf_printf(out, "   %s waited ", who);
+    append_seconds(out, waited);
+    buf_append_string(out, " for a CPU\n");
+}
+
 /* Explains why a delivery is not split in full. */
 static void append_remarks(struct buf *out, const struct model_delivery *delivery)
 {
@@ -365,11 +374,8 @@ static void append_remarks(struct buf *out, const struct model_delivery *deliver
 
     if (delivery->status == MODEL_ERROR)
         buf_printf(out, "   error: %s\n", delivery->problem);
-    if (delivery->cpu_wait > 0) {
-        buf_append_string(out, "   gaspipe waited ");
-        append_seconds(out, delivery->cpu_wait);
-        buf_append_string(out, " for a CPU\n");
-    }
+    append_cpu_wait(out, "gaspipe", delivery->cpu_wait);
+    append_cpu_wait(out, "the worker", delivery->worker_cpu_wait);
     if (delivery->total == MODEL_NONE)
         buf_append_string(out, "   no deliver line in this file: no times\n");
     else if (delivery->coverage == MODEL_CUT)

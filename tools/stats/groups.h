@@ -44,6 +44,8 @@ enum group_column {
     COLUMN_WORKER,
     COLUMN_KERNEL,
     COLUMN_UNATTRIBUTED,
+    COLUMN_CPU_WAIT, /* gaspipe's, within the above */
+    COLUMN_WORKER_CPU_WAIT,
     COLUMN_BETWEEN, /* the kernel's, since the previous delivery */
     COLUMN_COMPUTE, /* computrons */
     COLUMN_INSTRUCTIONS,

@@ -194,6 +194,7 @@ static int fill_outlier(struct outlier *outlier, const struct candidate *candida
         .file = delivery->file,
         .line = delivery->line,
         .cpu_wait = delivery->cpu_wait,
+        .worker_cpu_wait = delivery->worker_cpu_wait,
         .cpu = (delivery->cpu_user + delivery->cpu_sys) * 1000,
         .switched_out = delivery->switched_out,
         .instructions = !isnan(delivery->instructions),

@@ -34,7 +34,7 @@ struct outlier {
     int64_t crank_num, delivery_num;
     const char *file; /* as in model_delivery */
     uint64_t line;
-    int64_t cpu_wait;    /* as in model_delivery */
+    int64_t cpu_wait, worker_cpu_wait; /* as in model_delivery */
     double cpu;          /* of a worker: nanoseconds of CPU in the delivery; NAN if absent */
     double switched_out; /* involuntary context switches; NAN if absent */
     bool instructions;   /* `size` is in instructions */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/schedule/log/delivery_log.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,60 +16,6 @@
 #include "supervisor/schedule/log/smallcaps.h"
 
 enum { VAT_ID_SIZE = 24 };
-
-/* ---- waiting for a CPU ---- */
-
-/* A sample serves deliveries that begin within this time, and judges those that take longer. */
-enum { SLOW = 1000 * 1000 };
-
-static bool cpu_wait_sample(struct cpu_wait *wait)
-{
-    char text[64], *second, *end;
-    ssize_t got;
-
-    if (wait->state == CPU_WAIT_UNTRIED) {
-        wait->fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-        wait->state = wait->fd >= 0 ? CPU_WAIT_OPEN : CPU_WAIT_ABSENT;
-    }
-    if (wait->state != CPU_WAIT_OPEN)
-        return false;
-    got = pread(wait->fd, text, sizeof text - 1, 0);
-    if (got <= 0)
-        return false;
-    text[got] = '\0';
-    wait->at = stamp_now().mono;
-    second = strchr(text, ' ');
-    wait->waited = second != NULL ? strtoll(second, &end, 10) : 0;
-    return second != NULL && *end == ' ';
-}
-
-/* Results that were computed early are logged later, when the samples say nothing about them. */
-static void cpu_wait_begin(struct cpu_wait *wait, int64_t sent)
-{
-    wait->begun = sent >= wait->at && sent - wait->at < SLOW;
-    if (!wait->begun && sent > wait->at)
-        wait->begun = cpu_wait_sample(wait) && wait->at - sent < SLOW;
-}
-
-/* How long the thread waited until the delivery returned; -1: not known, or the delivery was fast.
- */
-static int64_t cpu_wait_end(struct cpu_wait *wait, int64_t sent, int64_t returned)
-{
-    const int64_t before = wait->waited;
-    int64_t waited;
-
-    if (!wait->begun || returned - sent < SLOW || !cpu_wait_sample(wait))
-        return -1;
-    waited = wait->waited - before;
-    return waited < returned - sent ? waited : returned - sent;
-}
-
-static void cpu_wait_close(struct cpu_wait *wait)
-{
-    if (wait->state == CPU_WAIT_OPEN)
-        close(wait->fd);
-    *wait = (struct cpu_wait){0};
-}
 
 /* ---- the times ---- */
 
@@ -434,6 +379,7 @@ static int finish_report(struct report_builder *builder, const struct delivery_e
         .bytes_read = REPORT_NONE,
         .bytes_written = REPORT_NONE,
         .syscalls = builder->syscalls,
+        .cpu_waits = end->cpu_waits,
     };
     fill_meter(report, end->meter);
     if (fill_limit(builder, end, report, error) != 0)
@@ -454,7 +400,6 @@ void delivery_log_init(struct delivery_log *log, struct slog_writer *slog)
 void delivery_log_free(struct delivery_log *log)
 {
     free_report(&log->report);
-    cpu_wait_close(&log->cpu_wait);
     buf_free(&log->dr);
     buf_free(&log->refused);
 }
@@ -609,7 +554,6 @@ void delivery_log_sent(struct delivery_log *log, struct stamp sent)
     put_json_field(slog, "kd", log->report.delivery.kd);
     put_json_field(slog, "vd", log->report.delivery.vd);
     end_log_line(log, sent);
-    cpu_wait_begin(&log->cpu_wait, sent.mono);
 }
 
 void delivery_log_syscall(struct delivery_log *log, const struct vat_syscall *syscall,
@@ -759,11 +703,9 @@ static void write_result(struct delivery_log *log, const struct delivery_end *en
                          const struct delivery_report *report)
 {
     struct slog_writer *slog = log->slog;
-    int64_t waited;
 
     if (!writes_slog(log))
         return;
-    waited = cpu_wait_end(&log->cpu_wait, log->report.times.sent.mono, end->returned.mono);
     buf_clear(&log->dr);
     if (report->at_least)
         put_limited(&log->dr, end);
@@ -777,8 +719,10 @@ static void write_result(struct delivery_log *log, const struct delivery_end *en
     slog_field_raw(slog, "dr", log->dr.data, log->dr.length);
     if (log->refused.length > 0)
         slog_field_raw(slog, "refused", log->refused.data, log->refused.length);
-    if (waited >= 0)
-        slog_field_integer(slog, "cpuWait", waited);
+    if (end->cpu_waits.gaspipe >= 0)
+        slog_field_integer(slog, "cpuWait", end->cpu_waits.gaspipe);
+    if (end->cpu_waits.worker >= 0)
+        slog_field_integer(slog, "workerCpuWait", end->cpu_waits.worker);
     finish_log_line(log, log->report.times.sent, end->returned);
 }
 

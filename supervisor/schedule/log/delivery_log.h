@@ -16,18 +16,6 @@
 #include "slog/write/writer.h"
 #include "supervisor/schedule/log/delivery_report.h"
 
-/*
- * How long this thread was ready to run but had no CPU, as proc(5) has it. Reading that costs about
- * a microsecond, so it is read around slow deliveries only. All zeros is the state before the
- * first. Times are nanoseconds of CLOCK_MONOTONIC.
- */
-struct cpu_wait {
-    enum { CPU_WAIT_UNTRIED, CPU_WAIT_OPEN, CPU_WAIT_ABSENT } state; /* whether fd is open */
-    int fd;
-    int64_t at, waited;
-    bool begun; /* the sample was taken just before the delivery */
-};
-
 /* ---- a delivery's times ---- */
 
 /* When a request arrived, and when it was answered. */
@@ -104,7 +92,6 @@ struct delivery_log {
     struct slog_delivery common; /* of the delivery's lines */
     struct report_builder report;
     int64_t syscall_num;
-    struct cpu_wait cpu_wait;
     struct buf dr;      /* the value of that name in a deliver-result line */
     struct buf refused; /* the syscall that the kernel refused, as the vat has it; empty: none */
     struct console_bound {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cpu_wait.h"
 #include "base/error.h"
 #include "proto/meter.h"
 #include "slog/model/model.h"
@@ -28,6 +29,7 @@ struct delivery_end {
     const char *value;           /* what came with "ok", JSON; NULL: null */
     bool died;                   /* the worker did: the problem says why */
     const struct meter *meter;   /* NULL: nothing is known of what it used */
+    struct cpu_waits cpu_waits;  /* both ends' in this delivery */
     struct delivery_limit limit; /* that the worker met and died of */
 };
 
@@ -68,6 +70,7 @@ struct delivery_report {
     int64_t pipe;                      /* of the total: in the pipe, */
     int64_t worker;                    /* in the worker, */
     int64_t kernel;                    /* in the supervisor */
+    struct cpu_waits cpu_waits;        /* as of struct delivery_end */
     /* Nanoseconds of CLOCK_MONOTONIC: when the worker had it and had done it; 0: not known. */
     int64_t worker_began, worker_ended;
     struct iovec profile;     /* of the meter; no bytes: none was taken */

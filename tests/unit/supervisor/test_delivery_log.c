@@ -105,7 +105,8 @@ static void log_syscall(struct world *world, const char *vsc, const char *ksc)
 static int end_delivery(struct world *world, const char *problem)
 {
     const struct meter meter = {.compute = 1234};
-    const struct delivery_end end = {.returned = at(40), .problem = problem, .meter = &meter};
+    const struct delivery_end end = {
+        .returned = at(40), .problem = problem, .meter = &meter, .cpu_waits = CPU_WAITS_UNKNOWN};
 
     return delivery_log_end(&world->log, &end, &world->report, &world->error);
 }
