@@ -25,6 +25,8 @@ setup() {
     assert_bad_input 2 '--again needs --store DIR'
     run --separate-stderr "$BUILD/gaspipe" run --counter none --max-heap 2049M --vat a=b c
     assert_bad_input 2 '--max-heap is at most 2G'
+    run --separate-stderr "$BUILD/gaspipe" replay "$ROOT/examples/token/deliveries.jsonl"
+    assert_bad_input 3 'deliveries.jsonl:1: not a slogfile or transcript: no "type"'
     run --separate-stderr "$BUILD/gaspipe" estimate nera
     assert_bad_input 3 "no suite 'nera'; give a directory with suite.json, or near or javascript"
 }

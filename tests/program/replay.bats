@@ -402,7 +402,7 @@ damage() {
     echo nonsense > bad
     cat producer.slog >> bad
     run --separate-stderr "$BUILD/gaspipe" replay bad
-    assert_bad_input 3 'bad:1: not a JSON object'
+    assert_bad_input 3 'bad:1: not a slogfile or transcript: not a JSON object'
     sed '/"syscall-result".*"deliveryNum":1,"syscallNum":0,/d' producer.slog > order
     run --separate-stderr "$BUILD/gaspipe" replay order
     assert_bad_input 3 'order:' 'out of order'

@@ -197,7 +197,8 @@ struct line_source {
 static int line_source_refuse(const struct line_source *lines, uint64_t line, const char *why,
                               struct error *error)
 {
-    return error_set(error, ERROR_INPUT, "%s:%" PRIu64 ": %s", lines->source.name, line, why);
+    return error_set(error, ERROR_INPUT, "%s:%" PRIu64 ": %s%s", lines->source.name, line,
+                     line == 1 ? "not a slogfile or transcript: " : "", why);
 }
 
 /* ---- transcripts ---- */
