@@ -9,7 +9,7 @@
 #define SIGNATURE (i64.add (i64.const 1024) (i64.shr_u (local.get $size) (i64.const 2)))
 #define NOBODY (i64.const 11) (i64.const 256)
 #define PROMISE \
-  (call $promise_create NOBODY (i64.const 4) (i64.const 267) (i64.const 0) DATA (i64.const 512) (i64.const 0))
+  (call $promise_create NOBODY (i64.const 4) (i64.const 267) (i64.const 0) DATA (i64.const 512) (i64.const 1))
 
 (module
   IMPORT(input, (param i64))
@@ -86,7 +86,7 @@
   METHOD("storage_remove", (drop (call $storage_remove (local.get $size) DATA (i64.const 1))))
   METHOD("promise_create", (drop PROMISE))
   METHOD("promise_then", (drop (call $promise_then PROMISE NOBODY (i64.const 4) (i64.const 267)
-    (i64.const 0) DATA (i64.const 512) (i64.const 0))))
+    (i64.const 0) DATA (i64.const 512) (i64.const 1))))
   METHOD_AFTER("two_promises", (drop PROMISE) (drop PROMISE), )
   METHOD_AFTER("promise_and", (drop PROMISE) (drop PROMISE),
     (drop (call $promise_and (i64.const 288) (i64.const 2))))
