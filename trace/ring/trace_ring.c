@@ -270,11 +270,6 @@ size_t trace_ring_patches(const struct trace_ring *ring)
     return ring->patches;
 }
 
-size_t trace_ring_calls(const struct trace_ring *ring)
-{
-    return ring->calls;
-}
-
 static struct trace_lane *lane_of(const struct trace_ring *ring, unsigned lane)
 {
     return (struct trace_lane *)(ring->memory + ring->layout.lanes_at) + lane;

@@ -78,9 +78,8 @@ const struct patch_plan *trace_ring_plan(const struct trace_ring *ring);
 struct trace_head *trace_ring_head(const struct trace_ring *ring);
 /* The original head, for offsets: the process could have changed those in memory. */
 const struct trace_head *trace_ring_layout(const struct trace_ring *ring);
-/* How many patches and calls there are. */
+/* How many patches there are. */
 size_t trace_ring_patches(const struct trace_ring *ring);
-size_t trace_ring_calls(const struct trace_ring *ring);
 
 uint64_t trace_ring_threads_left_out(const struct trace_ring *ring);
 

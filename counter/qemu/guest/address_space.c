@@ -56,11 +56,6 @@ void guest_memory_is_shared(void)
     is_shared = true;
 }
 
-bool guest_memory_may_be_shared(void)
-{
-    return is_shared;
-}
-
 /* Returns the page that contains the whole range, or 0. */
 static uint64_t page_of(uint64_t address, size_t length)
 {
@@ -197,7 +192,6 @@ static uintptr_t end_of_all = FIRST_ADDRESS; /* end of all space that was ever g
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool guest_runs;
-static bool manages;       /* QEMU calls the replacements of mmap(2), munmap(2), mremap(2) */
 static bool kernel_places; /* QEMU lets Linux choose the address of a mapping */
 
 typedef void *mmap_function(void *, size_t, int, int, int, off_t);
@@ -375,43 +369,12 @@ static void *remap(void *address, size_t old_size, size_t new_size, int flags, .
 bool address_space_manage(bool kernel_does)
 {
     kernel_places = kernel_does;
-    manages = interpose("munmap", (void *)replace_munmap, (void **)&real_munmap) &&
-              interpose("mremap", (void *)remap, (void **)&real_mremap) &&
-              interpose("mmap64", (void *)replace_mmap, (void **)&real_mmap);
-    return manages;
-}
-
-bool address_space_is_managed(void)
-{
-    return manages && !kernel_places;
+    return interpose("munmap", (void *)replace_munmap, (void **)&real_munmap) &&
+           interpose("mremap", (void *)remap, (void **)&real_mremap) &&
+           interpose("mmap64", (void *)replace_mmap, (void **)&real_mmap);
 }
 
 void address_space_guest_runs(void)
 {
     __atomic_store_n(&guest_runs, true, __ATOMIC_RELAXED);
-}
-
-/* next_hint is not saved: it mirrors a variable of QEMU, which keeps its value. */
-static struct {
-    struct range released[RANGES_MAX];
-    size_t count;
-    uintptr_t end_of_all;
-} kept_places;
-
-void address_space_keep(void)
-{
-    pthread_mutex_lock(&lock);
-    memcpy(kept_places.released, released, sizeof released);
-    kept_places.count = released_count;
-    kept_places.end_of_all = end_of_all;
-    pthread_mutex_unlock(&lock);
-}
-
-void address_space_restore(void)
-{
-    pthread_mutex_lock(&lock);
-    memcpy(released, kept_places.released, sizeof released);
-    released_count = kept_places.count;
-    end_of_all = kept_places.end_of_all;
-    pthread_mutex_unlock(&lock);
 }

@@ -24,7 +24,6 @@ void guest_memory_learn(const struct qemu_plugin_insn *insn);
  * any time. */
 void guest_memory_may_change(void);
 void guest_memory_is_shared(void);
-bool guest_memory_may_be_shared(void);
 
 bool guest_memory_read(uint64_t guest_address, void *to, size_t length);
 bool guest_memory_write(uint64_t guest_address, const void *from, size_t length);
@@ -87,13 +86,5 @@ bool address_space_manage(bool kernel_does);
 /* Call this when the guest executes its first block. Space that QEMU released earlier, while it
  * loaded the program, stays free for the guest's heap (brk(2)). */
 void address_space_guest_runs(void);
-
-/* Returns true if this module chooses addresses for a QEMU that does not leave that to Linux. */
-bool address_space_is_managed(void);
-
-/* Save and restore the address of the next mapping. Restore it only after everything that was
- * mapped in between is unmapped. */
-void address_space_keep(void);
-void address_space_restore(void);
 
 #endif
