@@ -395,14 +395,14 @@ install: all $(if $(WITH_SUITES),suites)
 .PHONY: install-meter
 METERED_MUSL = $(patsubst $(METER_PARTS)/%,%,$(foreach part,include lib costs.table,$(wildcard $(METER_PARTS)/*-musl/$(part))))
 install-meter:
-	install -m 755 build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(wildcard $(METERED_WORKER) $(METERED_WASM_WORKER) $(METERED_NATIVE_WORKER) $(METERED_PROFILE_WORKERS)) $(BINDIR)
+	install -m 755 build/gaspipe-meter build/gaspipe-wasm-compiler build/gaspipe-cc build/gaspipe-c++ $(wildcard $(METERED_WORKER) $(METERED_WASM_WORKER) $(METERED_NATIVE_WORKER) $(METERED_PROFILE_WORKERS)) $(BINDIR)
 	cd $(METER_PARTS) && find include */libgasmeter.a */part.o $(METERED_MUSL) -type f \
 		-exec install -D -m 644 {} $(abspath $(LIBDIR))/meter/{} \;
 	install -m 644 meter/gasmeter.h $(INCLUDEDIR)
 
 # With the same PREFIX.
 uninstall:
-	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered gaspipe-worker-wasm-metered gaspipe-worker-native-metered gaspipe-worker-metered-profile gaspipe-worker-wasm-metered-profile)
+	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native gaspipe-meter gaspipe-wasm-compiler gaspipe-cc gaspipe-c++ gaspipe-worker-metered gaspipe-worker-wasm-metered gaspipe-worker-native-metered gaspipe-worker-metered-profile gaspipe-worker-wasm-metered-profile)
 	rm -f $(foreach page,$(MANUAL),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	rm -f $(addprefix $(SHAREDIR)/,$(COMPLETIONS)) $(addprefix $(UNITDIR)/,$(notdir $(UNITS)))
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR) $(DESTDIR)$(PREFIX)/share/gaspipe

@@ -11,13 +11,15 @@ METER_PARTS := build/meter
 METER_MACHINES := x86_64-linux-gnu \
 	$(if $(wildcard /usr/aarch64-linux-gnu/include/stdlib.h),aarch64-linux-gnu)
 METER_SOURCES := $(filter-out meter/runtime/% meter/costs/%,$(call sources_below,meter))
+AOT_SOURCES := $(call sources_below,aot)
+AOT_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(AOT_SOURCES))
 METER_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(METER_SOURCES))
 METER_RUNTIME := $(call sources_below,meter/runtime)
 METER_HEADERS := $(METER_PARTS)/include/gasmeter.h $(METER_PARTS)/include/gasmark.h \
 	$(METER_PARTS)/include/portable_jmp_buf.h
 
 # The parts of gaspipe-cc. The wrappers are ordinary programs also in a sanitized build.
-METER_TOOLS := build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(METER_HEADERS) \
+METER_TOOLS := build/gaspipe-meter build/gaspipe-wasm-compiler build/gaspipe-cc build/gaspipe-c++ $(METER_HEADERS) \
 	$(foreach machine,$(METER_MACHINES),$(METER_PARTS)/$(machine)/libgasmeter.a $(METER_PARTS)/$(machine)/part.o)
 METERED_WORKER := build/gaspipe-worker-metered
 METERED_WASM_WORKER := build/gaspipe-worker-wasm-metered
@@ -25,7 +27,7 @@ METERED_NATIVE_WORKER := build/gaspipe-worker-native-metered
 # Workers that report the function of each unit, for gaspipe run --counter compiled --native-profile.
 METERED_PROFILE_WORKERS := build/gaspipe-worker-metered-profile build/gaspipe-worker-wasm-metered-profile
 
-$(BUILD)/obj/meter/%: ROOM_CFLAGS = $(METER_CFLAGS)
+$(BUILD)/obj/meter/% $(BUILD)/obj/aot/%: ROOM_CFLAGS = $(METER_CFLAGS)
 $(BUILD)/obj/meter/costs/cost_table.o: meter/costs/default.table
 
 .PHONY: metered metered-profile meter-tools
@@ -48,18 +50,23 @@ endif
 # A program that came out the same stays as it is, and so does XS, which takes half a minute.
 # LLVM is linked without sanitizers, so the program that calls it is, too.
 ifeq ($(SAN),)
-build/gaspipe-meter: build/obj/gaspipe-meter
+build/gaspipe-meter build/gaspipe-wasm-compiler: build/%: build/obj/%
 	@cmp -s $< $@ || cp $< $@
 
 build/obj/gaspipe-meter: $(METER_OBJECTS) $(call lib,meter/costs base)
 	$(call say,link,$@)
 	$(link) $(shell $(LLVM_CONFIG) --ldflags --libs core irreader bitwriter passes x86 aarch64) \
 		-lcrypto -o $@
+
+# Compiles modules of WebAssembly.
+build/obj/gaspipe-wasm-compiler: $(AOT_OBJECTS) $(call lib,worker base)
+	$(call say,link,$@)
+	$(link) $(shell $(LLVM_CONFIG) --ldflags --libs core passes x86) -lcrypto -lm -o $@
 else
 .PHONY: ordinary-meter
 ordinary-meter:
-	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-meter
-build/gaspipe-meter: ordinary-meter ;
+	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-meter build/gaspipe-wasm-compiler
+build/gaspipe-meter build/gaspipe-wasm-compiler: ordinary-meter ;
 endif
 
 build/gaspipe-cc build/gaspipe-c++: meter/gaspipe-cc

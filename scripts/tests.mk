@@ -186,7 +186,7 @@ bench: all $(XSNAP_WORKER) $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES) $(if $(
 
 # Compiles every C file without linking.
 # tests/program/meter/ is for gaspipe-cc, tests/program/contracts/ for clang --target=wasm32.
-ALL_C := $(if $(HAVE_LLVM),$(METER_SOURCES) $(METER_RUNTIME)) \
+ALL_C := $(if $(HAVE_LLVM),$(METER_SOURCES) $(METER_RUNTIME) $(AOT_SOURCES)) \
 	$(if $(HAVE_NODE_HEADERS),$(call sources_below,node/addon)) \
 	$(call sources_below,$(ROOMS) bench tests/unit tests/fuzz tests/conformance) \
 	$(filter-out tests/program/meter/% tests/program/contracts/%,$(call sources_below,tests/program))

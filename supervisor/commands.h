@@ -12,6 +12,7 @@ int run_command(int argc, char **argv);
 int replay_command(int argc, char **argv);
 int status_command(int argc, char **argv);
 int verify_command(int argc, char **argv);
+int compile_command(int argc, char **argv);
 int count_command(int argc, char **argv);
 int estimate_command(int argc, char **argv);
 int ping_command(int argc, char **argv);
@@ -19,5 +20,6 @@ int trace_command(int argc, char **argv);
 
 extern const struct option_table status_options_table;
 extern const struct option_table verify_options_table;
+extern const struct option_table compile_options_table;
 
 #endif

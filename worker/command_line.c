@@ -38,6 +38,7 @@ static const char usage[] =
     "  --max-instructions N  machine instructions for each delivery, under QEMU\n"
     "  --max-cost N       units of block cost for each delivery, in a metered worker\n"
     "  --max-heap BYTES   of the engine's heap (default: the engine's own limit)\n"
+    "  --compiled FILE    machine code of the contract, by gaspipe compile\n"
     "  --die-with-parent  be killed when the supervisor ends\n"
     "  --fork-on-request  once started, make workers like this one for a supervisor that asks\n"
     "                     for them on descriptor 3, a socket; also be killed when it ends\n"
@@ -65,6 +66,7 @@ enum {
     OPTION_PROFILE,
     OPTION_REPORT_STOPS,
     OPTION_MAX_HEAP,
+    OPTION_COMPILED,
     OPTION_POLL_PAGE
 };
 
@@ -75,6 +77,7 @@ static const struct option long_options[] = {
     {"max-instructions", required_argument, NULL, OPTION_MAX_INSTRUCTIONS},
     {"max-cost", required_argument, NULL, OPTION_MAX_COST},
     {"max-heap", required_argument, NULL, OPTION_MAX_HEAP},
+    {"compiled", required_argument, NULL, OPTION_COMPILED},
     {"die-with-parent", no_argument, NULL, OPTION_DIE_WITH_PARENT},
     {"fork-on-request", no_argument, NULL, OPTION_FORK_ON_REQUEST},
     {"profile", no_argument, NULL, OPTION_PROFILE},
@@ -180,6 +183,9 @@ static bool take_option(struct loop_options *options, int option)
     case OPTION_FORK_ON_REQUEST:
         options->forks = true;
         return die_with_parent() == 0;
+    case OPTION_COMPILED:
+        options->engine.compiled = optarg;
+        return true;
     case OPTION_PROFILE:
         options->engine.profile = true;
         return true;

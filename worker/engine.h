@@ -39,6 +39,7 @@ struct engine_options {
     bool quiet;                /* say nothing on stderr, as xsnap-worker */
     bool print_compute;        /* print() puts the meter's state in front */
     bool profile;              /* take a profile of each command */
+    const char *compiled;      /* machine code of the contract, if the engine uses it; NULL: none */
     struct engine_host host;
 };
 

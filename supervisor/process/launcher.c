@@ -204,7 +204,8 @@ struct starting {
     struct worker_limits limits;
     bool counted;
     const struct launcher_trace *trace, *native_profile; /* NULL: none */
-    struct zygote **zygote; /* where a new one goes; NULL: a worker is started */
+    struct zygote **zygote;  /* where a new one goes; NULL: a worker is started */
+    char compiled[PATH_MAX]; /* its contract's machine code; "": none */
 };
 
 static bool is_confined(const struct starting *starting)
@@ -229,8 +230,11 @@ static struct worker_process *start_confined(const struct starting *starting,
                                              const struct worker_launch *launch, const char *group,
                                              struct error *error)
 {
-    const char *const programs[] = {
-        starting->worker->path, starting->counted ? starting->config->tools.plugin : NULL, NULL};
+    const char *const programs[] = {starting->worker->path,
+                                    starting->counted               ? starting->config->tools.plugin
+                                    : starting->compiled[0] != '\0' ? starting->compiled
+                                                                    : NULL,
+                                    NULL};
     const struct confinement_terms terms = {
         .programs = programs,
         .traced = launch->trace_fd > 0,
@@ -473,6 +477,10 @@ static void put_own_options(const struct starting *starting, struct words *words
         arguments[count++] = "--confine";
     if (starting->config->profile)
         arguments[count++] = "--profile";
+    if (starting->compiled[0] != '\0') {
+        arguments[count++] = "--compiled";
+        arguments[count++] = (char *)starting->compiled;
+    }
 }
 
 /* The words are all zeros. */
@@ -577,10 +585,22 @@ static struct worker_process *start_forked(const struct starting *starting, char
     return process;
 }
 
+/* A contract without a file is interpreted. */
+static void find_compiled(struct starting *starting)
+{
+    const char *directory = starting->config->compiled, *bundle_id = starting->start->bundle_id;
+    const size_t size = sizeof starting->compiled;
+
+    if (directory == NULL || bundle_id == NULL || starting->start->program != LAUNCHER_WASM ||
+        (size_t)snprintf(starting->compiled, size, "%s/%s.so", directory, bundle_id) >= size ||
+        access(starting->compiled, R_OK) != 0)
+        starting->compiled[0] = '\0';
+}
+
 struct worker_process *launcher_start(const struct launch_config *config,
                                       const struct worker_start *start, struct error *error)
 {
-    const struct starting starting = {
+    struct starting starting = {
         .config = config,
         .start = start,
         .worker = &config->workers[start->program],
@@ -595,6 +615,7 @@ struct worker_process *launcher_start(const struct launch_config *config,
     if (launcher_find(config, start->program, error) == NULL ||
         rewind_snapshot(start->snapshot_fd, error) != 0)
         return NULL;
+    find_compiled(&starting);
     put_worker_arguments(&starting, &words);
     if (may_be_forked(&starting) && start->snapshot_fd >= 0)
         process = start_on_cpu(&starting, words.arguments, error, start_forked);

@@ -76,6 +76,7 @@ struct launch_config {
     bool cost_by_default;  /* native contracts, which may have no meter, get no cost limit */
     uint64_t memory_limit; /* bytes that a worker may write to, including QEMU's; 0: no limit */
     bool profile;          /* they take profiles */
+    const char *compiled;  /* the directory with machine code of contracts, borrowed; NULL: none */
     const struct confinement *confinement; /* borrowed; NULL: none */
     /* Traces workers that are not counted, borrowed; NULL: none. */
     const struct launcher_trace *trace;
@@ -90,6 +91,7 @@ struct worker_start {
     uv_loop_t *loop;
     const char *name; /* that ps(1) shows */
     enum launcher_program program;
+    const char *bundle_id; /* of its contract; NULL: none, or no matter */
     bool uncounted; /* run it natively and untraced: it only prepares a snapshot for others */
     const struct worker_limits *limits; /* NULL: the configuration's */
     int snapshot_fd; /* a file, read from its beginning; -1: none, the heap is a new one */

@@ -18,6 +18,7 @@
 #include "supervisor/profile/native_session.h"
 #include "supervisor/profile/profile_files.h"
 #include "supervisor/run/output.h"
+#include "supervisor/run/run_compiled.h"
 #include "supervisor/run/run_lines.h"
 #include "supervisor/run/run_options.h"
 #include "supervisor/run/run_vats.h"
@@ -162,6 +163,7 @@ struct run {
     struct run_profiles profiles;
     struct trace_session *trace; /* NULL: functions are not traced */
     struct launch_config launcher;
+    struct compiled_cache compiled; /* with --wasm compiled */
     struct placement placement;
     struct fingerprint fingerprint; /* of the counter, with counted workers */
     struct store *store;
@@ -626,13 +628,25 @@ static int open_lines(struct run *run, struct error *error)
     return run_lines_open(&run->lines, error);
 }
 
+/* The workers find what is compiled. */
+static int compile_vats(struct run *run, struct error *error)
+{
+    if (run->options.wasm != RUN_WASM_COMPILED)
+        return 0;
+    if (compiled_cache_open(&run->compiled, &run->confinement, error) != 0)
+        return -1;
+    run->launcher.compiled = run->compiled.directory;
+    return run_compiled_provide(&run->compiled, &run->options, run->store,
+                                scheduler_kernel(run->scheduler), error);
+}
+
 static int add_vats(struct run *run, struct error *error)
 {
     struct kernel *kernel = scheduler_kernel(run->scheduler);
     bool any;
 
     if (run_vats_add(&run->options, run->store, kernel, &any, error) != 0 ||
-        run_vats_raise_files(&run->options, kernel, error) != 0)
+        compile_vats(run, error) != 0 || run_vats_raise_files(&run->options, kernel, error) != 0)
         return -1;
     if (any)
         output_show_burnt(&run->output);

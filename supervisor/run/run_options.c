@@ -72,6 +72,8 @@ static int take_named_file(void *place, const char *option, char *value, struct 
     return option_list_add(place, value, error);
 }
 
+static const char *const wasm_tiers[] = {"interpreted", "compiled", NULL};
+
 #define RUN_NUMBER(member, min, max) OPTION_IS_NUMBER(struct run_options, member, min, max)
 
 static const struct option_row rows[] = {
@@ -94,6 +96,10 @@ static const struct option_row rows[] = {
      "charge and limit new WebAssembly contracts as NEAR's protocol version N, 62 to 87, or up to "
      "158 for what is not released (default: 87)",
      RUN_NUMBER(near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NIGHTLY)},
+    {"wasm", NULL,
+     "run WebAssembly interpreted, or compiled to machine code, with the same results and gas; "
+     "compiled requires --counter none (default: interpreted)",
+     OPTION_IS_CHOICE(struct run_options, wasm, wasm_tiers)},
     {"Input", .kind = OPTION_HEADING},
 
     {"config", "FILE",
@@ -276,6 +282,22 @@ static int check_stream_options(const struct run_options *options, char **operan
     return nats_address_parse(&address, options->from, error);
 }
 
+/* What is counted is the interpreter's work. */
+static int check_wasm(struct run_options *options, struct error *error)
+{
+    if (options->wasm != RUN_WASM_COMPILED)
+        return 0;
+    if (options->worker != NULL)
+        return error_set(error, ERROR_USAGE, "--wasm compiled and --worker do not go together");
+    if (!options->counter_given)
+        options->counters = (struct counters){0};
+    if (!options->counters.qemu && !options->counters.compiled)
+        return 0;
+    return error_set(error, ERROR_USAGE,
+                     "--wasm compiled needs --counter none: what is counted is the interpreter's "
+                     "work");
+}
+
 #define HEAP_LIMIT_MOST ((int64_t)2 << 30)
 
 static int check_combination(struct run_options *options, char **operands, struct error *error)
@@ -308,6 +330,8 @@ static int check_combination(struct run_options *options, char **operands, struc
         return error_set(error, ERROR_USAGE, "--again and --resume do not go together");
     if (options->worker != NULL && !options->counter_given)
         options->counters = (struct counters){0};
+    if (check_wasm(options, error) != 0)
+        return -1;
     if (!options->timeout_given && !options->counters.qemu && !options->counters.compiled)
         options->timeout_ms = COMMON_OPTIONS_UNCOUNTED_TIMEOUT_MS;
     if (common_options_check_worker(options->worker, options->counters, error) != 0 ||

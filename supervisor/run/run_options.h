@@ -35,6 +35,9 @@ struct operations {
 bool operations_are_none(const struct operations *operations);
 
 /* The command line of `gaspipe run`. Strings are borrowed from argv and `configured`. */
+/* --wasm */
+enum run_wasm { RUN_WASM_INTERPRETED, RUN_WASM_COMPILED };
+
 struct run_options {
     struct option_list vats;     /* "NAME=FILE" */
     struct option_list new_vats; /* the same, of vats that a store need not have yet */
@@ -83,6 +86,7 @@ struct run_options {
     uint64_t queue_lines;       /* that are queued together; at least 1 */
     uint64_t max_workers;       /* at a time; 0: one for each vat */
     uint64_t jobs;              /* deliveries in progress at a time; at least 1 */
+    enum run_wasm wasm;         /* how contracts in WebAssembly run */
     uint64_t near_protocol;     /* whose parameters new contracts of NEAR have */
     bool again;                 /* the store forgets the input before */
     struct operations operations;

@@ -10,7 +10,7 @@ setup() {
 }
 
 PAGES=$ROOT/docs/man
-GASPIPE=(run replay status verify count estimate ping trace)
+GASPIPE=(run replay status verify compile count estimate ping trace)
 FLEET=(submit work status collect cancel)
 SLOGREPORT=(summary merge compare stalls runs waits extract rows profile)
 
@@ -90,7 +90,7 @@ says_version() {
 }
 
 @test "pages and --help have the same exit statuses" {
-    for command in run replay status verify count estimate ping; do
+    for command in run replay status verify compile count estimate ping; do
         same_statuses "gaspipe-$command.1" gaspipe "$command"
     done
     same_statuses slogreport.1 slogreport
@@ -156,10 +156,11 @@ examples_of() {
     examples_of gaspipe-worker.1
 }
 
-@test "examples of gaspipe-cc and -meter" {
+@test "examples of gaspipe-cc, -meter and -compile" {
     [ "$BUILD" = "$ROOT/build" ] || skip 'the wrappers are next to the ordinary gaspipe'
     [ -x "$ROOT/build/gaspipe-meter" ] || skip 'LLVM is not there; scripts/setup --meter installs it'
-    examples_of gaspipe-cc.1 gaspipe-meter.1
+    export XDG_CACHE_HOME="$BATS_TEST_TMPDIR/cache"
+    examples_of gaspipe-cc.1 gaspipe-meter.1 gaspipe-compile.1
 }
 
 @test "examples of slogreport" {

@@ -2,10 +2,11 @@
 /*
  * Calls methods of a contract, one after the other, in the world of nearcore's own tests
  * (runtime/near-vm-runner/src/tests/test_builder.rs) with a storage in memory.
- * usage: wasm_near [-q] VERSION GAS FILE METHOD[+DEPOSIT][=INPUT] ...
- * With -q, of the last call only. Prints a line for each call: METHOD burnt N operations N usage N,
- * then result TEXT or error TEXT where there is one; logs as "log TEXT" before it. Exit status: 0
- * all were called, 2 usage, or the file cannot be read.
+ * usage: wasm_near [-q] [-c CODE.so] VERSION GAS FILE METHOD[+DEPOSIT][=INPUT] ...
+ * With -c, in machine code by gaspipe compile; the last line on stderr says how many calls it
+ * answered and gave up. With -q, of the last call only. Prints a line for each call: METHOD burnt N
+ * operations N usage N, then result TEXT or error TEXT where there is one; logs as "log TEXT"
+ * before it. Exit status: 0 all were called, 2 usage, or the file cannot be read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 
 #include "base/io.h"
 #include "worker/near/contract.h"
+#include "worker/wasm/compiled/compiled.h"
 
 enum { FILE_LIMIT = 16 * 1024 * 1024, MOST_RECORDS = 1000 };
 
@@ -135,9 +137,30 @@ static uint64_t call(struct near_contract *contract, char *method, uint64_t gas,
     return outcome.storage_usage;
 }
 
+/* NULL after a message. */
+static struct compiled_code *load_code(const char *path)
+{
+    struct error error;
+    struct compiled_code *code = compiled_code_open(path, &error);
+
+    if (code == NULL)
+        fprintf(stderr, "wasm_near: %s\n", error.text);
+    return code;
+}
+
+static void print_tiers(const struct near_contract *contract)
+{
+    const struct near_tiers tiers = near_contract_tiers(contract);
+
+    fprintf(stderr, "%s, %" PRIu64 " calls compiled, %" PRIu64 " given up\n",
+            near_contract_is_compiled(contract) ? "compiled" : "interpreted", tiers.compiled,
+            tiers.given_up);
+}
+
 int main(int argc, char **argv)
 {
     struct near_contract *contract;
+    struct compiled_code *code = NULL;
     struct buf bytes = {0};
     struct error error;
     uint64_t usage = 12;
@@ -145,13 +168,21 @@ int main(int argc, char **argv)
     is_quiet = argc > 1 && strcmp(argv[1], "-q") == 0;
     argc -= is_quiet;
     argv += is_quiet;
+    if (argc > 3 && strcmp(argv[1], "-c") == 0) {
+        code = load_code(argv[2]);
+        if (code == NULL)
+            return 2;
+        argc -= 2;
+        argv += 2;
+    }
     if (argc < 5) {
-        fputs("usage: wasm_near [-q] VERSION GAS FILE METHOD[+DEPOSIT][=INPUT] ...\n", stderr);
+        fputs("usage: wasm_near [-q] [-c CODE.so] VERSION GAS FILE METHOD[+DEPOSIT][=INPUT] ...\n",
+              stderr);
         return 2;
     }
     if (io_read_file(argv[3], FILE_LIMIT, &bytes, &error) != 0 ||
-        (contract = near_contract_open((const uint8_t *)bytes.data, bytes.length, argv[1],
-                                       &error)) == NULL) {
+        (contract = near_contract_open_compiled((const uint8_t *)bytes.data, bytes.length, argv[1],
+                                                code, &error)) == NULL) {
         fprintf(stderr, "wasm_near: %s\n", error.text);
         return 2;
     }
@@ -160,7 +191,10 @@ int main(int argc, char **argv)
         is_quiet = is_quiet && i < argc - 1;
         usage = call(contract, argv[i], strtoull(argv[2], NULL, 10), usage);
     }
+    if (code != NULL)
+        print_tiers(contract);
     near_contract_close(contract);
+    compiled_code_close(code);
     for (unsigned i = 0; i < MOST_RECORDS; i++) {
         buf_free(&records[i].key);
         buf_free(&records[i].value);

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <openssl/sha.h>
+
 #include "worker/near/host/host.h"
 #include "worker/wasm/compile/code.h"
+#include "worker/wasm/compiled/compiled.h"
 
 struct near_contract {
     struct near_parameters parameters;
@@ -19,6 +22,9 @@ struct near_contract {
     char refused[NEAR_ERROR_SIZE];    /* why it could not be prepared; empty: it was */
     char unlinkable[NEAR_ERROR_SIZE]; /* an import that the host lacks; empty: none */
     struct near_call call;
+    struct compiled_code *compiled; /* borrowed; NULL: the interpreter runs everything */
+    struct near_journal journal;
+    struct near_tiers tiers;
 };
 
 /* ---- loading ---- */
@@ -76,6 +82,8 @@ static int link_contract(struct near_contract *contract, struct error *error)
         .context = &contract->call,
         .memory_initial = (uint32_t)contract->parameters.initial_memory_pages,
         .memory_maximum = (uint32_t)contract->parameters.max_memory_pages,
+        .memory_place =
+            contract->compiled != NULL ? compiled_code_memory(contract->compiled) : NULL,
     };
 
     if (contract->refused[0] != '\0')
@@ -99,8 +107,39 @@ static void set_limits(struct near_contract *contract)
         contract->limits.locals = (uint32_t)(contract->length / each);
 }
 
+/* Machine code of another module is of no use. */
+static void take_compiled(struct near_contract *contract, const uint8_t *bytes,
+                          struct compiled_code *compiled)
+{
+    uint8_t hash[SHA256_DIGEST_LENGTH];
+
+    if (compiled == NULL)
+        return;
+    SHA256(bytes, contract->length, hash);
+    if (compiled_code_is_of(compiled, hash))
+        contract->compiled = compiled;
+}
+
+bool near_contract_is_compiled(const struct near_contract *contract)
+{
+    return contract->compiled != NULL;
+}
+
+struct near_tiers near_contract_tiers(const struct near_contract *contract)
+{
+    return contract->tiers;
+}
+
 struct near_contract *near_contract_open(const uint8_t *bytes, size_t length, const char *version,
                                          struct error *error)
+{
+    return near_contract_open_compiled(bytes, length, version, NULL, error);
+}
+
+struct near_contract *near_contract_open_compiled(const uint8_t *bytes, size_t length,
+                                                  const char *version,
+                                                  struct compiled_code *compiled,
+                                                  struct error *error)
 {
     struct near_contract *contract = calloc(1, sizeof *contract);
 
@@ -110,6 +149,7 @@ struct near_contract *near_contract_open(const uint8_t *bytes, size_t length, co
     }
     contract->length = length;
     contract->call.parameters = &contract->parameters;
+    take_compiled(contract, bytes, compiled);
     if (near_parameters_read(&contract->parameters, version, error) == 0) {
         set_limits(contract);
         if (wasm_machine_open(&contract->machine, contract->parameters.max_stack_height, error) ==
@@ -126,6 +166,7 @@ void near_contract_close(struct near_contract *contract)
     if (contract == NULL)
         return;
     near_call_free(&contract->call);
+    near_journal_free(&contract->journal);
     wasm_instance_close(contract->instance);
     if (contract->codes != NULL)
         wasm_code_free_all(contract->codes, contract->module->function_count);
@@ -267,30 +308,54 @@ static void distribute(struct near_call *call)
         call->promises_gas += left;
 }
 
-static void run_wasm_function(struct near_contract *contract, uint32_t function)
+static void interpret_function(struct near_contract *contract, uint32_t function)
 {
-    struct near_call *call = &contract->call;
     enum wasm_trap trap = wasm_instance_reset(contract->instance);
 
     if (trap == WASM_TRAP_NONE)
         trap = wasm_instance_start(&contract->machine, contract->instance);
     if (trap == WASM_TRAP_NONE)
         trap = wasm_call(&contract->machine, contract->instance, function, NULL);
-    fail_for_trap(call, trap);
-    if (call->error[0] != '\0' || call->is_lost)
-        return;
-    distribute(call);
-    (void)near_check_receipts(call);
+    fail_for_trap(&contract->call, trap);
 }
 
-struct near_outcome near_contract_call(struct near_contract *contract, const char *method,
-                                       const struct near_context *context,
-                                       const struct near_storage *storage)
+/* False if the compiled code gave up. */
+static bool run_compiled_function(struct near_contract *contract, uint32_t function)
+{
+    return wasm_instance_reset(contract->instance) == WASM_TRAP_NONE &&
+           compiled_start(contract->compiled, &contract->machine, contract->instance) &&
+           compiled_call(contract->compiled, &contract->machine, contract->instance, function,
+                         NULL);
+}
+
+/* False if nothing is decided because the compiled code gave up. */
+static bool run_wasm_function(struct near_contract *contract, uint32_t function, bool is_compiled)
+{
+    struct near_call *call = &contract->call;
+
+    if (!is_compiled)
+        interpret_function(contract, function);
+    else if (!run_compiled_function(contract, function))
+        return false;
+    if (call->error[0] != '\0' || call->is_lost)
+        return true;
+    distribute(call);
+    (void)near_check_receipts(call);
+    return true;
+}
+
+/* Calls the method once, in machine code or in the interpreter. *gave_up: the first did not
+ * finish, and the outcome is of no use. */
+static struct near_outcome call_once(struct near_contract *contract, const char *method,
+                                     const struct near_context *context,
+                                     const struct near_storage *storage, bool is_compiled,
+                                     bool *gave_up)
 {
     struct near_call *call = &contract->call;
     const bool is_paid_first = contract->parameters.fix_contract_loading_cost != 0;
     uint32_t function;
 
+    *gave_up = false;
     call->machine = &contract->machine;
     call->instance = contract->instance;
     near_call_begin(call, context, storage);
@@ -313,15 +378,34 @@ struct near_outcome near_contract_call(struct near_contract *contract, const cha
     if (contract->unlinkable[0] != '\0')
         near_fail(call, "%s", contract->unlinkable);
     else
-        run_wasm_function(contract, function);
+        *gave_up = !run_wasm_function(contract, function, is_compiled);
     return outcome(call, false);
+}
+
+struct near_outcome near_contract_call(struct near_contract *contract, const char *method,
+                                       const struct near_context *context,
+                                       const struct near_storage *storage)
+{
+    struct near_outcome result;
+    bool gave_up;
+
+    if (contract->compiled == NULL)
+        return call_once(contract, method, context, storage, false, &gave_up);
+    near_journal_begin(&contract->journal, storage);
+    result = call_once(contract, method, context, &contract->journal.storage, true, &gave_up);
+    contract->tiers.compiled += !gave_up;
+    contract->tiers.given_up += gave_up;
+    if (!gave_up)
+        return result;
+    near_journal_rewind(&contract->journal);
+    return call_once(contract, method, context, &contract->journal.storage, false, &gave_up);
 }
 
 static struct near_contract *wasm_contract_open(const uint8_t *bytes, size_t length,
                                                 const struct near_contract_options *options,
                                                 struct error *error)
 {
-    return near_contract_open(bytes, length, options->protocol, error);
+    return near_contract_open_compiled(bytes, length, options->protocol, options->compiled, error);
 }
 
 const struct near_contract_kind near_contract_wasm = {

@@ -6,12 +6,14 @@
 
 /* The interface between the engine of NEAR's accounts and a kind of contract. */
 
+struct compiled_code;
 struct near_contract; /* each kind has its own */
 
 struct near_contract_options {
-    const char *protocol; /* the protocol version (near_parameters_read()) */
-    uint64_t heap_limit;  /* bytes; 0: the kind's own */
-    uint64_t cost_limit;  /* units of block cost for each call; 0: none */
+    const char *protocol;           /* the protocol version (near_parameters_read()) */
+    uint64_t heap_limit;            /* bytes; 0: the kind's own */
+    uint64_t cost_limit;            /* units of block cost for each call; 0: none */
+    struct compiled_code *compiled; /* machine code that may be the module's, borrowed; or NULL */
 };
 
 struct near_contract_kind {
@@ -55,6 +57,20 @@ extern const struct near_contract_kind near_contract_wasm;
  */
 struct near_contract *near_contract_open(const uint8_t *bytes, size_t length, const char *version,
                                          struct error *error);
+
+/* The same with machine code, borrowed until the contract is closed. It is used if it was made
+ * from this module (near_contract_is_compiled()); the interpreter repeats what it gives up. */
+struct near_contract *near_contract_open_compiled(const uint8_t *bytes, size_t length,
+                                                  const char *version,
+                                                  struct compiled_code *compiled,
+                                                  struct error *error);
+bool near_contract_is_compiled(const struct near_contract *contract);
+
+/* Returns how many calls machine code has answered, and how many it gave up. */
+struct near_tiers {
+    uint64_t compiled, given_up;
+};
+struct near_tiers near_contract_tiers(const struct near_contract *contract);
 void near_contract_close(struct near_contract *contract);
 
 struct near_outcome near_contract_call(struct near_contract *contract, const char *method,

@@ -18,6 +18,7 @@
 #include "worker/near/call/parameters.h"
 #include "worker/near/message.h"
 #include "worker/near/vat.h"
+#include "worker/wasm/compiled/compiled.h"
 
 /* ---- memory for JSON ---- */
 
@@ -190,6 +191,7 @@ struct engine {
     struct near_identity identity;
     struct buf module; /* of the contract; empty: not set yet */
     struct near_contract *contract;
+    struct compiled_code *compiled; /* that may be the contract's; NULL: none */
     struct near_vat vat;
     struct buf reply; /* the result of the last command */
     /* Use by the last command. */
@@ -288,6 +290,7 @@ static int load_contract(struct engine *engine, struct error *error)
         .protocol = engine->identity.protocol,
         .heap_limit = engine->options.heap_limit,
         .cost_limit = engine->options.cost_limit,
+        .compiled = engine->compiled,
     };
 
     engine->kind->close(engine->contract);
@@ -665,6 +668,19 @@ static int read_snapshot(struct engine *engine, const char *place, struct error 
 
 /* ---- the engine ---- */
 
+/* Before the sandbox closes, which forbids executable memory. Without it the contract runs in the
+ * interpreter, and gives the same. */
+static void load_compiled(struct engine *engine)
+{
+    struct error error;
+
+    if (engine->options.compiled == NULL)
+        return;
+    engine->compiled = compiled_code_open(engine->options.compiled, &error);
+    if (engine->compiled == NULL)
+        log_line("%s; the contract is interpreted", error.text);
+}
+
 struct engine *engine_near_open(const struct near_contract_kind *kind,
                                 const struct engine_options *options, struct error *error)
 {
@@ -678,14 +694,17 @@ struct engine *engine_near_open(const struct near_contract_kind *kind,
                                   .kind = kind,
                                   .identity = near_identity_unknown,
                                   .vat = {.host = options->host}};
-    if (engine != NULL)
+    if (engine != NULL) {
+        load_compiled(engine);
         near_profile_write(&engine->profile_text, &engine->gas_profile, 0);
+    }
     return engine;
 }
 
 static void close_engine(struct engine *engine)
 {
     engine->kind->close(engine->contract);
+    compiled_code_close(engine->compiled);
     buf_free(&engine->module);
     buf_free(&engine->vat.request);
     buf_free(&engine->reply);

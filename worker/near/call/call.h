@@ -287,4 +287,28 @@ void near_call_begin(struct near_call *call, const struct near_context *context,
                      const struct near_storage *storage);
 void near_call_free(struct near_call *call);
 
+/* ---- calls that are repeated ---- */
+
+/*
+ * What a call asked of its storage, and the answers. If compiled code gives up, the interpreter
+ * repeats the call: what the kernel has done and what was logged already is answered from here,
+ * and the kernel is asked for what follows. So the kernel sees one call.
+ */
+struct near_journal {
+    const struct near_storage *kernel;  /* borrowed */
+    struct near_storage storage;        /* what the call uses */
+    struct near_journal_entry *entries; /* owned */
+    size_t count, capacity;
+    size_t next; /* the entry that answers next; count: the kernel answers */
+};
+
+/* Begins a call with an empty journal. */
+void near_journal_begin(struct near_journal *journal, const struct near_storage *kernel);
+
+/* Before the call is repeated. A request that differs from its entry is lost. */
+void near_journal_rewind(struct near_journal *journal);
+
+/* Frees the memory. */
+void near_journal_free(struct near_journal *journal);
+
 #endif

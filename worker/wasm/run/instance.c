@@ -104,6 +104,13 @@ static bool open_tables(struct wasm_instance *instance)
     return true;
 }
 
+static bool open_memory(struct wasm_memory *memory, uint8_t *place, uint32_t initial,
+                        uint32_t maximum)
+{
+    return place != NULL ? wasm_memory_open_at(memory, place, initial, maximum)
+                         : wasm_memory_open(memory, initial, maximum);
+}
+
 static bool open_instance_memory(struct wasm_instance *instance,
                                  const struct wasm_instance_options *options)
 {
@@ -113,13 +120,13 @@ static bool open_instance_memory(struct wasm_instance *instance,
     bool is_open;
 
     if (options->memory_initial != 0) {
-        is_open = wasm_memory_open(&instance->own_memory, options->memory_initial,
-                                   options->memory_maximum);
+        is_open = open_memory(&instance->own_memory, options->memory_place, options->memory_initial,
+                              options->memory_maximum);
     } else if (module->memory_count == module->imported_memories) {
         return true;
     } else {
-        is_open = wasm_memory_open(&instance->own_memory, range->minimum,
-                                   range->has_maximum ? range->maximum : MOST_PAGES);
+        is_open = open_memory(&instance->own_memory, options->memory_place, range->minimum,
+                              range->has_maximum ? range->maximum : MOST_PAGES);
         instance->own_memory.has_maximum = range->has_maximum;
     }
     instance->memory = &instance->own_memory;
@@ -268,7 +275,7 @@ static enum wasm_trap copy_data(struct wasm_instance *instance, uint32_t number)
     return trap;
 }
 
-enum wasm_trap wasm_instance_start(struct wasm_machine *machine, struct wasm_instance *instance)
+enum wasm_trap wasm_instance_copy_segments(struct wasm_instance *instance)
 {
     const struct wasm_module *module = instance->module;
     enum wasm_trap trap = WASM_TRAP_NONE;
@@ -277,8 +284,15 @@ enum wasm_trap wasm_instance_start(struct wasm_machine *machine, struct wasm_ins
         trap = copy_elements(instance, i);
     for (uint32_t i = 0; i < module->data_count && trap == WASM_TRAP_NONE; i++)
         trap = copy_data(instance, i);
-    if (trap == WASM_TRAP_NONE && module->has_start)
-        trap = wasm_call(machine, instance, module->start, NULL);
+    return trap;
+}
+
+enum wasm_trap wasm_instance_start(struct wasm_machine *machine, struct wasm_instance *instance)
+{
+    enum wasm_trap trap = wasm_instance_copy_segments(instance);
+
+    if (trap == WASM_TRAP_NONE && instance->module->has_start)
+        trap = wasm_call(machine, instance, instance->module->start, NULL);
     return trap;
 }
 

@@ -29,6 +29,7 @@ struct wasm_instance_options {
     uint32_t memory_initial; /* pages; 0: the module's own number */
     uint32_t memory_maximum; /* if `memory_initial` is set, a memory exists even if the module
                                 has none */
+    uint8_t *memory_place;   /* see wasm_memory_open_at(); NULL: anywhere */
 };
 
 /* Creates and links an instance of the machine. wasm_instance_start() copies segments and runs
@@ -42,7 +43,10 @@ void wasm_instance_close(struct wasm_instance *instance);
  * next call costs the same each time. */
 enum wasm_trap wasm_instance_reset(struct wasm_instance *instance);
 
-/* Copies the active segments and runs the start function. */
+/* Copies the active segments. */
+enum wasm_trap wasm_instance_copy_segments(struct wasm_instance *instance);
+
+/* Copies them and runs the start function. */
 enum wasm_trap wasm_instance_start(struct wasm_machine *machine, struct wasm_instance *instance);
 
 /* Returns the export of that name; false if absent. */

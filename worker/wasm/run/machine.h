@@ -19,11 +19,17 @@ struct wasm_memory {
     uint32_t initial;  /* pages */
     uint32_t maximum;  /* pages, at most 65536 */
     bool has_maximum;  /* in its type */
+    bool is_placed;    /* it stays where it is, in addresses that others reserve */
 };
 
 /* Maps a zeroed memory. False if out of memory. */
 bool wasm_memory_open(struct wasm_memory *memory, uint32_t initial, uint32_t maximum);
 void wasm_memory_close(struct wasm_memory *memory);
+
+/* As wasm_memory_open(), at addresses that the caller has reserved without access. What is not
+ * used of them stays without. */
+bool wasm_memory_open_at(struct wasm_memory *memory, uint8_t *place, uint32_t initial,
+                         uint32_t maximum);
 
 /* Restores the state after wasm_memory_open(). */
 bool wasm_memory_reset(struct wasm_memory *memory);
