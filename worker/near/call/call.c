@@ -670,8 +670,9 @@ void near_call_free(struct near_call *call)
     free(call->registers);
     call->registers = NULL;
     call->register_count = 0;
-    free(call->proof.marks);
-    call->proof = (struct near_proof){0};
+    near_proof_free(&call->proof);
+    call->proof.marks = NULL;
+    call->proof.capacity = 0;
     near_receipts_free(&call->receipts);
     buf_free(&call->old_value);
     buf_free(&call->result);

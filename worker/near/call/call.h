@@ -138,6 +138,7 @@ struct near_proof {
     uint64_t bytes;
     uint64_t *marks; /* of values that it has and keys that the call wrote; 0: free */
     uint32_t count, capacity;
+    uint64_t few[64]; /* the first marks, so that most calls allocate nothing */
 };
 
 enum { NEAR_ERROR_SIZE = 1024 };
@@ -259,6 +260,8 @@ bool near_register_length(const struct near_call *call, uint64_t id, uint64_t *l
 
 /* Adds a value that storage had, unless the call wrote it. */
 bool near_proof_read(struct near_call *call, struct wasm_bytes key, struct wasm_bytes value);
+
+void near_proof_free(struct near_proof *proof);
 
 /* Notes that the call writes or removes a key. */
 bool near_proof_write(struct near_call *call, struct wasm_bytes key, bool is_removal);

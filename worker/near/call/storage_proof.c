@@ -31,17 +31,24 @@ static uint64_t *find_mark(uint64_t *marks, uint32_t capacity, uint64_t mark)
     return &marks[at];
 }
 
+void near_proof_free(struct near_proof *proof)
+{
+    if (proof->marks != proof->few)
+        free(proof->marks);
+}
+
 static bool grow_marks(struct near_proof *proof)
 {
-    const uint32_t capacity = proof->capacity == 0 ? 64 : proof->capacity * 2;
-    uint64_t *marks = calloc(capacity, sizeof *marks);
+    const uint32_t few = sizeof proof->few / sizeof *proof->few;
+    const uint32_t capacity = proof->capacity == 0 ? few : proof->capacity * 2;
+    uint64_t *marks = capacity == few ? proof->few : calloc(capacity, sizeof *marks);
 
     if (marks == NULL)
         return false;
     for (uint32_t i = 0; i < proof->capacity; i++)
         if (proof->marks[i] != 0)
             *find_mark(marks, capacity, proof->marks[i]) = proof->marks[i];
-    free(proof->marks);
+    near_proof_free(proof);
     proof->marks = marks;
     proof->capacity = capacity;
     return true;
