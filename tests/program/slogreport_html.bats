@@ -116,9 +116,10 @@ as_the_page() {
         # The legend has only what is drawn.
         script 'const times = [SPAN.send, SPAN.worker, SPAN.up, SPAN.kernel, SPAN.down, SPAN.back, SPAN.wait, SPAN.unknown].map(() => 0);
             for (const i of deliveries.order) for (const { kind } of spansOf(i).spans) times[kind]++;
-            const there = [...timesOf(all).map(time => time > 0), times[SPAN.send] + times[SPAN.down] > 0, times[SPAN.wait] > 0];
+            const outside = groupsBy("phase").some(({ name, columns }) => name !== "delivery" && columns.total[1] > 0);
+            const there = [...timesOf(all).map(time => time > 0), outside, times[SPAN.send] + times[SPAN.down] > 0, times[SPAN.wait] > 0];
             const legend = [...document.querySelectorAll("#legend li")].map(({ textContent }) => textContent);
-            return [/^worker \d/, /^pipe \d/, /^kernel \d/, /^unattributed \d/, /^pipe, kernel/, /^pipe and kernel/].every((entry, i) =>
+            return [/^worker \d/, /^pipe \d/, /^kernel \d/, /^unattributed \d/, /^outside deliveries \d/, /^pipe, kernel/, /^pipe and kernel/].every((entry, i) =>
                 legend.some(text => entry.test(text)) === there[i])' > legend
         assert_equal "$(cat legend)" true "legend of $file"
     done

@@ -31,12 +31,15 @@ const showCards = () => {
     make('div', {}, make('strong', {}, value), make('span', {}, words))));
 };
 
+// The headline shows all time: that of deliveries by part, and that of the other phases.
 const showLegend = () => {
-  const times = timesOf(all);
+  const outside = groupsBy('phase').filter(({ name }) => name !== 'delivery')
+    .reduce((sum, group) => sum + sumOf(group, 'total'), 0);
+  const times = [...timesOf(all), outside];
   const sum = times.reduce((a, b) => a + b, 0);
   splitBar(times, byId('shares'));
   const entries = [
-    ...PARTS.map(([colour, name], i) => [colour, `${name} ${timeText(times[i])}, ${shareText(times[i] / sum)}`, times[i] > 0]),
+    ...PARTS_AND_OUTSIDE.map(([colour, name], i) => [colour, `${name} ${timeText(times[i])}, ${shareText(times[i] / sum)}`, times[i] > 0]),
     ['pipe-down', 'pipe, kernel to worker (where it is told apart)', overall.spans[SPAN.send] + overall.spans[SPAN.down] > 0],
     ['wait', 'pipe and kernel in one (replays)', overall.spans[SPAN.wait] > 0],
   ];

@@ -64,7 +64,10 @@ const PARTS = [
   ['unknown', 'unattributed'],
 ];
 
-// A bar of worker, pipe, kernel and what is unattributed.
+// Of all time, also what is in no delivery.
+const PARTS_AND_OUTSIDE = [...PARTS, ['line', 'outside deliveries']];
+
+// A bar of worker, pipe, kernel, what is unattributed and, of all time, what is outside deliveries.
 const splitBar = (times, element = make('div', { class: 'split', role: 'img' })) => {
   const sum = times.reduce((a, b) => a + (b > 0 ? b : 0), 0);
   const words = [];
@@ -72,9 +75,9 @@ const splitBar = (times, element = make('div', { class: 'split', role: 'img' }))
     if (!(time > 0)) return;
     const part = make('div');
     part.style.flex = `${time / sum} 0 0`;
-    part.style.background = `var(--${PARTS[i][0]})`;
+    part.style.background = `var(--${PARTS_AND_OUTSIDE[i][0]})`;
     element.append(part);
-    words.push(`${PARTS[i][1]} ${shareText(time / sum)}`);
+    words.push(`${PARTS_AND_OUTSIDE[i][1]} ${shareText(time / sum)}`);
   });
   element.setAttribute('aria-label', words.join(', '));
   element.title = words.join(', ');
