@@ -263,6 +263,8 @@ sanitized() {
     sanitized run.js 0
     sanitized "$CONTRACTS/meanwhile.js" 0
     assert_equal "$(cat said)" "$MEANWHILE"
+    { sed 's/^export //' "$CONTRACTS/wide_objects.js"; echo 'print(change(2000, 100), change(6000, 2000));'; } > run.js
+    sanitized run.js 499
     for seed in 5002 5006 5020; do
         { echo "const SEED = $seed, CALLS = 150;"; cat "$CONTRACTS/hostile_calls.js"; } > run.js
         sanitized run.js 97

@@ -40,7 +40,7 @@ deliver() {
     [ -n "$first" ] || fail 'no method was tried'
 }
 
-@test "lists that grow at their end, arrays with holes, deleted entries and named groups cost in proportion to their number" {
+@test "lists that grow at their end, arrays with holes, deleted entries, keys and named groups cost in proportion to their number" {
     # Few enough that no garbage is collected meanwhile, which would cost in steps.
     local method methods once twice
 

@@ -433,6 +433,17 @@ END
     done
 }
 
+@test "objects with many properties: results, meter and snapshots" {
+    local source
+
+    source="e$(sed 's/^export //' "$ROOT/tests/program/contracts/wide_objects.js")"
+    each -- "$source; globalThis.wide = change" "$(show '[wide(3000, 70), wide(30000, 2000), wide(3000, 70)]')" wone \
+        'eobjects.splice(3); globalThis.gc && gc()' "$(show '[wide(2000, 400)]')" wtwo
+    for file in replies one two; do
+        cmp theirs/$file ours/$file
+    done
+}
+
 @test "snapshots of a heap after lockdown, and of a fresh one" {
     each -- wfresh elockdown 'elockdown()' wlocked
     cmp theirs/fresh ours/fresh

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "worker/own_stack.h"
 #include "worker/region.h"
+#include "worker/xs/xs_index.h"
 #include "worker/xs/xs_memory.h"
 #include "worker/xs/xs_platform.h"
 #include "worker/xs/xs_profile.h"
@@ -498,6 +499,7 @@ static void create_machine(struct engine *engine)
     if (engine->machine == NULL || guard(engine, build_start_compartment))
         return;
     xsDeleteMachine(engine->machine);
+    xs_index_close();
     engine->machine = NULL;
 }
 
@@ -553,6 +555,7 @@ static void xs_close(struct engine *engine)
     xs_trace_clock_end();
     fxEndMetering(engine->machine);
     xsDeleteMachine(engine->machine);
+    xs_index_close();
     fxTerminateSharedCluster();
     xs_profile_close();
     free(engine);

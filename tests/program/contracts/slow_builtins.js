@@ -21,7 +21,6 @@ export const weakMaps = n => { const o = {}, k = []; for (let i = 0; i < n; i++)
 export const regexpClass = n => { let s = ''; for (let i = 0; i < n; i++) s += String.fromCodePoint(0x10000 + i % 0x80000 * 2); RegExp(`[${s}]`, 'u'); }; // limited
 export const equalStrings = n => { const a = 'x'.repeat(1 << 20), b = 'x'.repeat(1 << 20); for (let i = 0, c = 0; i < n; i++) c += a === b; }; // limited
 export const unicodeSplit = n => 'x'.repeat(n).split(/(?:)/u).length; // limited
-export const symbolRegistry = n => { for (let i = 0; i < n; i++) Symbol.for(`s${i}`); }; // limited
 export const bufferSlice = n => { const b = new ArrayBuffer(1e7); for (let i = 0; i < n; i++) b.slice(0); }; // limited
 export const indexOfHoles = () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1); // limited
 export const raceEndless = () => Promise.race(endless); // limited
@@ -39,3 +38,7 @@ export const fillHolesBack = n => { const a = new Array(n); for (let i = n / 4; 
 export const deleteItems = n => { const a = Array(n / 4).fill(0); for (let i = 0; i < n / 4; i++) delete a[i]; }; // linear
 export const deleteItemsBack = n => { const a = Array(n / 4).fill(0); for (let i = n / 4; i--;) delete a[i]; }; // linear
 export const ignoredCase = n => { RegExp(`[\\u{20000}-\\u{${(0x20000 + n * 16).toString(16)}}]`, 'iu'); }; // linear
+export const symbolRegistry = n => { for (let i = 0; i < n * 40; i++) Symbol.for(`s${i}`); }; // linear
+export const dictionary = n => { const o = {}; for (let i = 0; i < n; i++) o[`k${i}`] = i; for (let i = 0; i < n; i++) o.sum += o[`k${i}`]; }; // linear
+export const emptied = n => { const o = {}; for (let i = 0; i < n; i++) o[`k${i}`] = i; for (let i = n; i--;) delete o[`k${i}`]; }; // linear
+export const parsedKeys = n => Object.keys(JSON.parse(`{${range(n).map(i => `"k${i}":${i}`)}}`)).length; // linear
