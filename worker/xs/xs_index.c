@@ -12,9 +12,9 @@
 /*
  * Two hash tables with linear probing. They answer exactly as a walk of the list would:
  *
- *     properties   (instance, id) -> the slot before the property
- *                  (instance, 0)  -> the last slot that was indexed
- *     names        string         -> the key's slot
+ *     properties   (instance, key) -> the slot before the property
+ *                  (instance, 0)   -> the last slot that was indexed
+ *     names        string          -> the key's slot
  *
  * Lists grow without notice. New properties are at the end: a search first adds what follows
  * the last indexed slot. New names are at the head: it first adds those before the last head.
@@ -31,7 +31,7 @@
 struct link {
     txSlot *instance; /* NULL: free */
     txSlot *before;   /* NULL: the property was removed */
-    txID id;
+    uint64_t key;
 };
 
 enum { LINKS_MIN = 1024 };
@@ -40,12 +40,20 @@ static struct link *links;
 static size_t links_size; /* a power of 2, or 0 */
 static size_t links_used;
 
-static struct link *find_link(const txSlot *instance, txID id)
+/* Keys that a for-in loop has visited are such a list, too: names, or indices beyond them. */
+static uint64_t key_of(const txSlot *slot)
 {
-    const uint64_t key = ((uintptr_t)instance / sizeof *instance << 32) + (uint32_t)id;
-    size_t at = (size_t)(key * 0x9e3779b97f4a7c15 >> 20) & (links_size - 1);
+    if (slot->kind != XS_AT_KIND)
+        return slot->ID;
+    return slot->value.at.id != XS_NO_ID ? slot->value.at.id : 1ULL << 32 | slot->value.at.index;
+}
 
-    while (links[at].instance != NULL && (links[at].instance != instance || links[at].id != id))
+static struct link *find_link(const txSlot *instance, uint64_t key)
+{
+    const uint64_t both = ((uintptr_t)instance / sizeof *instance << 32) + key;
+    size_t at = (size_t)(both * 0x9e3779b97f4a7c15 >> 32) & (links_size - 1);
+
+    while (links[at].instance != NULL && (links[at].instance != instance || links[at].key != key))
         at = (at + 1) & (links_size - 1);
     return &links[at];
 }
@@ -76,20 +84,20 @@ static void resize_links(void)
     links_used = kept;
     for (size_t i = 0; i < former_size; i++)
         if (former[i].before != NULL)
-            *find_link(former[i].instance, former[i].id) = former[i];
+            *find_link(former[i].instance, former[i].key) = former[i];
     free(former);
 }
 
-static void set_link(txSlot *instance, txID id, txSlot *before)
+static void set_link(txSlot *instance, uint64_t key, txSlot *before)
 {
     struct link *link;
 
     if (links_used + links_used / 2 >= links_size)
         resize_links();
-    link = find_link(instance, id);
+    link = find_link(instance, key);
     if (link->instance == NULL)
         links_used++;
-    *link = (struct link){instance, before, id};
+    *link = (struct link){instance, before, key};
 }
 
 /* Returns the last slot, after all properties that follow `last` were added. */
@@ -99,7 +107,7 @@ static txSlot *add_properties(txSlot *instance, txSlot *last)
 
     while ((property = last->next) != NULL) {
         if (!(property->flag & XS_INTERNAL_FLAG))
-            set_link(instance, property->ID, last);
+            set_link(instance, key_of(property), last);
         last = property;
     }
     set_link(instance, XS_NO_ID, last);
@@ -113,24 +121,30 @@ static txSlot *last_indexed(const txSlot *instance)
 }
 
 /*
- * Returns where the instance's property `id` is linked, or else where its list ends. Not for
- * instances with property functions of their own.
+ * Returns where the slot with this key is linked, or else where the instance's list ends. Not
+ * for instances with property functions of their own.
  */
-txSlot **xs_index_property(txSlot *instance, txID id)
+txSlot **xs_index_find(txSlot *instance, uint64_t key)
 {
     txSlot *last = last_indexed(instance);
     const struct link *link;
 
     if (last == NULL || last->next != NULL)
         last = add_properties(instance, last == NULL ? instance : last);
-    link = find_link(instance, id);
+    link = find_link(instance, key);
     if (link->before == NULL)
         return &last->next;
-    if (link->before->next == NULL || link->before->next->ID != id) {
+    if (link->before->next == NULL || key_of(link->before->next) != key) {
         add_properties(instance, instance);
-        link = find_link(instance, id);
+        link = find_link(instance, key);
     }
     return &link->before->next;
+}
+
+/* As xs_index_find(), for a key of a for-in loop among those that it has visited. */
+txSlot **xs_index_find_visited(txSlot *visited, const txSlot *at)
+{
+    return xs_index_find(visited, key_of(at));
 }
 
 /* Call before *place is unlinked from the list of the instance's properties. */
@@ -144,11 +158,11 @@ void xs_index_remove(txSlot *instance, txSlot **place)
         return;
     if (last->next != NULL)
         last = add_properties(instance, last);
-    find_link(instance, property->ID)->before = NULL;
+    find_link(instance, key_of(property))->before = NULL;
     if (last == property)
         set_link(instance, XS_NO_ID, before);
     else
-        find_link(instance, property->next->ID)->before = before;
+        find_link(instance, key_of(property->next))->before = before;
 }
 
 static void free_links(void)

@@ -39,6 +39,6 @@ export const deleteItems = n => { const a = Array(n / 4).fill(0); for (let i = 0
 export const deleteItemsBack = n => { const a = Array(n / 4).fill(0); for (let i = n / 4; i--;) delete a[i]; }; // linear
 export const ignoredCase = n => { RegExp(`[\\u{20000}-\\u{${(0x20000 + n * 16).toString(16)}}]`, 'iu'); }; // linear
 export const symbolRegistry = n => { for (let i = 0; i < n * 40; i++) Symbol.for(`s${i}`); }; // linear
-export const dictionary = n => { const o = {}; for (let i = 0; i < n; i++) o[`k${i}`] = i; for (let i = 0; i < n; i++) o.sum += o[`k${i}`]; }; // linear
+export const dictionary = n => { const o = {}; for (let i = 0; i < n; i++) o[`k${i}`] = i; for (const k in o) o.sum += o[k]; }; // linear
 export const emptied = n => { const o = {}; for (let i = 0; i < n; i++) o[`k${i}`] = i; for (let i = n; i--;) delete o[`k${i}`]; }; // linear
 export const parsedKeys = n => Object.keys(JSON.parse(`{${range(n).map(i => `"k${i}":${i}`)}}`)).length; // linear

@@ -37,6 +37,14 @@ const sameKeys = (object, model) => {
     ordered.forEach((key, i) => same(found[i], key, `key ${i}`));
 };
 
+const sameLoop = (object, model) => {
+    const found = [];
+    for (const key in Object.create(object, Object.getOwnPropertyDescriptors(object))) {
+        if (model.has(key)) found.push(key);
+    }
+    same(found.join(), [...model.keys()].filter(key => typeof key === 'string').join(), 'keys of a loop');
+};
+
 const steps = [
     (object, model, key, i) => { object[key] = i; model.set(key, i); },
     (object, model, key, i) => { object[key] = i; model.set(key, i); },
@@ -50,6 +58,7 @@ const steps = [
 ];
 const rareSteps = [
     sameKeys,
+    sameLoop,
     object => {
         if (!tagged.has(object)) tagged.add(new Tagged(object));
         same(Tagged.sum(object), 11, 'private fields');
@@ -63,7 +72,7 @@ export const change = (rounds, names) => {
     for (let i = 0; i < rounds; i++) {
         const at = random(objects.length);
         const key = random(10) === 0 ? symbols[random(40)] : `k${random(names)}`;
-        const step = random(1000) === 0 ? rareSteps[random(4)] : steps[random(steps.length)];
+        const step = random(1000) === 0 ? rareSteps[random(5)] : steps[random(steps.length)];
 
         step(objects[at], models[at], key, i);
     }
