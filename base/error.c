@@ -12,6 +12,7 @@ int(error_set)(struct error *error, enum error_kind kind, const char *format, ..
 
     error->kind = kind;
     error->is_damage = false;
+    error->damaged_vat = 0;
     va_start(args, format);
     vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);
@@ -25,6 +26,7 @@ int(error_system)(struct error *error, int errnum, const char *format, ...)
 
     error->kind = ERROR_SYSTEM;
     error->is_damage = false;
+    error->damaged_vat = 0;
     va_start(args, format);
     vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);

@@ -27,6 +27,7 @@ enum error_kind {
 struct error {
     enum error_kind kind;
     bool is_damage;             /* a part of a store is damaged: what does not need it continues */
+    long long damaged_vat;      /* then: the number of the vat that it belongs to; 0: not known */
     char text[ERROR_TEXT_SIZE]; /* cut to fit, always terminated */
 };
 

@@ -257,7 +257,9 @@ static int create_static(struct kernel *kernel, const struct kernel_vat_setup *s
 static int compare_setup(const struct kernel_vat_setup *setup, const char *bundle_id,
                          enum kernel_vat_runtime runtime, struct error *error)
 {
-    if (strcmp(setup->bundle_id, bundle_id) == 0 && setup->runtime == runtime)
+    const bool is_known = bundle_id[0] != '\0'; /* else its record was damaged */
+
+    if (!is_known || (strcmp(setup->bundle_id, bundle_id) == 0 && setup->runtime == runtime))
         return 0;
     return error_set(error, ERROR_INPUT,
                      "vat %s has another source in the store (%.80s) than now (%.80s); to replace "
@@ -288,7 +290,7 @@ static int compare_living(struct kernel *kernel, const struct kernel_vat_setup *
 
     if (vat_record_position(kernel, vat, &position, error) != 0 ||
         vat_record_read(kernel, vat, &reading, error) != 0)
-        return -1;
+        return error->damaged_vat == vat ? 0 : -1; /* it goes into quarantine */
     result = position.incarnation > 0
                  ? 0
                  : compare_setup(setup, reading.record.bundle_id, reading.record.runtime, error);
@@ -371,6 +373,26 @@ static int describe_vat(struct kernel *kernel, struct kernel_vat *description, s
     return result;
 }
 
+static int describe_damaged_vat(struct kernel *kernel, struct kernel_vat *description,
+                                struct error *error)
+{
+    const int64_t id = description->id;
+    struct buf name = {0};
+    int result;
+
+    *description = (struct kernel_vat){.id = id, .damage = strdup(error->text)};
+    result = vat_record_name_of(kernel, id, &name, error);
+    description->name = strdup(name.length > 0 ? buf_string(&name) : "");
+    description->bundle_id = strdup("");
+    if (result == 0 && (description->name == NULL || description->bundle_id == NULL ||
+                        description->damage == NULL))
+        result = error_memory(error, "a vat");
+    if (result != 0)
+        kernel_vat_free(description);
+    buf_free(&name);
+    return result;
+}
+
 int kernel_vat_get(struct kernel *kernel, int64_t vat, struct kernel_vat *description, bool *found,
                    struct error *error)
 {
@@ -378,14 +400,33 @@ int kernel_vat_get(struct kernel *kernel, int64_t vat, struct kernel_vat *descri
     description->id = vat;
     if (vat_record_lives(kernel, vat, found, error) != 0)
         return -1;
-    return *found ? describe_vat(kernel, description, error) : 0;
+    if (!*found || describe_vat(kernel, description, error) == 0)
+        return 0;
+    return error->damaged_vat == vat ? describe_damaged_vat(kernel, description, error) : -1;
+}
+
+int kernel_vat_damage(struct kernel *kernel, int64_t vat, struct buf *damage, struct error *error)
+{
+    char prefix[KEYS_NAME_SIZE];
+    struct buf names = {0};
+    int result =
+        store_keys_damaged(kernel->store, keys_name(prefix, "v%" PRId64 ".", vat), &names, error);
+
+    if (result == 0 && names.length > 0)
+        buf_printf(damage,
+                   "the store is damaged: the kernel's key \"%s\" does not match its "
+                   "checksum",
+                   names.data);
+    buf_free(&names);
+    return result == 0 && buf_failed(damage) ? error_memory(error, "a damaged vat") : result;
 }
 
 void kernel_vat_free(struct kernel_vat *description)
 {
     free(description->name);
     free(description->bundle_id);
-    description->name = description->bundle_id = NULL;
+    free(description->damage);
+    description->name = description->bundle_id = description->damage = NULL;
 }
 
 int kernel_vat_next(struct kernel *kernel, int64_t after, int64_t *vat, bool *found,

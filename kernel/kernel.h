@@ -206,12 +206,16 @@ struct kernel_vat {
      */
     int64_t first_delivery;
     struct kernel_limits limits;
+    char *damage; /* owned; why its records cannot be read: only id and name are known; or NULL */
 };
 
 /* Describes a vat; *found: it lives. Call kernel_vat_free() if found. */
 int kernel_vat_get(struct kernel *kernel, int64_t vat, struct kernel_vat *description, bool *found,
                    struct error *error);
 void kernel_vat_free(struct kernel_vat *description);
+
+/* Appends which of the vat's records is damaged, if any is; reads them all. */
+int kernel_vat_damage(struct kernel *kernel, int64_t vat, struct buf *damage, struct error *error);
 
 /* The next living vat after that number, in order; 0 for the first. */
 int kernel_vat_next(struct kernel *kernel, int64_t after, int64_t *vat, bool *found,

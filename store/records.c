@@ -134,6 +134,53 @@ int store_key_next(struct store *store, const char *prefix, const char *after, s
     return result;
 }
 
+int store_keys_damaged(struct store *store, const char *prefix, struct buf *names,
+                       struct error *error)
+{
+    sqlite3_stmt *reading;
+    int code, result = 0;
+
+    if (key_writes_finish(store, error) != 0 ||
+        statements_prepare_one(store,
+                               "SELECT name, value, checksum FROM key "
+                               "WHERE name >= ?1 AND name < ?1 || '~'",
+                               &reading, error) != 0)
+        return -1;
+    code = sqlite3_bind_text(reading, 1, prefix, -1, SQLITE_STATIC);
+    while (code == SQLITE_OK && (code = sqlite3_step(reading)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(reading, 0);
+        const void *value = sqlite3_column_blob(reading, 1);
+        const struct row row = keys_row_of(
+            name != NULL ? name : "",
+            (struct iovec){(void *)(uintptr_t)value, (size_t)sqlite3_column_bytes(reading, 1)});
+
+        if (row_checksum(&row) != (uint64_t)sqlite3_column_int64(reading, 2))
+            buf_append(names, row.key.iov_base, row.key.iov_len + 1);
+        code = SQLITE_OK;
+    }
+    if (code != SQLITE_DONE)
+        result = store_error(store, error);
+    else if (buf_failed(names))
+        result = error_memory(error, "the keys of the store");
+    (void)sqlite3_finalize(reading); /* a failed step was seen */
+    return result;
+}
+
+int store_keys_drop_damaged(struct store *store, const char *prefix, int64_t *count,
+                            struct error *error)
+{
+    struct buf names = {0};
+    int result = store_keys_damaged(store, prefix, &names, error);
+
+    *count = 0;
+    for (size_t at = 0; result == 0 && at < names.length; at += strlen(names.data + at) + 1) {
+        result = store_key_delete(store, names.data + at, error);
+        ++*count;
+    }
+    buf_free(&names);
+    return result;
+}
+
 /* ---- vatstores ---- */
 
 static struct row vatstores_row_of(int64_t vat, struct iovec key, struct iovec value)

@@ -169,6 +169,11 @@ struct store *store_open_reader(const char *directory, struct error *error)
     return NULL;
 }
 
+bool store_was_changed(const struct store *store)
+{
+    return store->was_changed;
+}
+
 void store_close(struct store *store)
 {
     database_free(store);

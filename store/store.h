@@ -143,6 +143,18 @@ bool store_name_is_new(const struct store *store, const char *name);
 int store_key_next(struct store *store, const char *prefix, const char *after, struct buf *key,
                    bool *found, struct error *error);
 
+/* Appends the names of the keys that begin with `prefix` and are damaged, each with its '\0'; reads
+ * all. */
+int store_keys_damaged(struct store *store, const char *prefix, struct buf *names,
+                       struct error *error);
+
+/* Returns true if the file was not known to be as it was closed when it was opened. */
+bool store_was_changed(const struct store *store);
+
+/* Deletes the keys that begin with `prefix` and are damaged; *count: how many. */
+int store_keys_drop_damaged(struct store *store, const char *prefix, int64_t *count,
+                            struct error *error);
+
 /* ---- vatstores: any bytes to any bytes ---- */
 
 int store_vat_get(struct store *store, int64_t vat, struct iovec key, struct buf *value,

@@ -80,6 +80,7 @@ struct store {
     int directory_fd; /* holds the lock; -1: none */
     int log_fd;       /* of the write-ahead log, to sync it; -1: SQLite syncs each commit */
     bool reads_only;
+    bool was_changed;               /* since it was closed, perhaps */
     bool has_lost_rows;             /* some vat may be marked: integrity/lost_rows.h */
     bool made_file, made_directory; /* by store_open() */
     struct key_cache cache;

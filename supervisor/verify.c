@@ -341,8 +341,11 @@ static int check_vat(struct verify *verify, struct store *store, struct kernel *
 
     if (kernel_vat_get(kernel, id, &vat, &found, error) != 0)
         return -1;
-    if (!found)
+    /* A damaged record was reported with the rows. */
+    if (!found || vat.damage != NULL) {
+        kernel_vat_free(&vat);
         return 0;
+    }
     result = check_transcript(verify, store, &vat, error);
     if (result == 0 && !verify->options->quick)
         result = try_to_restore(verify, store, &vat, error);

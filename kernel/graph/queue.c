@@ -244,7 +244,11 @@ int quarantine_reason(struct kernel *kernel, int64_t vat, bool *is, struct buf *
 
     if (quarantine_is(kernel, vat, is, error) != 0)
         return -1;
-    return *is ? keys_require(kernel, vat_key(key, vat, "quarantine"), reason, error) : 0;
+    if (!*is || keys_require(kernel, vat_key(key, vat, "quarantine"), reason, error) == 0)
+        return 0;
+    if (error->damaged_vat != vat)
+        return -1;
+    return buf_append_string(reason, error->text) == 0 ? 0 : error_memory(error, "a reason");
 }
 
 /* ---- the items ---- */

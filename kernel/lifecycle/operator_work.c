@@ -6,6 +6,7 @@
 
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
+#include "kernel/lifecycle/damaged_vat.h"
 #include "kernel/lifecycle/vat_lifecycle.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
@@ -352,6 +353,8 @@ static int terminate(struct kernel *kernel, int64_t vat, struct error *error)
         info != NULL ? keys_json_text(&text, info, error) : error_memory(error, "a reason");
 
     termination.info = buf_string(&text);
+    if (result == 0)
+        result = damaged_vat_mend(kernel, vat, error);
     if (result == 0)
         result = drop_creation(kernel, vat, error);
     if (result == 0 && kernel->listener.vat_terminated != NULL && termination.info != NULL)

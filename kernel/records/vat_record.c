@@ -221,8 +221,12 @@ int vat_record_lives(struct kernel *kernel, int64_t vat, bool *lives, struct err
     char key[KEYS_NAME_SIZE];
     bool terminated;
 
-    if (keys_has(kernel, vat_field(key, vat, "o.nextID"), lives, error) != 0)
-        return -1;
+    /* A damaged record is one. */
+    if (keys_has(kernel, vat_field(key, vat, "o.nextID"), lives, error) != 0) {
+        if (error->damaged_vat != vat)
+            return -1;
+        *lives = true;
+    }
     if (!*lives)
         return 0;
     if (vat_record_is_terminated(kernel, vat, &terminated, error) != 0)
@@ -330,6 +334,30 @@ int vat_record_named(struct kernel *kernel, const char *name, int64_t *vat, bool
     if (*found && !reference_read_number(buf_string(&kernel->value), 'v', vat))
         return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a vat", key);
     return 0;
+}
+
+int vat_record_name_of(struct kernel *kernel, int64_t vat, struct buf *name, struct error *error)
+{
+    json_t *names;
+    const json_t *element;
+    size_t i;
+    int result = 0;
+
+    if (keys_get_json(kernel, "vat.names", &names, error) != 0)
+        return -1;
+    json_array_foreach(names, i, element)
+    {
+        const char *text = json_string_value(element);
+        int64_t number;
+        bool found;
+
+        if (result == 0 && text != NULL && name->length == 0 &&
+            (result = vat_record_named(kernel, text, &number, &found, error)) == 0 && found &&
+            number == vat && buf_append_string(name, text) != 0)
+            result = error_memory(error, "a vat's name");
+    }
+    json_decref(names);
+    return result;
 }
 
 int vat_record_ended(struct kernel *kernel, const char *name, int64_t *vat, struct buf *bundle_id,

@@ -77,6 +77,9 @@ int vat_record_name(struct kernel *kernel, const char *name, int64_t vat, struct
 int vat_record_named(struct kernel *kernel, const char *name, int64_t *vat, bool *found,
                      struct error *error);
 
+/* Appends the name of a static vat, as vat_record_named() finds it; nothing for another. */
+int vat_record_name_of(struct kernel *kernel, int64_t vat, struct buf *name, struct error *error);
+
 /* Reads the records of a static vat that has ended, as vat_record_read() does for living ones. */
 int vat_record_ended(struct kernel *kernel, const char *name, int64_t *vat, struct buf *bundle_id,
                      enum kernel_vat_runtime *runtime, bool *found, struct error *error);

@@ -163,6 +163,7 @@ static int inspect_pages(struct store *store, struct error *error)
     is_damaged = pages.damaged + pages.empty > 0;
     if (is_damaged)
         verdict = judge_store(store, pages.damaged > 0, error);
+    store->was_changed = store->was_changed || is_damaged;
     if (verdict == VERDICT_PAGES_TRUSTED && store->reads_only)
         return 0;
     if (verdict == VERDICT_REFUSED || (verdict == VERDICT_PAGES_TRUSTED &&
@@ -194,6 +195,7 @@ static int inspect(struct store *store, struct error *error)
     } else if (commit_mark_check(store->path, store->sums.total, &untouched, error) != 0) {
         return -1;
     }
+    store->was_changed = !untouched;
     if (!untouched || page_vfs_is_suspect(store->database) || is_small(store))
         return inspect_pages(store, error);
     check_pages(store);

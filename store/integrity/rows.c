@@ -145,6 +145,7 @@ int row_damaged(const struct store *store, const struct row *row, const char *pr
         result = store_error_set(store, error, ERROR_SYSTEM, "the store is damaged: %.300s: %s",
                                  text.data, problem);
         error->is_damage = true;
+        error->damaged_vat = row_vat(row);
     }
     buf_free(&text);
     return result;

@@ -62,8 +62,10 @@ static int log_kept_limits(const struct run_options *options, struct kernel *ker
 
     if (kernel_vat_get(kernel, vat, &kept, &lives, error) != 0)
         return -1;
-    if (!lives)
+    if (!lives || kept.damage != NULL) {
+        kernel_vat_free(&kept);
         return 0;
+    }
     if (options->compute_given)
         log_kept(kept.name, "--compute-limit", options->compute_limit, kept.limits.compute);
     if (options->instructions_given)
@@ -247,6 +249,19 @@ static int add_contracts(const struct run_options *options, const struct option_
     return 0;
 }
 
+/* What is damaged can only be ended. */
+static int require_whole_vat(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    struct buf damage = {0};
+    int result = kernel_vat_damage(kernel, vat, &damage, error);
+
+    if (result == 0 && damage.length > 0)
+        result = error_set(error, ERROR_INPUT, "%s: the vat can only be terminated",
+                           buf_string(&damage));
+    buf_free(&damage);
+    return result;
+}
+
 static int upgrade(struct store *store, struct kernel *kernel, const char *name, const char *path,
                    struct error *error)
 {
@@ -260,6 +275,8 @@ static int upgrade(struct store *store, struct kernel *kernel, const char *name,
     if (result == 0 && !lives)
         result = error_set(error, ERROR_INPUT, "no vat of this name lives");
     if (result == 0)
+        result = require_whole_vat(kernel, vat, error);
+    if (result == 0)
         result = kernel_upgrade(kernel, vat, contract.id,
                                 contract.is_plain ? KERNEL_VAT_PLAIN : KERNEL_VAT_LIVESLOTS, &same,
                                 error);
@@ -271,11 +288,61 @@ static int upgrade(struct store *store, struct kernel *kernel, const char *name,
     return 0;
 }
 
+static int find_damage(struct store *store, struct kernel *kernel, const struct kernel_vat *vat,
+                       struct buf *damage, struct error *error)
+{
+    if (store_was_changed(store))
+        return kernel_vat_damage(kernel, vat->id, damage, error);
+    return vat->damage == NULL || buf_append_string(damage, vat->damage) == 0
+               ? 0
+               : error_memory(error, "a damaged vat");
+}
+
+static int quarantine_if_damaged(struct store *store, struct kernel *kernel, int64_t id,
+                                 struct error *error)
+{
+    struct buf damage = {0};
+    struct kernel_vat vat;
+    bool lives, is;
+    int result;
+
+    if (kernel_vat_get(kernel, id, &vat, &lives, error) != 0)
+        return -1;
+    result = kernel_vat_is_operated(kernel, id, &is, error);
+    if (result == 0 && !is)
+        result = find_damage(store, kernel, &vat, &damage, error);
+    if (result == 0 && damage.length > 0) {
+        log_line("vat %s: %s: the vat is in quarantine, the others continue", vat.name,
+                 buf_string(&damage));
+        result = kernel_quarantine(kernel, id, buf_string(&damage), error);
+    }
+    buf_free(&damage);
+    kernel_vat_free(&vat);
+    return result;
+}
+
+/* No crank must meet a vat whose records cannot be read. All are read only after the file was
+ * changed. */
+static int quarantine_damaged(struct store *store, struct kernel *kernel, struct error *error)
+{
+    int64_t id = 0;
+    bool found = true;
+
+    while (kernel_vat_next(kernel, id, &id, &found, error) == 0) {
+        if (!found)
+            return 0;
+        if (quarantine_if_damaged(store, kernel, id, error) != 0)
+            return -1;
+    }
+    return -1;
+}
+
 int run_vats_add(const struct run_options *options, struct store *store, struct kernel *kernel,
                  bool *any_wasm, struct error *error)
 {
     *any_wasm = false;
-    if (check_named_vats(options, store, kernel, error) != 0)
+    if (quarantine_damaged(store, kernel, error) != 0 ||
+        check_named_vats(options, store, kernel, error) != 0)
         return -1;
     for (size_t i = 0; i < options->bundles.count; i++) {
         const char *path = cut_option(options->bundles.items[i]);
@@ -309,7 +376,7 @@ static int any_new(const struct option_list *vats, struct kernel *kernel, bool *
             continue;
         if (kernel_vat_get(kernel, number, &vat, &lives, error) != 0)
             return -1;
-        *any = lives && vat.deliveries == 0;
+        *any = lives && vat.damage == NULL && vat.deliveries == 0;
         if (lives)
             kernel_vat_free(&vat);
     }
@@ -419,7 +486,8 @@ struct operation {
 static int queue_operation(struct kernel *kernel, const struct operation *operation,
                            const char *name, struct kernel_vat *vat, struct error *error)
 {
-    if (find_operated_vat(kernel, name, vat, error) != 0)
+    if (find_operated_vat(kernel, name, vat, error) != 0 ||
+        (operation->queue != kernel_terminate && require_whole_vat(kernel, vat->id, error) != 0))
         return -1;
     return operation->queue(kernel, vat->id, error);
 }
@@ -472,6 +540,8 @@ static int set_vat_limits(struct kernel *kernel, const char *name, char *text, s
     struct kernel_vat vat = {0};
     int result = find_operated_vat(kernel, name, &vat, error);
 
+    if (result == 0)
+        result = require_whole_vat(kernel, vat.id, error);
     do {
         if (result == 0)
             result = set_vat_limit(kernel, vat.id, text, &text, error);

@@ -107,7 +107,7 @@ static int register_living(const struct active_crank *crank, int64_t vat, bool *
 
     if (result != 0 || !*lives)
         return result;
-    result = active_crank_register(crank, &described, error);
+    result = described.damage == NULL ? active_crank_register(crank, &described, error) : 0;
     kernel_vat_free(&described);
     return result;
 }
@@ -147,7 +147,8 @@ static int stop_worker(struct active_crank *crank, int64_t vat, struct error *er
         speculation_withdraw(crank->speculation, vat);
     if (kernel_vat_get(crank->kernel, vat, &described, &lives, error) != 0)
         return -1;
-    if (!lives) {
+    if (!lives || described.damage != NULL) {
+        kernel_vat_free(&described);
         warehouse_remove(crank->warehouse, vat);
         return 0;
     }

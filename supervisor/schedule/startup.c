@@ -106,7 +106,7 @@ static int start_next(struct startup *startup, struct error *error)
         return -1;
     if (!lives)
         return 0;
-    result = start_vat(startup, &vat, error);
+    result = vat.damage == NULL ? start_vat(startup, &vat, error) : 0;
     kernel_vat_free(&vat);
     return result;
 }

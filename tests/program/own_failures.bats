@@ -357,6 +357,29 @@ lose_page() {
     assert_equal "$(wc -l < err)" 1
 }
 
+@test "a damaged record of a vat: it alone is in quarantine, and can be terminated" {
+    local key
+
+    whole_store
+    for key in options source deliveries limits o.nextID c.ko20 c.o+0; do
+        rm -rf harmed
+        cp -a store harmed
+        store_edit harmed "UPDATE key SET value = CAST('#' || substr(CAST(value AS TEXT), 2) AS BLOB) WHERE name = 'v1.$key'"
+        good_goes_on harmed
+        said "the kernel's key \"v1.$key\"" 'does not match its checksum'
+        line good get name '' > lines
+        runs harmed --release bad lines
+        assert_status 3
+        said 'the vat can only be terminated'
+        runs harmed --terminate bad lines
+        assert_status 0
+        assert_equal "$(deliveries)" '["good","ok","three three"]'
+        run --separate-stderr "$NATIVE/gaspipe" verify --store harmed
+        assert_equal "$key: $status $stderr" "$key: 0 "
+        assert_equal "$(sqlite3 harmed/gaspipe.sqlite "SELECT count(*) FROM key WHERE name LIKE 'v1.%'")" 0
+    done
+}
+
 @test "a transcript that is damaged, or replayed differently, and a bundle that is gone" {
     local harm
 

@@ -80,6 +80,13 @@ static int find_named(struct kernel *kernel, const char *name, int64_t *vat, boo
     return -1;
 }
 
+static int refuse_damaged_vat(struct kernel_vat *vat, struct error *error)
+{
+    error_set(error, ERROR_SYSTEM, "%s", vat->damage);
+    kernel_vat_free(vat);
+    return -1;
+}
+
 /* By its ID, or among all that live by its name: a static one before others. */
 static int store_source_find_vat(struct kernel *kernel, const char *name, struct kernel_vat *vat,
                                  bool *found, struct error *error)
@@ -94,7 +101,9 @@ static int store_source_find_vat(struct kernel *kernel, const char *name, struct
         if (!*found)
             return 0;
     }
-    return kernel_vat_get(kernel, id, vat, found, error);
+    if (kernel_vat_get(kernel, id, vat, found, error) != 0)
+        return -1;
+    return *found && vat->damage != NULL ? refuse_damaged_vat(vat, error) : 0;
 }
 
 static int load_vat(struct store_source *stored, const char *name, struct error *error)
