@@ -38,7 +38,7 @@ setup() {
         'gaspipe fleet work --help' 'slogreport --help' 'slogreport --version' 'slogreport --completion zsh'; do
         # The reader has gone before anything is written.
         status=0
-        # shellcheck disable=SC2086 # words
+        # shellcheck disable=SC2086,SC2261 # words; each redirection is of another command
         { exec {reader}> >(exec true); wait $! || true; "$BUILD"/$command >&$reader 2> errors || status=$?; exec {reader}>&-; }
         assert_equal "$status $(cat errors)" '141 ' "$command"
         # shellcheck disable=SC2086 # words

@@ -38,7 +38,7 @@ setup() {
     assert_equal "$output" "$("$BUILD/gaspipe" estimate --deliveries "$SUITES/near")"
     run "$BUILD/gaspipe" estimate --deliveries nowhere
     assert_status 3
-    assert_output_has 'nowhere/suite.json: No such file or directory'
+    assert_output_has "no suite 'nowhere'; give a directory with suite.json"
     made_up '{"name": "add", "contract": "c", "method": "add"}'
     mkdir near
     mv suite.json contract.js near

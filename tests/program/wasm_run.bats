@@ -270,7 +270,7 @@ returns() {
         '{"vat":"m","method":"has","args":[]}' '{"vat":"m","method":"write","args":[]}' \
         '{"vat":"m","method":"has","args":[]}'
     assert_status 0
-    [ "$(column result | tr '\n' ' ')" = 'null 0 null 1 ' ]
+    assert_equal "$(column result | tr '\n' ' ')" 'null 0 {"@value":"undefined"} 1 '
 }
 
 @test "gas burnt is in results, with its parts, in the table, the summary, the slog and its report" {
