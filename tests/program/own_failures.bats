@@ -273,13 +273,13 @@ lose_page() {
 }
 
 @test "a lost page of rows: only the vats whose rows it had are hurt, whatever table all share" {
-    local table which page pages hurt other turn=0 vat lost long
+    local table which page pages hurt other turn=0 lost long
 
     long=$(printf '%1200s' '' | tr ' ' x)
-    for vat in bad good; do
-        for i in 1 2 3 4 5 6; do printf '{"vat":"%s","method":"%s","args":["k%s","%s"]}\n' $vat \
-            $([ $vat = bad ] && echo keep || echo remember) $i "$long"; done
-    done > lines
+    {
+        printf "{\"vat\":\"bad\",\"method\":\"keep\",\"args\":[\"k%s\",\"$long\"]}\n" 1 2 3 4 5 6
+        printf "{\"vat\":\"good\",\"method\":\"remember\",\"args\":[\"k%s\",\"$long\"]}\n" 1 2 3 4 5 6
+    } > lines
     runs store "${vats[@]}" lines
     assert_status 0
     for table in vatstore transcript snapshot_content snapshot running_sum snapshot_name; do
@@ -288,12 +288,13 @@ lose_page() {
         for which in 0 -1; do
             [ $which = 0 ] || [ ${#pages[@]} -gt 1 ] || break
             page=${pages[which]}
-            [ $which = 0 ] && { hurt=bad other=good; } || { hurt=good other=bad; }
+            hurt=bad other=good lost=/dev/zero
+            [ $which = 0 ] || hurt=good other=bad
             rm -rf harmed
             cp -a store harmed
-            [ $((turn++ % 2)) = 0 ] && lost=/dev/zero || lost=/dev/urandom
-            lose_page harmed "$page" $lost
-            for i in 1 2 3 4 5 6 7; do line $hurt get k$i ''; line $other get k$i ''; done > both
+            [ $((turn++ % 2)) = 0 ] || lost=/dev/urandom
+            lose_page harmed "$page" "$lost"
+            for i in 1 2 3 4 5 6 7; do line "$hurt" get k$i ''; line "$other" get k$i ''; done > both
             runs harmed "${vats[@]}" both
             [[ $status = 0 || $status = 5 ]] || fail "$table, page $page: status $status: $(cat err)"
             [[ $table != snapshot_content || ${#pages[@]} -gt 1 ]] || break
@@ -307,8 +308,8 @@ lose_page() {
             *) [ "$status" = 0 ] || fail "$table, page $page: status $status: $(cat err)" ;;
             esac
             [ $which = 0 ] || break
-            line $other get k1 '' > lines
-            runs harmed --terminate $hurt lines
+            line "$other" get k1 '' > lines
+            runs harmed --terminate "$hurt" lines
             [[ $status = 0 || $status = 1 ]] || fail "$table, page $page: status $status: $(cat err)"
             assert_equal "$(deliveries | tail -n 1 | jq -c '.[:2]')" "[\"$other\",\"ok\"]"
             run --separate-stderr "$NATIVE/gaspipe" verify --quick --store harmed

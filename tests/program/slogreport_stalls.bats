@@ -51,7 +51,7 @@ stalls_of() {
 
     for cause in cpu-wait:19000000 null:9000000; do
         for span in 3 4 7 1; do
-            deliveries $span 400 | sed "/\"deliver-result\",\"crankNum\":30,/ s/\"dr\":/\"cpuWait\":${cause#*:},&/" > "$BATS_TEST_TMPDIR/slog"
+            deliveries "$span" 400 | sed "/\"deliver-result\",\"crankNum\":30,/ s/\"dr\":/\"cpuWait\":${cause#*:},&/" > "$BATS_TEST_TMPDIR/slog"
             assert_equal "$(slogreport stalls --json "$BATS_TEST_TMPDIR/slog" | jq -r .cause)" \
                 "$([ $span = 1 ] && echo null || echo "${cause%:*}")"
         done
@@ -94,7 +94,7 @@ stalls_of() {
     for case in worker-cpu-wait:1000:19000000:1.5 cpu-wait:19000000:1000:3.7 null:9000000:1000:3.7; do
         IFS=: read -r cause gaspipe worker spans <<< "$case"
         for span in ${spans/./ }; do
-            deliveries $span 400 | sed "/\"deliver-result\",\"crankNum\":30,/ s/\"dr\":/\"cpuWait\":$gaspipe,\"workerCpuWait\":$worker,&/" \
+            deliveries "$span" 400 | sed "/\"deliver-result\",\"crankNum\":30,/ s/\"dr\":/\"cpuWait\":$gaspipe,\"workerCpuWait\":$worker,&/" \
                 > "$BATS_TEST_TMPDIR/slog"
             assert_equal "$(slogreport stalls --json "$BATS_TEST_TMPDIR/slog" | jq -r .cause)" "$cause" "$case $span"
             slogreport summary "$BATS_TEST_TMPDIR/slog" > screen
