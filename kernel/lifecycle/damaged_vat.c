@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernel/lifecycle/damaged_vat.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "kernel/graph/queue.h"
+#include "kernel/lifecycle/vat_lifecycle.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"

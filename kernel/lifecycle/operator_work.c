@@ -6,7 +6,6 @@
 
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
-#include "kernel/lifecycle/damaged_vat.h"
 #include "kernel/lifecycle/vat_lifecycle.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"

@@ -44,6 +44,13 @@ int terminate_vat(struct kernel *kernel, int64_t vat, bool reject, const json_t 
  * and promises, deletes its records and rows. */
 int terminate_clean_up(struct kernel *kernel, int64_t vat, struct error *error);
 
+/*
+ * Before a vat is terminated: deletes records of it that are damaged, and writes those without
+ * which it could not be terminated. Of its references one record says what the other was. The vat
+ * cannot be run afterwards. Does nothing if no record is damaged.
+ */
+int damaged_vat_mend(struct kernel *kernel, int64_t vat, struct error *error);
+
 /* Adds the vat to those whose workers must stop. */
 int terminate_stop_worker(struct kernel *kernel, int64_t vat, struct error *error);
 

@@ -663,6 +663,12 @@ void near_call_begin(struct near_call *call, const struct near_context *context,
     near_grant(call);
 }
 
+void near_proof_free(struct near_proof *proof)
+{
+    if (proof->marks != proof->few)
+        free(proof->marks);
+}
+
 void near_call_free(struct near_call *call)
 {
     for (uint32_t i = 0; i < call->register_count; i++)

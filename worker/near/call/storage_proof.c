@@ -31,12 +31,6 @@ static uint64_t *find_mark(uint64_t *marks, uint32_t capacity, uint64_t mark)
     return &marks[at];
 }
 
-void near_proof_free(struct near_proof *proof)
-{
-    if (proof->marks != proof->few)
-        free(proof->marks);
-}
-
 static bool grow_marks(struct near_proof *proof)
 {
     const uint32_t few = sizeof proof->few / sizeof *proof->few;
