@@ -278,7 +278,7 @@ work() {
     fleet submit --to fleet --kind estimate --shared . .
     assert_bad_input 2 '--shared does not go with --kind estimate'
     fleet submit --to fleet --kind estimate absent
-    assert_bad_input 3 'absent/suite.json'
+    assert_bad_input 3 "no suite 'absent'; give a directory with suite.json"
     fleet submit --to fleet --only 'a*' "$DATA/small.slog.gz"
     assert_bad_input 2 '--only and --near-protocol go with --kind estimate'
     job=$(find fleet/jobs -name '*.json' | head -n 1)

@@ -20,11 +20,11 @@ deliveries() {
     assert_status 1
     assert_equal "$(deliveries '[.description, .status, .result]')" \
         '["startVat","ok",null]
-["(o+0).mint -> p-60","ok","1000"]
-["(o+0).transfer -> p-61","ok","750"]
-["(o+0).transfer -> p-62","ok","150"]
+["(o+0).mint -> p-60","ok",{"@bigint":"1000"}]
+["(o+0).transfer -> p-61","ok",{"@bigint":"750"}]
+["(o+0).transfer -> p-62","ok",{"@bigint":"150"}]
 ["(o+0).transfer -> p-63","error",null]
-["(o+0).balance -> p-63","ok","150"]
+["(o+0).balance -> p-63","ok",{"@bigint":"150"}]
 ["(o+0).holders -> p-64","ok",["alice","bob","carol"]]'
     assert_equal "$(deliveries 'select(.status == "error") | .error')" \
         '"RangeError: carol has 100, not 500"'
@@ -139,7 +139,7 @@ syscall: type crankNum vatID deliveryNum syscallNum replay syscall ksc vsc time 
         --vat "token=$ROOT/examples/token/contract.js" - \
         < <(echo '{"vat":"token","method":"balance","args":["bob"]}')
     assert_status 0
-    assert_equal "$(deliveries '[.crankNum, .deliveryNum, .result]')" '[15,8,"150"]'
+    assert_equal "$(deliveries '[.crankNum, .deliveryNum, .result]')" '[15,8,{"@bigint":"150"}]'
 }
 
 @test "a delivery that fails leaves the store as it was" {
@@ -158,7 +158,7 @@ EOF
 EOF
     assert_status 1
     assert_equal "$(deliveries '[.status, .result]')" \
-        $'["ok",null]\n["ok",null]\n["error",null]\n["ok","right"]'
+        $'["ok",null]\n["ok",{"@value":"undefined"}]\n["error",null]\n["ok","right"]'
 }
 
 @test "deliveries in full, blank lines, and a last line without newline" {
@@ -168,7 +168,7 @@ EOF
         '{"vat":"token","method":"balance","args":["a"]}')
     assert_status 0
     assert_equal "$(deliveries '[.description, .result]')" \
-        $'["startVat",null]\n["(o+0).mint -> null",null]\n["(o+0).balance -> p-60","5"]'
+        $'["startVat",null]\n["(o+0).mint -> null",null]\n["(o+0).balance -> p-60",{"@bigint":"5"}]'
 }
 
 @test "a delivery that comes over a pipe is made when it comes" {
@@ -202,7 +202,7 @@ EOF
 EOF
     assert_status 0
     assert_equal "$(deliveries '[.vat, .vatID, .deliveryNum, .result]' | tail -n 2)" \
-        $'["one","v1",3,"1"]\n["two","v2",3,"2"]'
+        $'["one","v1",3,{"@bigint":"1"}]\n["two","v2",3,{"@bigint":"2"}]'
 }
 
 @test "columns for people: one line each, headings first, a summary last" {
@@ -229,7 +229,7 @@ EOF
     assert_status 0
     assert_equal "$(deliveries .result | tail -n 2)" \
         '[null,true,-1.5,"","!x","#undefined","-","+1","é\u0000\n\"",{"$k":["&"]},[]]
-["1","-2","#NaN","#-Infinity",null,0,"","#a",{"!b":"%"}]'
+[{"@bigint":"1"},{"@bigint":"-2"},{"@value":"NaN"},{"@value":"-Infinity"},{"@value":"undefined"},0,"","#a",{"!b":"%"}]'
 }
 
 @test "closed standard descriptors are no harm: nothing else takes their place" {

@@ -79,7 +79,7 @@ const bits = (Math.random() * 0x20000000000000) & 0x1fffff;
 const atLoad = [Math.random(), Date.now(), Date.now(), new Date().getTime(), Date()];
 export const go = () => [bits, atLoad];
 EOF
-    assert_equal "$(cat result)" '[0,["#NaN","#NaN","#NaN","#NaN","Invalid Date"]]'
+    assert_equal "$(cat result)" '[0,[{"@value":"NaN"},{"@value":"NaN"},{"@value":"NaN"},{"@value":"NaN"},"Invalid Date"]]'
     echo 'Math.random(); Date.now(); Date.now(); export const go = () => 1;' > contract.js
     run --separate-stderr "$NATIVE/gaspipe" run --counter none --vat c=contract.js - <<< '{"vat":"c","method":"go"}'
     assert_equal "$stderr" "gaspipe: c: Math.random is not available: results must be the same on every replay; take a seed from the method's arguments (it is NaN until all is loaded)
@@ -361,7 +361,7 @@ export const go = () => {
     refused('k', 1), refused(undefined, 'v'), refused('\uD800', 'v'), refused('k', 'x\uDC00')];
 };
 EOF
-)" '[["","Z","a","a\u0000","ä","😀"],null,null,"=","=😀","TypeError: value must be a string, not number","TypeError: key must be a string, not undefined","TypeError: key holds half a surrogate pair","TypeError: value holds half a surrogate pair"]'
+)" '[["","Z","a","a\u0000","ä","😀"],{"@value":"undefined"},{"@value":"undefined"},"=","=😀","TypeError: value must be a string, not number","TypeError: key must be a string, not undefined","TypeError: key holds half a surrogate pair","TypeError: value holds half a surrogate pair"]'
 }
 
 @test "the console prints what it is given, whatever that is" {

@@ -188,7 +188,7 @@ taken_in() {
     run --separate-stderr "$NATIVE/gaspipe" verify --store st
     assert_status 4
     assert_output_has 'st/gaspipe.sqlite: the store is damaged: its keys and values are not those that its cranks left'
-    assert_output_has 'damaged in 1 places'
+    assert_output_has 'damaged in 1 place'
 }
 
 @test "a value that was set back to an older one with its checksum is found" {
