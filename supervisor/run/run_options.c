@@ -108,9 +108,7 @@ static const struct option_row rows[] = {
      OPTION_IS_TEXT(struct run_options, config)},
     {"queue-lines", "N", "queue N lines before running what they cause (default: 1)",
      RUN_NUMBER(queue_lines, 1, INT32_MAX)},
-    {"again",
-     .help = "begin with the first line of DELIVERIES, whatever the store has accepted; requires "
-             "--store",
+    {"again", .help = "begin with the first line of DELIVERIES, whatever the store has accepted",
      OPTION_IS_FLAG(struct run_options, again)},
     {"resume",
      .help = "skip the lines that the store has accepted, even if it has accepted all of them; "
@@ -313,9 +311,9 @@ static int check_combination(struct run_options *options, char **operands, struc
     if (options->vats.count + options->new_vats.count == 0 && options->store == NULL)
         return error_set(error, ERROR_USAGE,
                          "no vat: give at least one --vat NAME=FILE, or a --store that has vats");
-    if ((options->again || options->resume) && options->store == NULL)
-        return error_set(error, ERROR_USAGE, "%s needs --store DIR, which keeps what was delivered",
-                         options->again ? "--again" : "--resume");
+    if (options->resume && options->store == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--resume needs --store DIR, which keeps what was delivered");
     if (options->heap_limit > HEAP_LIMIT_MOST)
         return error_set(error, ERROR_USAGE, "--max-heap is at most 2G, which an engine can have");
     if (options->upgrades.count > 0 && options->store == NULL)
