@@ -21,8 +21,6 @@ setup() {
     assert_bad_input 2 "unknown command 'bogus' (see gaspipe help)"
     run --separate-stderr "$BUILD/gaspipe" run --counter none --resume --vat a=b c
     assert_bad_input 2 '--resume needs --store DIR'
-    run --separate-stderr "$BUILD/gaspipe" run --counter none --resume --vat a=b c
-    assert_bad_input 2 '--resume needs --store DIR'
     run --separate-stderr "$BUILD/gaspipe" run --counter none --max-heap 2049M --vat a=b c
     assert_bad_input 2 '--max-heap is at most 2G'
     run --separate-stderr "$BUILD/gaspipe" replay "$ROOT/examples/token/deliveries.jsonl"
