@@ -41,7 +41,7 @@ to() {
     assert_bad_input 3 'no vat "nots"; name its contract with --vat nots=FILE; did you mean notes?'
     a_run --again --new-vat more=second.js < <(to more write 2; to more read)
     assert_status 0
-    assert_equal "$(results)" 'null "second 2"'
+    assert_equal "$(results)" '{"@value":"undefined"} "second 2"'
     # Another run with the same options changes nothing.
     a_run --vat notes=first.js --new-vat more=second.js < <(to more read)
     assert_status 0
@@ -72,7 +72,7 @@ to() {
     # Once it has that contract, the option changes nothing.
     a_run --slog slog --upgrade notes=second.js < <(to notes write 3; to notes read)
     assert_status 0
-    assert_equal "$(results)" 'null "second 3"'
+    assert_equal "$(results)" '{"@value":"undefined"} "second 3"'
     assert_equal "$(complaints <<< "$stderr")" 'gaspipe: vat notes has the contract of --upgrade already'
     assert_equal "$("$NATIVE/gaspipe" status --json --store store |
         jq -c 'select(.kind == "vat") | .incarnation')" 1
@@ -114,7 +114,7 @@ END
     run --separate-stderr "$NATIVE/gaspipe" run --config deep/gaspipe.json --delivery-timeout 60 - \
         < <(to notes write 1; to notes read)
     assert_status 0
-    assert_equal "$(results)" 'null "first 1"'
+    assert_equal "$(results)" '{"@value":"undefined"} "first 1"'
     [ -e deep/store/gaspipe.sqlite ]
     echo '{"counter":"none","max-sycalls":5}' > bad.json
     run --separate-stderr "$NATIVE/gaspipe" run --config bad.json -

@@ -34,13 +34,13 @@ lines() {
 
 results() {
     cat << 'END'
-null
+{"@value":"undefined"}
 "made"
 ["fulfilled",1]
 1
 ["fulfilled",{"incarnationNumber":1}]
 ["rejected","vat terminated"]
-["fulfilled",null]
+["fulfilled",{"@value":"undefined"}]
 ["fulfilled","amended, read by the second bundle"]
 ["rejected","vat-upgrade failure"]
 ["fulfilled",2]
