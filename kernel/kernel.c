@@ -365,10 +365,8 @@ static int describe_vat(struct kernel *kernel, struct kernel_vat *description, s
     description->first_delivery = position.delivery_num - position.position;
     description->name = strdup(reading.record.name);
     description->bundle_id = strdup(reading.record.bundle_id);
-    if (description->name == NULL || description->bundle_id == NULL) {
-        kernel_vat_free(description);
+    if (description->name == NULL || description->bundle_id == NULL)
         result = error_memory(error, "a vat");
-    }
     vat_record_free(&reading);
     return result;
 }
@@ -380,15 +378,15 @@ static int describe_damaged_vat(struct kernel *kernel, struct kernel_vat *descri
     struct buf name = {0};
     int result;
 
-    *description = (struct kernel_vat){.id = id, .damage = strdup(error->text)};
+    memset(description, 0, sizeof *description);
+    description->id = id;
+    description->damage = strdup(error->text);
     result = vat_record_name_of(kernel, id, &name, error);
     description->name = strdup(name.length > 0 ? buf_string(&name) : "");
     description->bundle_id = strdup("");
     if (result == 0 && (description->name == NULL || description->bundle_id == NULL ||
                         description->damage == NULL))
         result = error_memory(error, "a vat");
-    if (result != 0)
-        kernel_vat_free(description);
     buf_free(&name);
     return result;
 }
@@ -396,13 +394,22 @@ static int describe_damaged_vat(struct kernel *kernel, struct kernel_vat *descri
 int kernel_vat_get(struct kernel *kernel, int64_t vat, struct kernel_vat *description, bool *found,
                    struct error *error)
 {
+    int result;
+
     memset(description, 0, sizeof *description);
     description->id = vat;
     if (vat_record_lives(kernel, vat, found, error) != 0)
         return -1;
-    if (!*found || describe_vat(kernel, description, error) == 0)
+    if (!*found)
         return 0;
-    return error->damaged_vat == vat ? describe_damaged_vat(kernel, description, error) : -1;
+    result = describe_vat(kernel, description, error);
+    if (result != 0 && error->damaged_vat == vat) {
+        kernel_vat_free(description);
+        result = describe_damaged_vat(kernel, description, error);
+    }
+    if (result != 0)
+        kernel_vat_free(description);
+    return result;
 }
 
 int kernel_vat_damage(struct kernel *kernel, int64_t vat, struct buf *damage, struct error *error)

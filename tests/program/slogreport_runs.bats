@@ -90,7 +90,7 @@ true'
     jq -c '.resourceSpans[].scopeSpans[].spans[]' spans > all
     run jq -s -c '(map(select(.name == "block")) | INDEX(.spanId)) as $blocks
         | map(select($blocks[.parentSpanId // ""])) | map(.name) | unique' all
-    assert_equal "$output" '["after-commit","begin-block","commit","crank","end-block","run cleanup","run high-priority","run leftover","run queued","run timer"]'
+    assert_equal "$output" '["after-commit","begin-block","commit","cosmic-swingset-snapshot","crank","end-block","run cleanup","run high-priority","run leftover","run queued","run timer"]'
     jq -s -e '(map(select(.name == "crank")) | INDEX(.spanId)) as $cranks
         | map(select(.name == "vat-cleanup"))[0].parentSpanId | in($cranks)' all
     jq -s -e 'map(.spanId) | unique | length' all > ids
