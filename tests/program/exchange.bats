@@ -24,7 +24,7 @@ setup_file() {
 @test "a wrong result is found" {
     mkdir -p "$BATS_TEST_TMPDIR/bin"
     # A gaspipe with the day's results, but that traders have too much of one asset.
-    sed 's/"held":"\([0-9]*\)[0-9]"/"held":"\1x"/' "$DAY/out.jsonl" > "$BATS_TEST_TMPDIR/wrong.jsonl"
+    sed 's/"held":{"@bigint":"\([0-9]*\)[0-9]"/"held":{"@bigint":"\1x"/' "$DAY/out.jsonl" > "$BATS_TEST_TMPDIR/wrong.jsonl"
     printf '#!/bin/sh\ncat "%s"\n' "$BATS_TEST_TMPDIR/wrong.jsonl" > "$BATS_TEST_TMPDIR/bin/gaspipe"
     chmod +x "$BATS_TEST_TMPDIR/bin/gaspipe"
     export WORK=$BATS_TEST_TMPDIR/work

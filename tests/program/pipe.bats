@@ -47,7 +47,7 @@ deliver() {
     assert_status 0
     assert_equal "$(jq -c 'select(.kind == "delivery") | .result |
         if type == "string" then [length, .[-2:]] else . end' <<< "$output")" \
-        $'null\nnull\n2000001\n[4000002,"ab"]'
+        $'null\n{"@value":"undefined"}\n2000001\n[4000002,"ab"]'
 }
 
 @test "a worker that is sent its next deliveries while it answers does not lock up" {
