@@ -28,7 +28,7 @@ of_gaspipe() {
         select(.kind == "delivery" and (.description | test("-> p-"))) | .deliveryNum as $number
         | if .error then { error: (.error | sub("^WebAssembly trap: .*"; "trap")) } else
             [$said[] | select(.[0] == $number)[1]] as $lines
-            | { value: .result, logs: [$lines[] | select(startswith("action on ") | not)],
+            | { value: (if .result == {"@value":"undefined"} then null else .result end), logs: [$lines[] | select(startswith("action on ") | not)],
                 actions: [$lines[] | select(startswith("action on "))] } end' deliveries
     sqlite3 store/gaspipe.sqlite "SELECT CAST(key AS TEXT) || ' ' || CAST(value AS TEXT) FROM vatstore" |
         jq -cRSn '{ storage: ([inputs | capture("^s\\.(?<key>[0-9a-f]*) =(?<value>[0-9a-f]*)$") | { (.key): .value }] | add // {}) }'
