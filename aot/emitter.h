@@ -11,9 +11,9 @@
 #include "worker/wasm/module/module.h"
 
 /*
- * Translates a validated module to LLVM's IR. What the IR must keep is what the interpreter would
- * give, where it goes on: a call that traps, runs out of gas or stack, or computes a NaN whose
- * bits show, executes an invalid instruction, and the worker repeats the call in the interpreter.
+ * Translates a validated module to LLVM's IR. A call gives what the interpreter would give, or
+ * nothing: if it traps, runs out of gas or stack, or computes a NaN whose bits show, it executes an
+ * invalid instruction, and the worker repeats the call in the interpreter.
  * So compiled code need not know why it ends, nor what the instructions before have cost.
  *
  * Every function takes the memory's base, the operand stack's bytes that are left, and the
@@ -26,9 +26,9 @@ enum aot_kind { AOT_BLOCK, AOT_LOOP, AOT_IF };
 struct aot_control {
     enum aot_kind kind;
     struct wasm_bytes parameters, results;
-    uint32_t height;             /* of the operands below its parameters */
-    LLVMBasicBlockRef target;    /* of branches to it */
-    LLVMBasicBlockRef otherwise; /* of an if whose else has not come */
+    uint32_t height;             /* number of operands below its parameters */
+    LLVMBasicBlockRef target;    /* where branches to it lead */
+    LLVMBasicBlockRef otherwise; /* where an if leads until its else is read */
     LLVMValueRef *slots;         /* where branches leave their operands; owned */
     LLVMValueRef *saved;         /* an if's parameters; owned */
     bool is_branched;            /* a branch leads to the target */
@@ -44,10 +44,10 @@ struct aot_operand {
 struct aot_instruction {
     uint8_t opcode;
     uint32_t prefixed;                     /* the opcode after WASM_PREFIX */
-    struct wasm_bytes parameters, results; /* of a block */
+    struct wasm_bytes parameters, results; /* a block's types */
     uint32_t first, second;                /* indices, depth, or offset */
     uint64_t constant;
-    const uint32_t *depths; /* of br_table: `first` of them, and the default */
+    const uint32_t *depths; /* br_table's: `first` depths, and the default */
 };
 
 struct aot_emitter {
@@ -57,7 +57,7 @@ struct aot_emitter {
     LLVMModuleRef llvm;
     LLVMBuilderRef builder, entry_builder; /* the second: at the function's beginning */
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, pointer, nothing;
-    LLVMTypeRef *types;      /* of functions, by number of their type */
+    LLVMTypeRef *types;      /* functions' types, by number */
     LLVMValueRef *functions; /* by number */
     LLVMValueRef *values;    /* room for the longest list of arguments or results */
     unsigned tbaa_kind, weight_kind;

@@ -276,7 +276,7 @@ static void check_entry(struct aot_emitter *emitter)
 
 static void emit_body(struct aot_emitter *emitter)
 {
-    /* What the entry tests depends on the body, so its block is filled in afterwards. */
+    /* The entry tests what the body needs, so it is written after the body. */
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(emitter->builder);
     LLVMBasicBlockRef start = aot_new_block(emitter);
 

@@ -5,6 +5,8 @@
  * second program, which the sandbox would refuse.
  */
 #include <elf.h>
+#include <openssl/sha.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,11 +208,15 @@ static void write_headers(struct linking *linking)
         .p_memsz = linking->image->length,
         .p_align = IMAGE_CODE_AT,
     };
+    uint8_t checksum[COMPILED_HASH_SIZE];
 
     _Static_assert(sizeof file + sizeof segment <= COMPILED_HEADER_AT, "they do not overlap");
     memcpy(linking->image->data, &file, sizeof file);
     memcpy(linking->image->data + sizeof file, &segment, sizeof segment);
     memcpy(linking->image->data + COMPILED_HEADER_AT, &linking->header, sizeof linking->header);
+    SHA256((const uint8_t *)linking->image->data, linking->image->length, checksum);
+    memcpy(linking->image->data + COMPILED_HEADER_AT + offsetof(struct compiled_header, checksum),
+           checksum, sizeof checksum);
 }
 
 int aot_link(struct buf *image, const void *object, size_t length,

@@ -38,7 +38,6 @@ static int set_directory(struct compiled_cache *cache, const struct buf *identit
     return (size_t)length < size ? 0 : error_system(error, ENAMETOOLONG, "%s", cache->directory);
 }
 
-/* Others than the user must not place machine code there. */
 static int make_directories(char *path, struct error *error)
 {
     for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
@@ -52,6 +51,22 @@ static int make_directories(char *path, struct error *error)
     }
 }
 
+/* Nobody but the user may place machine code there. */
+static int check_owner(const char *path, struct error *error)
+{
+    struct stat status;
+
+    if (lstat(path, &status) != 0)
+        return error_system(error, errno, "cannot read %s", path);
+    if (S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+        (status.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return 0;
+    return error_set(error, ERROR_SYSTEM,
+                     "%s: compiled contracts need a directory that only its owner, who runs "
+                     "gaspipe, can write to",
+                     path);
+}
+
 int compiled_cache_open(struct compiled_cache *cache, const struct confinement *confinement,
                         struct error *error)
 {
@@ -63,7 +78,9 @@ int compiled_cache_open(struct compiled_cache *cache, const struct confinement *
     if (result == 0)
         result = set_directory(cache, &identity, error);
     buf_free(&identity);
-    return result == 0 ? make_directories(cache->directory, error) : -1;
+    if (result != 0 || make_directories(cache->directory, error) != 0)
+        return -1;
+    return check_owner(cache->directory, error);
 }
 
 /* ---- a contract ---- */

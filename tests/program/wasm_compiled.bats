@@ -71,7 +71,22 @@ storage_module() {
     cp first.so storage.wasm.so
     both_tiers acts
     assert_equal "$(cat tiers)" 'interpreted, 0 calls compiled, 0 given up'
-    head -c 5000 first.so > storage.wasm.so
+}
+
+@test "machine code that was cut off or changed is not executed" {
+    local at byte
+
+    storage_module
+    cp storage.wasm.so good.so
+    head -c 5000 good.so > storage.wasm.so
+    run "$BUILD/tests/wasm_near" -c storage.wasm.so 84 3000000000000 storage.wasm acts
+    assert_equal "$status $output" '2 wasm_near: storage.wasm.so: damaged compiled code'
+    # One bit in the middle of the code.
+    cp good.so storage.wasm.so
+    at=$(($(stat -c %s good.so) / 2))
+    byte=$(od -An -tu1 -j $at -N 1 good.so)
+    # shellcheck disable=SC2059 # an escape
+    printf "\\x$(printf %x $((byte ^ 1)))" | dd of=storage.wasm.so bs=1 seek=$at conv=notrunc status=none
     run "$BUILD/tests/wasm_near" -c storage.wasm.so 84 3000000000000 storage.wasm acts
     assert_equal "$status $output" '2 wasm_near: storage.wasm.so: damaged compiled code'
 }
@@ -186,4 +201,8 @@ gaspipe: text.wasm: the module cannot be compiled'
     cmp compiled interpreted
     [ "$(sort -u made | wc -l)" -eq 1 ]
     [ "$(grep -c 'gaspipe: a: key' logs)" -eq 12 ]
+    # Others could place their code there.
+    chmod 777 cache/gaspipe/*
+    run --separate-stderr "$BUILD/gaspipe" run --wasm compiled --vat a=storage.wasm - < /dev/null
+    assert_bad_input 4 'compiled contracts need a directory that only its owner'
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 
 #ifdef COMPILED_IS_POSSIBLE
 #include <cpuid.h>
+#include <openssl/sha.h>
 
 /* An index and an offset have 32 bits each, and the last access 8 bytes. */
 #define GUARDED_SIZE (((uint64_t)1 << 33) + COMPILED_CONTEXT_SIZE)
@@ -36,8 +38,19 @@ static bool is_inside(uint64_t size, uint64_t from, uint64_t length)
     return from <= size && length <= size - from;
 }
 
+static bool has_its_checksum(struct compiled_code *code)
+{
+    uint8_t *place = code->image + COMPILED_HEADER_AT + offsetof(struct compiled_header, checksum);
+    uint8_t expected[COMPILED_HASH_SIZE], found[COMPILED_HASH_SIZE];
+
+    memcpy(expected, place, sizeof expected);
+    memset(place, 0, sizeof expected);
+    SHA256(code->image, code->size, found);
+    return memcmp(found, expected, sizeof found) == 0;
+}
+
 /* A file that was cut off or damaged must not be executed. */
-static int check_header(const struct compiled_code *code, const char *path, struct error *error)
+static int check_header(struct compiled_code *code, const char *path, struct error *error)
 {
     const struct compiled_header *header = code->header;
 
@@ -46,7 +59,8 @@ static int check_header(const struct compiled_code *code, const char *path, stru
         return bad_file(path, "not the output of gaspipe compile", error);
     if (header->version != COMPILED_VERSION)
         return bad_file(path, "compiled by another version of gaspipe; compile it again", error);
-    if (header->size != code->size || !is_inside(code->size, header->code_at, header->code_size) ||
+    if (!has_its_checksum(code) || header->size != code->size ||
+        !is_inside(code->size, header->code_at, header->code_size) ||
         !is_inside(code->size, header->entries_at,
                    header->function_count * (uint64_t)sizeof *code->entries))
         return bad_file(path, "damaged compiled code", error);

@@ -54,8 +54,9 @@ struct compiled_header {
     char magic[8];
     uint32_t version; /* of this layout */
     uint32_t function_count;
-    uint8_t hash[COMPILED_HASH_SIZE]; /* SHA-256 of the module */
-    uint64_t size;                    /* of the file */
+    uint8_t hash[COMPILED_HASH_SIZE];     /* SHA-256 of the module */
+    uint8_t checksum[COMPILED_HASH_SIZE]; /* SHA-256 of the file with zeros here */
+    uint64_t size;                        /* of the file */
     uint32_t entries_at; /* int32_t for each function: its entry, counted from here; 0: none */
     uint32_t code_at, code_size;
     uint32_t reserved;
