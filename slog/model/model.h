@@ -185,6 +185,7 @@ struct model_waits {
 };
 
 struct model_waits model_waits_of(const struct model_delivery *delivery);
+void model_waits_add(struct model_waits *sum, const struct model_waits *waits);
 
 /* Notes about the file. */
 enum model_note_kind {

@@ -133,3 +133,13 @@ struct model_waits model_waits_of(const struct model_delivery *delivery)
     waits.by_worker -= worker;
     return waits;
 }
+
+void model_waits_add(struct model_waits *sum, const struct model_waits *waits)
+{
+    sum->up += waits->up;
+    sum->down += waits->down;
+    sum->worker += waits->worker;
+    sum->kernel += waits->kernel;
+    sum->by_gaspipe += waits->by_gaspipe;
+    sum->by_worker += waits->by_worker;
+}

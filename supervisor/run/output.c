@@ -226,6 +226,7 @@ static void add_to_sums(struct output *output, const struct delivery_report *rep
     add_known(&output->sums.kernel, report->kernel);
     add_wait(&output->sums.cpu_waits.gaspipe, report->cpu_waits.gaspipe);
     add_wait(&output->sums.cpu_waits.worker, report->cpu_waits.worker);
+    model_waits_add(&output->sums.waits, &report->waits);
 }
 
 /* ---- JSON lines ---- */
@@ -626,6 +627,24 @@ static void put_time_share(struct buf *line, const char *name, int64_t part, int
     buf_printf(line, ", %s %.0f %%", name, whole > 0 ? 100.0 * (double)part / (double)whole : 0.0);
 }
 
+/* The parts without the waits for a CPU, which are a part of their own from one percent on. */
+static void put_time_shares(struct buf *line, const struct output_sums *sums)
+{
+    const int64_t parts = sums->pipe + sums->worker + sums->kernel;
+    const int64_t waited = sums->waits.by_gaspipe + sums->waits.by_worker;
+    const struct model_waits waits =
+        waited > sums->total / 100 ? sums->waits : (struct model_waits){0};
+
+    buf_printf(line, "\n%.3f ms in deliveries", (double)sums->total / 1e6);
+    put_time_share(line, "pipe", sums->pipe - waits.up - waits.down, sums->total);
+    put_time_share(line, "worker", sums->worker - waits.worker, sums->total);
+    put_time_share(line, "kernel", sums->kernel - waits.kernel, sums->total);
+    if (waits.by_gaspipe + waits.by_worker > 0)
+        put_time_share(line, "no CPU", waited, sums->total);
+    if (parts < sums->total)
+        put_time_share(line, "unattributed", sums->total - parts, sums->total);
+}
+
 static void put_text_summary(const struct output *output, struct buf *line, double seconds)
 {
     const struct output_sums *sums = &output->printed;
@@ -663,20 +682,13 @@ static void put_text_summary(const struct output *output, struct buf *line, doub
         put_count(line, 0, whole_gas(sums->gas));
         buf_append_string(line, " gas");
     }
-    buf_printf(line, "\n%.3f ms in deliveries", (double)sums->total / 1e6);
-    put_time_share(line, "pipe", sums->pipe, sums->total);
-    put_time_share(line, "worker", sums->worker, sums->total);
-    put_time_share(line, "kernel", sums->kernel, sums->total);
-    if (sums->pipe + sums->worker + sums->kernel < sums->total)
-        put_time_share(line, "unattributed", sums->total - sums->pipe - sums->worker - sums->kernel,
-                       sums->total);
+    put_time_shares(line, sums);
     buf_printf(line, "; %s\n", output->sandbox);
     if (output->terminal && output->slog != NULL)
         buf_printf(line, "next: slogreport summary %s\n", output->slog);
     else if (output->terminal)
         buf_append_string(line, "next: add --slog FILE, then slogreport summary FILE\n");
 }
-
 int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error)
 {

@@ -38,6 +38,7 @@ struct output_sums {
     double gas; /* of the deliveries whose gas is known */
     int64_t total, pipe, worker, kernel;
     struct cpu_waits cpu_waits; /* of the slow ones */
+    struct model_waits waits;   /* the same by part, where it is known */
     int64_t results, rejected;
     int64_t rejected_later; /* those of the rejected whose delivery did not fail */
     int64_t unresolved;     /* not among the results */

@@ -4,6 +4,10 @@
 
 load common
 
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
 DATA=$ROOT/tests/data
 
 slogreport() {
@@ -138,7 +142,6 @@ milliseconds() {
 }
 
 @test "merged histograms are those of all files together" {
-    cd "$BATS_TEST_TMPDIR"
     slogreport summary --histograms one --json "$DATA/small.slog.gz" > one.json
     slogreport summary --histograms two --json --by all,vat,kind,method,syscall,block,phase "$DATA/variety.slog.gz" > two.json
     slogreport summary --json --by all,replay,vat,kind,method,syscall,phase "$DATA/small.slog.gz" "$DATA/variety.slog.gz" > together
@@ -152,7 +155,6 @@ milliseconds() {
 }
 
 @test "merged growth is that of all files together, in the order in which they begin" {
-    cd "$BATS_TEST_TMPDIR"
     zcat "$DATA/variety.slog.gz" > whole
     # Between two cranks.
     end=$(grep -n '"type":"crank-finish"' whole | sed -n '40s/:.*//p')
@@ -172,7 +174,6 @@ milliseconds() {
 }
 
 @test "a file that does not contain histograms is bad input, reported with its line" {
-    cd "$BATS_TEST_TMPDIR"
     slogreport summary --histograms good "$DATA/small.slog.gz" > /dev/null
     run --separate-stderr slogreport merge "$DATA/small.slog.gz"
     assert_bad_input 3 small.slog.gz --histograms
@@ -196,7 +197,6 @@ milliseconds() {
 }
 
 @test "histograms go into a pipe or through a link, which stay what they are" {
-    cd "$BATS_TEST_TMPDIR"
     mkfifo pipe
     timeout 60 cat pipe > through &
     slogreport summary --histograms pipe "$DATA/small.slog.gz" > /dev/null
@@ -234,7 +234,6 @@ two_runs() {
 
 @test "several runs are named, distinguished and chosen" {
     two_runs
-    cd "$BATS_TEST_TMPDIR"
     line=$(grep -n '"slog-start"' two.slog | sed -n '2s/:.*//p')
     run --separate-stderr slogreport summary --csv --by vat two.slog
     assert_bad_input 0 '2 runs of the kernel are added up' "run 2 begins at line $line (20"

@@ -227,8 +227,8 @@ static const struct option_row rows[] = {
     {"Order", .kind = OPTION_HEADING},
 
     {"sort", "COLUMN",
-     "print one row per delivery, sorted by total, pipe, worker, kernel, unattributed, between, "
-     "compute, instructions, "
+     "print one row per delivery, sorted by total, pipe, worker, kernel, unattributed, cpuWait, "
+     "workerCpuWait, between, compute, instructions, "
      "blockCost, gasBurnt, gas, syscalls, consoles, start, crank, delivery, block, replay, "
      "overrun or queued, descending; or by vat, name, kind, method, description or status, "
      "ascending",

@@ -6,27 +6,13 @@
 #include <string.h>
 
 #include "tools/command/stall_words.h"
-#include "tools/output/delivery_rows.h"
 #include "tools/output/output.h"
+#include "tools/stats/delivery_rows.h"
 
 /* Rows of each list. Of the stalls of one class, so many are kept to group them by cause. */
 enum { ROWS = 5, PHASE_ROWS = 6, STALLS_KEPT = 1000, STALL_CAUSES = 16 };
 
 static const struct delivery_rows_extra no_extra;
-
-static void add_waits_by_part(struct model_waits *sum, const struct model_delivery *delivery)
-{
-    const struct model_waits waits = model_waits_of(delivery);
-
-    if (delivery->clock_changed)
-        return;
-    sum->up += waits.up;
-    sum->down += waits.down;
-    sum->worker += waits.worker;
-    sum->kernel += waits.kernel;
-    sum->by_gaspipe += waits.by_gaspipe;
-    sum->by_worker += waits.by_worker;
-}
 
 void overview_count(struct overview_counts *counts, const struct model_delivery *delivery)
 {
@@ -38,7 +24,11 @@ void overview_count(struct overview_counts *counts, const struct model_delivery 
     counts->failed += delivery->status == MODEL_ERROR;
     counts->cpu_wait += delivery->cpu_wait > 0 ? delivery->cpu_wait : 0;
     counts->worker_cpu_wait += delivery->worker_cpu_wait > 0 ? delivery->worker_cpu_wait : 0;
-    add_waits_by_part(&counts->waits, delivery);
+    if (!delivery->clock_changed) {
+        const struct model_waits waits = model_waits_of(delivery);
+
+        model_waits_add(&counts->waits, &waits);
+    }
     counts->loose += delivery->coverage == MODEL_LOOSE;
     if (delivery->coverage == MODEL_CUT) {
         counts->cut++;
@@ -59,7 +49,7 @@ void overview_init(struct overview *overview)
 int overview_add(struct overview *overview, const struct model_delivery *delivery, bool wanted,
                  struct error *error)
 {
-    struct buf *row;
+    struct rank_entry *row;
     int kept;
 
     if (outliers_add(&overview->outliers, delivery, wanted, error) != 0)
@@ -72,8 +62,8 @@ int overview_add(struct overview *overview, const struct model_delivery *deliver
     kept = rank_add(&overview->slowest, delivery, &row, error);
     if (kept <= 0)
         return kept;
-    delivery_rows_add(row, delivery, &no_extra);
-    return buf_failed(row) ? error_memory(error, "the slowest deliveries") : 0;
+    delivery_rows_render(row, delivery, &no_extra);
+    return buf_failed(&row->text) ? error_memory(error, "the slowest deliveries") : 0;
 }
 
 /* ---- where the time went ------------------------------------------------ */
@@ -232,6 +222,7 @@ static bool is_vat(const struct group *group)
 static void append_vat(struct buf *out, const struct group *vat, int64_t waits)
 {
     const struct histogram *columns = vat->columns;
+    const struct model_waits *waited = &vat->waits;
     size_t start = out->length;
 
     buf_printf(out, "  %s %s", vat->name, vat->label);
@@ -240,13 +231,14 @@ static void append_vat(struct buf *out, const struct group *vat, int64_t waits)
     while (!buf_failed(out) && out->length - start < 22);
     buf_printf(out, "%11" PRIu64, columns[COLUMN_TOTAL].count);
     units_pad_time(out, (int64_t)columns[COLUMN_TOTAL].total, 11);
-    units_pad_time(out, (int64_t)(columns[COLUMN_UP].total + columns[COLUMN_DOWN].total), 11);
-    units_pad_time(out, (int64_t)columns[COLUMN_WORKER].total, 11);
-    units_pad_time(out, (int64_t)columns[COLUMN_KERNEL].total, 11);
+    units_pad_time(out,
+                   (int64_t)columns[COLUMN_UP].total - waited->up +
+                       (int64_t)columns[COLUMN_DOWN].total - waited->down,
+                   11);
+    units_pad_time(out, (int64_t)columns[COLUMN_WORKER].total - waited->worker, 11);
+    units_pad_time(out, (int64_t)columns[COLUMN_KERNEL].total - waited->kernel, 11);
     if (waits > 0)
-        units_pad_time(
-            out, (int64_t)(columns[COLUMN_CPU_WAIT].total + columns[COLUMN_WORKER_CPU_WAIT].total),
-            15);
+        units_pad_time(out, waited->by_gaspipe + waited->by_worker, 11);
     buf_append_byte(out, '\n');
 }
 
@@ -262,7 +254,7 @@ static void append_vats(struct buf *out, const struct groups *groups, int64_t wa
     }
     if (count > 0)
         buf_printf(out, "\n%-22s%11s%11s%11s%11s%11s%s\n", "vats", "deliveries", "total", "pipe",
-                   "worker", "kernel", waits > 0 ? "  without a CPU" : "");
+                   "worker", "kernel", waits > 0 ? "     no CPU" : "");
     for (size_t i = 0; i < count && i < ROWS; i++)
         append_vat(out, vats[i], waits);
     if (count > ROWS)
@@ -347,11 +339,9 @@ int overview_append(struct buf *out, struct overview *overview, const struct gro
     rank_sort(&overview->slowest);
     if (overview->slowest.count > 0) {
         buf_append_string(out, "\nslowest deliveries\n");
-        delivery_rows_begin(out, &no_extra);
+        if (delivery_rows_append(out, &overview->slowest, &no_extra, error) != 0)
+            return -1;
     }
-    for (size_t i = 0; i < overview->slowest.count; i++)
-        buf_append(out, overview->slowest.entries[i].text.data,
-                   overview->slowest.entries[i].text.length);
     append_vats(out, groups, counts->waits.by_gaspipe + counts->waits.by_worker);
     if (append_stall_causes(out, &overview->outliers, error) != 0)
         return -1;

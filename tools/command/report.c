@@ -10,9 +10,9 @@
 #include "tools/input/feed.h"
 #include "tools/metrics/metrics.h"
 #include "tools/otlp/otlp.h"
-#include "tools/output/delivery_rows.h"
 #include "tools/output/output.h"
 #include "tools/output/trace.h"
+#include "tools/stats/delivery_rows.h"
 
 struct report {
     const struct options *options;
@@ -49,7 +49,8 @@ static int report_on_delivery(void *context, const struct model_delivery *delive
                               struct error *error)
 {
     struct report *report = context;
-    struct buf *text = &report->out;
+    struct rank_entry *entry = NULL;
+    struct buf *text;
     bool wanted = selection_takes(&report->options->selection, delivery);
     int kept = 1;
 
@@ -70,11 +71,12 @@ static int report_on_delivery(void *context, const struct model_delivery *delive
         return -1;
     overview_count(&report->counts, delivery);
     if (report->rank.column != NULL)
-        kept = rank_add(&report->rank, delivery, &text, error);
+        kept = rank_add(&report->rank, delivery, &entry, error);
     if (kept <= 0)
         return kept;
+    text = entry != NULL ? &entry->text : &report->out;
     if (report->rows)
-        delivery_rows_add(text, delivery, &report->extra);
+        delivery_rows_render(entry, delivery, &report->extra);
     if (!report->rows || report->options->detail)
         report->render->delivery(text, delivery);
     if (buf_failed(text))
@@ -165,36 +167,29 @@ static int report_on_idle(void *context, struct error *error)
     return output_flush(&report->out, error);
 }
 
-/* The length of a delivery's row, which its listing follows. */
-static size_t row_length(const struct buf *text)
+/* Writes what was rendered of each delivery, but not its row. */
+static int write_listing(struct report *report, struct error *error)
 {
-    return (size_t)((char *)memchr(text->data, '\n', text->length) - text->data) + 1;
-}
+    for (size_t i = 0; i < report->rank.count; i++) {
+        size_t length;
+        const char *rest = delivery_rows_rest(&report->rank.entries[i], &length);
 
-static int write_ranked(struct report *report, struct error *error)
-{
-    const struct rank *rank = &report->rank;
-
-    rank_sort(&report->rank);
-    if (report->rows && rank->count > 0)
-        delivery_rows_begin(&report->out, &report->extra);
-    for (size_t i = 0; i < rank->count; i++) {
-        const struct buf *text = &rank->entries[i].text;
-
-        buf_append(&report->out, text->data, report->rows ? row_length(text) : text->length);
-        if (output_flush_if_much(&report->out, error) != 0)
-            return -1;
-    }
-    for (size_t i = 0; report->options->detail && i < rank->count; i++) {
-        const struct buf *text = &rank->entries[i].text;
-        const size_t row = row_length(text);
-
-        buf_append_byte(&report->out, '\n');
-        buf_append(&report->out, text->data + row, text->length - row);
+        if (report->rows)
+            buf_append_byte(&report->out, '\n');
+        buf_append(&report->out, rest, length);
         if (output_flush_if_much(&report->out, error) != 0)
             return -1;
     }
     return 0;
+}
+
+static int write_ranked(struct report *report, struct error *error)
+{
+    rank_sort(&report->rank);
+    if (report->rows && report->rank.count > 0 &&
+        delivery_rows_append(&report->out, &report->rank, &report->extra, error) != 0)
+        return -1;
+    return report->rows && !report->options->detail ? 0 : write_listing(report, error);
 }
 
 /* True if each delivery appears on a terminal as it is found. */

@@ -149,6 +149,7 @@ static struct group *groups_find(struct groups *groups, enum group_kind kind, co
 /* A delivery's value in each column; MODEL_NONE if it has none. */
 struct values {
     int64_t of[GROUP_COLUMNS];
+    struct model_waits waits;
 };
 
 static int64_t whole_number(double number)
@@ -183,26 +184,27 @@ static void sum_pipe(const struct model_delivery *delivery, struct values *value
 
 static struct values values_of(const struct model_delivery *delivery)
 {
-    struct values values = {{
-        [COLUMN_TOTAL] = delivery->total,
-        [COLUMN_UP] = MODEL_NONE,
-        [COLUMN_DOWN] = MODEL_NONE,
-        [COLUMN_WORKER] = delivery->worker,
-        [COLUMN_KERNEL] = delivery->kernel,
-        [COLUMN_UNATTRIBUTED] = delivery->unattributed,
-        [COLUMN_CPU_WAIT] = delivery->cpu_wait,
-        [COLUMN_WORKER_CPU_WAIT] = delivery->worker_cpu_wait,
-        [COLUMN_BETWEEN] = delivery->between,
-        [COLUMN_COMPUTE] = whole_number(delivery->compute),
-        [COLUMN_INSTRUCTIONS] = whole_number(delivery->instructions),
-        [COLUMN_BLOCK_COST] = whole_number(delivery->block_cost),
-        [COLUMN_GAS_BURNT] = whole_number(delivery->gas_burnt),
-        [COLUMN_QUEUED] = delivery->queued,
-        [COLUMN_GAS] = whole_number(delivery->gas),
-        [COLUMN_RATIO] = ratio_of(delivery),
-    }};
+    struct values values = {.of = {
+                                [COLUMN_TOTAL] = delivery->total,
+                                [COLUMN_UP] = MODEL_NONE,
+                                [COLUMN_DOWN] = MODEL_NONE,
+                                [COLUMN_WORKER] = delivery->worker,
+                                [COLUMN_KERNEL] = delivery->kernel,
+                                [COLUMN_UNATTRIBUTED] = delivery->unattributed,
+                                [COLUMN_CPU_WAIT] = delivery->cpu_wait,
+                                [COLUMN_WORKER_CPU_WAIT] = delivery->worker_cpu_wait,
+                                [COLUMN_BETWEEN] = delivery->between,
+                                [COLUMN_COMPUTE] = whole_number(delivery->compute),
+                                [COLUMN_INSTRUCTIONS] = whole_number(delivery->instructions),
+                                [COLUMN_BLOCK_COST] = whole_number(delivery->block_cost),
+                                [COLUMN_GAS_BURNT] = whole_number(delivery->gas_burnt),
+                                [COLUMN_QUEUED] = delivery->queued,
+                                [COLUMN_GAS] = whole_number(delivery->gas),
+                                [COLUMN_RATIO] = ratio_of(delivery),
+                            }};
 
     sum_pipe(delivery, &values);
+    values.waits = model_waits_of(delivery);
     return values;
 }
 
@@ -212,6 +214,7 @@ static int group_add_values(struct group *group, const struct values *values)
         if (values->of[i] >= 0 && histogram_add(&group->columns[i], (uint64_t)values->of[i]) != 0)
             return -1;
     }
+    model_waits_add(&group->waits, &values->waits);
     return 0;
 }
 

@@ -28,6 +28,8 @@ COLUMN_OF_TIME(pipe)
 COLUMN_OF_TIME(worker)
 COLUMN_OF_TIME(kernel)
 COLUMN_OF_TIME(unattributed)
+COLUMN_OF_TIME(cpu_wait)
+COLUMN_OF_TIME(worker_cpu_wait)
 COLUMN_OF_TIME(between)
 COLUMN_OF_TIME(start)
 COLUMN_OF_TIME(crank_num)
@@ -71,6 +73,8 @@ static const struct rank_column columns[] = {
     {"worker", worker_of, NULL},
     {"kernel", kernel_of, NULL},
     {"unattributed", unattributed_of, NULL},
+    {"cpuWait", cpu_wait_of, NULL},
+    {"workerCpuWait", worker_cpu_wait_of, NULL},
     {"between", between_of, NULL},
     {"compute", compute_of, NULL},
     {"instructions", instructions_of, NULL},
@@ -160,15 +164,15 @@ static bool is_out(const struct rank *rank, const struct rank_entry *entry)
     return rank->trimmed && !before(entry, &rank->entries[rank->top - 1]);
 }
 
-int rank_add(struct rank *rank, const struct model_delivery *delivery, struct buf **text,
+int rank_add(struct rank *rank, const struct model_delivery *delivery, struct rank_entry **entry,
              struct error *error)
 {
-    struct rank_entry entry, *entries;
+    struct rank_entry made, *entries;
 
-    if (make_rank_entry(rank, delivery, &entry, error) != 0)
+    if (make_rank_entry(rank, delivery, &made, error) != 0)
         return -1;
-    if (is_out(rank, &entry)) {
-        free(entry.words);
+    if (is_out(rank, &made)) {
+        free(made.words);
         return 0;
     }
     if (rank->top > 0 && rank->count / 2 >= rank->top) {
@@ -177,12 +181,12 @@ int rank_add(struct rank *rank, const struct model_delivery *delivery, struct bu
     }
     entries = array_reserve(rank->entries, &rank->capacity, rank->count + 1, sizeof *entries);
     if (entries == NULL) {
-        free(entry.words);
+        free(made.words);
         return error_memory(error, "the deliveries to sort");
     }
     rank->entries = entries;
-    entries[rank->count++] = entry;
-    *text = &entries[rank->count - 1].text;
+    entries[rank->count++] = made;
+    *entry = &entries[rank->count - 1];
     return 1;
 }
 

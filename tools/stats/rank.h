@@ -21,6 +21,10 @@ struct rank_entry {
     bool reverse; /* words sort Z first */
     uint64_t number;
     struct buf text;
+    /* Of a row in the text (tools/stats/delivery_rows.h): the cell of the wait for a CPU, and
+     * where the row ends. */
+    size_t cell, cell_end, row_end;
+    bool waited;
 };
 
 /* A column to sort by, of numbers or of words. */
@@ -48,10 +52,10 @@ struct rank {
 };
 
 /*
- * Returns 1 if the delivery is kept; render it to *text, valid until the next call. 0 if not, -1
- * when out of memory.
+ * Returns 1 if the delivery is kept; render it to the text of *entry, valid until the next call. 0
+ * if not, -1 when out of memory.
  */
-int rank_add(struct rank *rank, const struct model_delivery *delivery, struct buf **text,
+int rank_add(struct rank *rank, const struct model_delivery *delivery, struct rank_entry **entry,
              struct error *error);
 
 /* Sorts the entries, equals in the order in which they came, and frees those after the `top` first.

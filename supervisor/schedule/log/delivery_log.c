@@ -2,6 +2,7 @@
 #include "supervisor/schedule/log/delivery_log.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,19 @@ static void fill_without_worker(const struct delivery_times *times, const struct
         report->kernel += times->requests[i].answered.mono - times->requests[i].come.mono;
 }
 
+/* How the waits of both ends for a CPU divide among the parts of a delivery that is split. */
+static struct model_waits waits_by_part(const struct delivery_end *end,
+                                        struct model_delivery *delivery)
+{
+    const bool known = end->meter != NULL && end->meter->cpu_known;
+
+    delivery->cpu_wait = end->cpu_waits.gaspipe;
+    delivery->worker_cpu_wait = end->cpu_waits.worker;
+    delivery->cpu_user = known ? (double)end->meter->cpu.user : NAN;
+    delivery->cpu_sys = known ? (double)end->meter->cpu.system : NAN;
+    return model_waits_of(delivery);
+}
+
 int delivery_times_fill(struct delivery_times *times, const struct delivery_end *end,
                         struct delivery_report *report, struct error *error)
 {
@@ -124,6 +138,8 @@ int delivery_times_fill(struct delivery_times *times, const struct delivery_end 
     if (delivery.coverage != MODEL_FULL || delivery.clock_changed ||
         (!precise && host_clock_was_set(times, end)))
         fill_without_worker(times, end, report);
+    else
+        report->waits = waits_by_part(end, &delivery);
     return 0;
 }
 

@@ -71,6 +71,7 @@ struct delivery_report {
     int64_t worker;                    /* in the worker, */
     int64_t kernel;                    /* in the supervisor */
     struct cpu_waits cpu_waits;        /* as of struct delivery_end */
+    struct model_waits waits;          /* the same by part; zeros without the worker's stamps */
     /* Nanoseconds of CLOCK_MONOTONIC: when the worker had it and had done it; 0: not known. */
     int64_t worker_began, worker_ended;
     struct iovec profile;     /* of the meter; no bytes: none was taken */
