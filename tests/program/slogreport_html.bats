@@ -119,10 +119,28 @@ as_the_page() {
             const outside = groupsBy("phase").some(({ name, columns }) => name !== "delivery" && columns.total[1] > 0);
             const there = [...timesOf(all).map(time => time > 0), outside, times[SPAN.send] + times[SPAN.down] > 0, times[SPAN.wait] > 0];
             const legend = [...document.querySelectorAll("#legend li")].map(({ textContent }) => textContent);
-            return [/^worker \d/, /^pipe \d/, /^kernel \d/, /^unattributed \d/, /^outside deliveries \d/, /^pipe, kernel/, /^pipe and kernel/].every((entry, i) =>
+            return [/^worker \d/, /^pipe \d/, /^kernel \d/, /^unattributed \d/, /^no CPU \d/, /^outside deliveries \d/, /^pipe, kernel/, /^pipe and kernel/].every((entry, i) =>
                 legend.some(text => entry.test(text)) === there[i])' > legend
         assert_equal "$(cat legend)" true "legend of $file"
     done
+}
+
+@test "waits for a CPU are a part of their own: headline, rows, details and stalls" {
+    needs_browser
+    zcat "$DATA/variety.slog.gz" | sed '/"deliver-result","crankNum":9,/ s/"dr":/"cpuWait":30000000,"workerCpuWait":4000000,&/
+        /"deliver-result","crankNum":295,/ s/"dr":/"cpuWait":6000000,"workerCpuWait":0,&/' > busy.slog
+    show busy.slog
+    script 'const i = deliveries.order.find(i => deliveries.crank[i] === 9);
+        timeline.select(i);
+        const parts = partsOf(i);
+        return [[...document.querySelectorAll("#legend li")].find(({ textContent }) => /^no CPU/.test(textContent)).textContent,
+            parts.reduce((a, b) => a + b) === deliveries.total[i], parts[4],
+            timesOf(all).reduce((a, b) => a + b) === all.columns.total[1],
+            ...[...document.querySelectorAll("#selected dt")].filter(({ textContent }) => /CPU/.test(textContent))
+                .map(({ textContent, nextSibling }) => `${textContent} ${nextSibling.textContent}`),
+            [...document.querySelectorAll("#stalls td")].find(({ textContent }) => /no CPU/.test(textContent)).textContent]' > shown
+    assert_equal "$(jq -c . shown)" '["no CPU 40.0 ms, 0.3 %",true,34000000,true,"gaspipe waited for a CPU 30.0 ms","the worker waited for a CPU 4.00 ms","no CPU: request late at the kernel; gaspipe waited 6.00 ms for a CPU in this delivery"]'
+    assert_equal "$(console)" ''
 }
 
 @test "the spans of each delivery add up to its pipe, worker and kernel" {

@@ -28,32 +28,15 @@ static const struct {
     [MODEL_WORKER] = {"worker: took long", "worker", "worker"},
 };
 
-/* Waits for a CPU explain a span if they took half of it. */
-static bool explains(const struct outlier *outlier, int64_t waited)
-{
-    return waited > 0 && waited >= outlier->took / 2;
-}
-
-/* The end that receives the frame, or computes; a frame from the worker is also late while that has
- * no CPU between its stamp and the writing. */
-static const char *waiting_end(const struct outlier *outlier)
-{
-    const bool from_worker = outlier->kind == MODEL_UP || outlier->kind == MODEL_RETURN;
-
-    if ((from_worker || outlier->kind == MODEL_KERNEL) && explains(outlier, outlier->cpu_wait))
-        return "cpu-wait";
-    if (outlier->kind != MODEL_KERNEL && explains(outlier, outlier->worker_cpu_wait))
-        return "worker-cpu-wait";
-    return NULL;
-}
-
 /* A worker that ran for less than half of its time waited for a CPU, or for memory. */
 static const char *cause_of(const struct outlier *outlier)
 {
-    const char *waits = waiting_end(outlier);
+    static const char *const waits[] = {
+        [OUTLIER_GASPIPE] = "cpu-wait", [OUTLIER_WORKER] = "worker-cpu-wait"};
+    const enum outlier_end end = outlier_waiting_end(outlier);
 
-    if (waits != NULL)
-        return waits;
+    if (end != OUTLIER_NONE)
+        return waits[end];
     if (outlier->kind != MODEL_WORKER || isnan(outlier->cpu))
         return NULL;
     return outlier->cpu < (double)outlier->took / 2 ? "not-let-run" : "computed";
@@ -97,7 +80,7 @@ static void append_words(struct buf *out, const struct outlier *outlier)
 {
     const char *words = kinds[outlier->kind].words;
 
-    if (waiting_end(outlier) == NULL)
+    if (outlier_waiting_end(outlier) == OUTLIER_NONE)
         buf_append_string(out, words);
     else
         buf_printf(out, "no CPU%s", strchr(words, ':'));
@@ -109,8 +92,8 @@ static void append_worker(struct buf *out, const struct outlier *outlier)
 
     if (cause == NULL)
         return;
-    if (waiting_end(outlier) != NULL) {
-        const bool gaspipe = strcmp(cause, "cpu-wait") == 0;
+    if (outlier_waiting_end(outlier) != OUTLIER_NONE) {
+        const bool gaspipe = outlier_waiting_end(outlier) == OUTLIER_GASPIPE;
 
         buf_printf(out, "; %s waited ", gaspipe ? "gaspipe" : "the worker");
         units_pad_time(out, gaspipe ? outlier->cpu_wait : outlier->worker_cpu_wait, 0);

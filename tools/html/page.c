@@ -195,6 +195,7 @@ static void append_page_column(struct buf *json, enum group_column column,
 
 static void append_group(struct buf *json, const struct group *group)
 {
+    const struct model_waits *waits = &group->waits;
     bool any = false;
 
     buf_printf(json, "{\"by\":\"%s\"", group_kind_name(group->kind));
@@ -209,14 +210,20 @@ static void append_group(struct buf *json, const struct group *group)
         append_page_column(json, (enum group_column)column, &group->columns[column]);
         any = true;
     }
-    buf_append_string(json, "}}");
+    buf_append_byte(json, '}');
+    if (waits->by_gaspipe + waits->by_worker > 0)
+        buf_printf(json, ",\"waits\":[%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "]",
+                   waits->worker, waits->up + waits->down, waits->kernel,
+                   waits->by_gaspipe + waits->by_worker);
+    buf_append_byte(json, '}');
 }
 
 /*
- * An array of groups: {"by","name","label","columns"}, columns by their name:
+ * An array of groups: {"by","name","label","columns","waits"}, columns by their name:
  * [count, total, median, 90th, 99th of a hundred, maximum, buckets], buckets
  * being pairs of a number n and a count, of the values from
- * histogram_lowest(8 * n) on: eight to each doubling.
+ * histogram_lowest(8 * n) on: eight to each doubling. The waits for a CPU in worker, pipe and
+ * kernel, and all, are there if there are any.
  */
 static void page_sums_append_groups(struct buf *json, const struct groups *groups)
 {
@@ -232,6 +239,7 @@ static void page_sums_append_groups(struct buf *json, const struct groups *group
 static void append_stall(struct buf *json, const struct outlier *stall, int64_t zero)
 {
     const char *words = stall->words.data;
+    const enum outlier_end end = outlier_waiting_end(stall);
     int64_t start;
 
     if (__builtin_sub_overflow(stall->start, zero, &start))
@@ -250,6 +258,12 @@ static void append_stall(struct buf *json, const struct outlier *stall, int64_t 
                      : stall->instructions       ? "instructions"
                                                  : "computrons");
     json_member_number(json, "cpu", stall->kind == MODEL_WORKER ? stall->cpu : NAN);
+    json_member_text(json, "waiter",
+                     end == OUTLIER_NONE      ? ""
+                     : end == OUTLIER_GASPIPE ? "gaspipe"
+                                              : "the worker");
+    json_member_integer(json, "waited",
+                        end == OUTLIER_GASPIPE ? stall->cpu_wait : stall->worker_cpu_wait);
     json_member_text(json, "vat", words);
     json_member_text(json, "text", words + stall->description);
     json_member_text(json, "syscall", words + stall->syscall);
@@ -259,7 +273,8 @@ static void append_stall(struct buf *json, const struct outlier *stall, int64_t 
 /*
  * An array of stalls, {"kind" (of enum model_span_kind), "took", "usual",
  * "like", "start" (after `zero`), "line", "crank", "number", "size", "work"
- * (what size is of), "cpu", "vat", "text", "syscall"}.
+ * (what size is of), "cpu", "waiter" (which end had no CPU, or ""), "waited", "vat", "text",
+ * "syscall"}.
  */
 static void page_sums_append_stalls(struct buf *json, struct outlier *const *stalls, size_t count,
                                     int64_t zero)

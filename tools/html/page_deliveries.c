@@ -22,6 +22,8 @@ static const char *const column_names[PAGE_COLUMNS] = {
     [PAGE_PIPE] = "pipe",
     [PAGE_WORKER] = "worker",
     [PAGE_KERNEL] = "kernel",
+    [PAGE_CPU_WAIT] = "cpuWait",
+    [PAGE_WORKER_CPU_WAIT] = "workerCpuWait",
     [PAGE_VAT] = "vat",
     [PAGE_KIND] = "kind",
     [PAGE_TEXT] = "text",
@@ -208,12 +210,28 @@ static size_t page_add_detail(struct page_deliveries *deliveries,
 
 /* ---- deliveries --------------------------------------------------------- */
 
+/* What of the time, if it is known, was no wait for a CPU. */
+static void add_part(struct page_deliveries *deliveries, enum page_column column, int64_t part,
+                     int64_t waited)
+{
+    add_integer(deliveries, column, part == MODEL_NONE ? MODEL_NONE : part - waited);
+}
+
+static void add_times(struct page_deliveries *deliveries, const struct model_delivery *delivery)
+{
+    const struct model_waits waits = model_waits_of(delivery);
+
+    add_integer(deliveries, PAGE_TOTAL, delivery->total);
+    add_part(deliveries, PAGE_PIPE, delivery->pipe, waits.up + waits.down);
+    add_part(deliveries, PAGE_WORKER, delivery->worker, waits.worker);
+    add_part(deliveries, PAGE_KERNEL, delivery->kernel, waits.kernel);
+    add_integer(deliveries, PAGE_CPU_WAIT, waits.by_gaspipe);
+    add_integer(deliveries, PAGE_WORKER_CPU_WAIT, waits.by_worker);
+}
+
 static void add_columns(struct page_deliveries *deliveries, const struct model_delivery *delivery)
 {
-    add_integer(deliveries, PAGE_TOTAL, delivery->total);
-    add_integer(deliveries, PAGE_PIPE, delivery->pipe);
-    add_integer(deliveries, PAGE_WORKER, delivery->worker);
-    add_integer(deliveries, PAGE_KERNEL, delivery->kernel);
+    add_times(deliveries, delivery);
     add_text(deliveries, PAGE_TEXT, delivery->description);
     add_text(deliveries, PAGE_PROBLEM, delivery->problem);
     add_integer(deliveries, PAGE_CRANK, delivery->crank_num);

@@ -42,7 +42,8 @@ void page_file_free(struct page_file *file);
  * `deliveries` is an object of columns, arrays with an item per delivery:
  *
  *   start         nanoseconds after the previous one; the first: after the page's zero
- *   total, pipe, worker, kernel            nanoseconds; null: unknown
+ *   total, pipe, worker, kernel            nanoseconds; null: unknown; without the waits for a CPU
+ *   cpuWait, workerCpuWait                 nanoseconds that gaspipe, and the worker, had no CPU
  *   vat, kind     numbers in the page's tables
  *   text          its description
  *   problem, crank, number, block, compute, instructions, blockCost, gasBurnt,
@@ -85,6 +86,8 @@ enum page_column {
     PAGE_PIPE,
     PAGE_WORKER,
     PAGE_KERNEL,
+    PAGE_CPU_WAIT,
+    PAGE_WORKER_CPU_WAIT,
     PAGE_VAT,
     PAGE_KIND,
     PAGE_TEXT,

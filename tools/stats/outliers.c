@@ -502,3 +502,22 @@ void outliers_free(struct outliers *outliers)
     pair_table_free(&outliers->numbers);
     *outliers = (struct outliers){0};
 }
+
+/* Waits for a CPU explain a span if they took half of it. */
+static bool explains(const struct outlier *outlier, int64_t waited)
+{
+    return waited > 0 && waited >= outlier->took / 2;
+}
+
+/* The end that receives the frame, or computes; a frame from the worker is also late while that has
+ * no CPU between its stamp and the writing. */
+enum outlier_end outlier_waiting_end(const struct outlier *outlier)
+{
+    const bool from_worker = outlier->kind == MODEL_UP || outlier->kind == MODEL_RETURN;
+
+    if ((from_worker || outlier->kind == MODEL_KERNEL) && explains(outlier, outlier->cpu_wait))
+        return OUTLIER_GASPIPE;
+    if (outlier->kind != MODEL_KERNEL && explains(outlier, outlier->worker_cpu_wait))
+        return OUTLIER_WORKER;
+    return OUTLIER_NONE;
+}

@@ -53,6 +53,11 @@ struct outliers {
     size_t class_count, class_capacity;
 };
 
+/* Which end had no CPU for half of the span or more, and so was late; NONE: none is known to. */
+enum outlier_end { OUTLIER_NONE, OUTLIER_GASPIPE, OUTLIER_WORKER };
+
+enum outlier_end outlier_waiting_end(const struct outlier *outlier);
+
 /*
  * Adds a live delivery, without spoiled spans. It always counts for what is usual, and for
  * outliers_find() if `wanted`. -1 when out of memory.

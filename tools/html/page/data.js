@@ -15,8 +15,8 @@ const SPAN = { send: 0, worker: 1, up: 2, kernel: 3, down: 4, back: 5, wait: 6, 
 const FLAG = { replay: 1, error: 2, clock: 4, overrun: 8 };
 
 const NUMBERS = [
-  'start', 'total', 'pipe', 'worker', 'kernel', 'crank', 'number', 'block', 'compute',
-  'instructions', 'blockCost', 'gasBurnt', 'line', 'syscalls', 'consoles', 'ordinal', 'cause', 'chain', 'queued', 'gas',
+  'start', 'total', 'pipe', 'worker', 'kernel', 'cpuWait', 'workerCpuWait', 'crank', 'number', 'block',
+  'compute', 'instructions', 'blockCost', 'gasBurnt', 'line', 'syscalls', 'consoles', 'ordinal', 'cause', 'chain', 'queued', 'gas',
 ];
 const COUNTS = ['vat', 'kind', 'flags'];
 const WORDS = ['text', 'problem'];
@@ -57,12 +57,18 @@ const vatName = number => {
 };
 const kindName = number => overall.kinds[number][0];
 
+// How long an end was ready to run but had no CPU.
+const waitOf = i => deliveries.cpuWait[i] + deliveries.workerCpuWait[i];
+
 // The time that is not attributed.
 const restOf = i =>
-  deliveries.total[i] -
+  deliveries.total[i] - waitOf(i) -
   (deliveries.worker[i] || 0) -
   (deliveries.pipe[i] || 0) -
   (deliveries.kernel[i] || 0);
+
+// As PARTS has them; unknown ones are NaN.
+const partsOf = i => [deliveries.worker[i], deliveries.pipe[i], deliveries.kernel[i], restOf(i), waitOf(i)];
 
 // ---- the spans of a delivery ----
 
@@ -197,20 +203,18 @@ const effectsOf = i => causes().effects.get(deliveries.ordinal[i]) ?? [];
 // Consecutive deliveries of one block, by time.
 const blocks = (() => {
   const found = new Map();
-  const { block, total, pipe, worker, kernel, order } = deliveries;
+  const { block, total, order } = deliveries;
   for (const i of order) {
     if (Number.isNaN(block[i]) || deliveries.flags[i] & FLAG.replay) continue;
     let entry = found.get(block[i]);
     if (!entry) {
-      entry = { block: block[i], first: i, last: i, count: 0, total: 0, pipe: 0, worker: 0, kernel: 0, max: 0 };
+      entry = { block: block[i], first: i, last: i, count: 0, total: 0, parts: [0, 0, 0, 0, 0], max: 0 };
       found.set(block[i], entry);
     }
     entry.last = i;
     entry.count++;
     entry.total += total[i];
-    entry.pipe += pipe[i] || 0;
-    entry.worker += worker[i] || 0;
-    entry.kernel += kernel[i] || 0;
+    partsOf(i).forEach((part, at) => (entry.parts[at] += part || 0));
     entry.max = Math.max(entry.max, total[i]);
   }
   return [...found.values()];

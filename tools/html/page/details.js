@@ -29,6 +29,8 @@ const factsOf = i => {
     ['worker', timeText(deliveries.worker[i])],
     ['pipe', timeText(deliveries.pipe[i])],
     ['kernel', timeText(deliveries.kernel[i])],
+    ['gaspipe waited for a CPU', deliveries.cpuWait[i] > 0 ? timeText(deliveries.cpuWait[i]) : ''],
+    ['the worker waited for a CPU', deliveries.workerCpuWait[i] > 0 ? timeText(deliveries.workerCpuWait[i]) : ''],
     ['unattributed', restOf(i) > 0 ? timeText(restOf(i)) : ''],
     ['waited in the queue', timeText(deliveries.queued[i])],
     ['computrons', countText(deliveries.compute[i])],

@@ -40,11 +40,11 @@ const sumInterval = interval => {
   const vats = new Map();
   for (const i of live) vats.set(deliveries.vat[i], (vats.get(deliveries.vat[i]) ?? 0) + deliveries.total[i]);
   const total = sum(deliveries.total);
-  const times = [sum(deliveries.worker), sum(deliveries.pipe), sum(deliveries.kernel)];
+  const times = PARTS.map((_, at) => live.reduce((time, i) => time + (partsOf(i)[at] || 0), 0));
   const ids = new Set(began.map(i => deliveries.line[i]));
   return {
     live, total, replays: began.length - live.length, idle: idleIn(interval),
-    times: [...times, total - times[0] - times[1] - times[2]],
+    times,
     vats: [...vats].sort((a, b) => b[1] - a[1]),
     stalls: overall.stalls.filter(({ line }) => ids.has(line)),
   };
@@ -72,12 +72,12 @@ const linkList = (title, rows) => [
 // Stalls by what was late, those that lost most first.
 const stallRows = stalls => {
   const causes = new Map();
-  for (const { kind, took, usual } of stalls) {
-    const { count = 0, lost = 0 } = causes.get(kind) ?? {};
-    causes.set(kind, { count: count + 1, lost: lost + took - usual });
+  for (const stall of stalls) {
+    const { count = 0, lost = 0 } = causes.get(stallWords(stall)) ?? {};
+    causes.set(stallWords(stall), { count: count + 1, lost: lost + stall.took - stall.usual });
   }
   return [...causes].sort((a, b) => b[1].lost - a[1].lost)
-    .map(([kind, { count, lost }]) => [`${STALL_WORDS[kind]}: ${countOf(count, 'stall')}, lost ${timeText(lost)}`]);
+    .map(([words, { count, lost }]) => [`${words}: ${countOf(count, 'stall')}, lost ${timeText(lost)}`]);
 };
 
 const intervalFacts = ({ from, to }, { live, total, replays, idle }) => {
@@ -103,7 +103,7 @@ const intervalDetails = ({ live, total, times, vats, stalls }) => {
   const slowest = [...live].sort((a, b) => deliveries.total[b] - deliveries.total[a]).slice(0, INTERVAL_ROWS);
   return [
     splitBar(times),
-    make('p', { class: 'hint' }, PARTS.map(([, name], i) => `${name} ${timeText(times[i])}, ${shareText(times[i] / total)}`).join('; ')),
+    make('p', { class: 'hint' }, PARTS.map(([, name], i) => times[i] > 0 && `${name} ${timeText(times[i])}, ${shareText(times[i] / total)}`).filter(Boolean).join('; ')),
     ...linkList('Slowest deliveries', slowest.map(i => [make('button', { type: 'button', onclick: () => goWithin(i) }, `${vatName(deliveries.vat[i])}: ${deliveries.text[i]}`), ` ${timeText(deliveries.total[i])}`])),
     ...linkList('Vats', vats.slice(0, INTERVAL_ROWS).map(([number, time]) => [`${vatName(number)} ${timeText(time)}, ${shareText(time / total)}`])),
     ...(stalls.length ? linkList('Stalls', stallRows(stalls)) : []),

@@ -5,22 +5,23 @@
 const all = overall.groups.find(group => group.by === 'all');
 const sumOf = (group, name) => group?.columns[name]?.[1] ?? 0;
 const pipeOf = group => sumOf(group, 'up') + sumOf(group, 'down');
-const timesOf = group => [
-  sumOf(group, 'worker'), pipeOf(group), sumOf(group, 'kernel'), sumOf(group, 'unattributed'),
-];
+const timesOf = group => {
+  const [worker, pipe, kernel, waits] = group?.waits ?? [0, 0, 0, 0];
+  return [sumOf(group, 'worker') - worker, pipeOf(group) - pipe, sumOf(group, 'kernel') - kernel, sumOf(group, 'unattributed'), waits];
+};
 
 // ---- in short ----
 
 const showCards = () => {
   const total = all?.columns.total;
   const cards = [
-    ['live deliveries', countText(total?.[0] ?? 0)],
+    [total?.[0] === 1 ? 'live delivery' : 'live deliveries', countText(total?.[0] ?? 0)],
     ['in deliveries', timeText(total?.[1] ?? 0)],
     ['median', timeText(total?.[2] ?? 0)],
     ['99 %', timeText(total?.[4] ?? 0)],
     ['slowest', timeText(total?.[5] ?? 0)],
-    ['vats', countText(overall.vats.length)],
-    ['stalls', countText(overall.stallCount)],
+    [overall.vats.length === 1 ? 'vat' : 'vats', countText(overall.vats.length)],
+    [overall.stallCount === 1 ? 'stall' : 'stalls', countText(overall.stallCount)],
   ];
   if (blocks.length) cards.push(['blocks', countText(blocks.length)]);
   if (sumOf(all, 'compute')) cards.push(['computrons', countText(sumOf(all, 'compute'))]);
@@ -214,10 +215,12 @@ const deliveryTable = new Table(byId('deliveries'), [
   { label: 'vat', value: i => vatName(deliveries.vat[i]) },
   { label: 'crank', number: true, value: i => deliveries.crank[i], show: i => countText(deliveries.crank[i]) },
   { label: 'total', number: true, value: i => deliveries.total[i], show: i => timeText(deliveries.total[i]) },
-  { label: 'split', number: true, value: i => (deliveries.worker[i] || 0) / deliveries.total[i], show: i => splitBar([deliveries.worker[i], deliveries.pipe[i], deliveries.kernel[i], restOf(i)]) },
+  { label: 'split', number: true, value: i => (deliveries.worker[i] || 0) / deliveries.total[i], show: i => splitBar(partsOf(i)) },
   { label: 'worker', number: true, value: i => deliveries.worker[i], show: i => timeText(deliveries.worker[i]) },
   { label: 'pipe', number: true, value: i => deliveries.pipe[i], show: i => timeText(deliveries.pipe[i]) },
   { label: 'kernel', number: true, value: i => deliveries.kernel[i], show: i => timeText(deliveries.kernel[i]) },
+  ...(deliveries.order.some(i => waitOf(i) > 0)
+    ? [{ label: 'no CPU', number: true, value: waitOf, show: i => (waitOf(i) > 0 ? timeText(waitOf(i)) : '') }] : []),
   { label: 'syscalls', number: true, value: i => deliveries.syscalls[i], show: i => countText(deliveries.syscalls[i]) },
   { label: 'computrons', number: true, value: i => deliveries.compute[i], show: i => countText(deliveries.compute[i]) },
   ...[['instructions', 'instructions'], ['gas', 'gas'], ['block cost', 'blockCost']]
@@ -326,7 +329,11 @@ const stallLink = stall => {
   return i < 0 ? words : make('button', { type: 'button', onclick: () => showStall(stall, i) }, words);
 };
 
-const stallCause = ({ kind, cpu, took }) => {
+// The pipe is not named where an end waited for a CPU.
+const stallWords = ({ kind, waiter }) => (waiter ? STALL_WORDS[kind].replace(/^\w+/, 'no CPU') : STALL_WORDS[kind]);
+
+const stallCause = ({ kind, cpu, took, waiter, waited }) => {
+  if (waiter) return `; ${waiter} waited ${timeText(waited)} for a CPU in this delivery`;
   if (kind !== SPAN.worker || cpu == null) return '';
   return cpu < took / 2 ? `, was not let run (ran ${timeText(cpu)})` : `, computed (ran ${timeText(cpu)})`;
 };
@@ -336,7 +343,7 @@ const stallTable = new Table(byId('stalls'), [
   { label: 'took', number: true, value: row => row.took, show: row => timeText(row.took) },
   { label: 'usual', number: true, value: row => row.usual, show: row => timeText(row.usual) },
   { label: 'times', number: true, value: row => row.took / Math.max(row.usual, 1), show: row => (row.took / Math.max(row.usual, 1)).toFixed(1) },
-  { label: 'what was late', value: row => STALL_WORDS[row.kind] + stallCause(row) },
+  { label: 'what was late', value: row => stallWords(row) + stallCause(row) },
   { label: 'of', value: row => row.text, show: row => stallLink(row) },
   { label: 'vat', value: row => row.vat },
   { label: 'size', number: true, value: row => row.size, show: row => (row.size == null ? '' : `${countText(row.size)} ${row.work}`) },
@@ -385,10 +392,8 @@ const BLOCK_COLUMNS = [
   { label: 'block', number: true, value: row => row.block, show: row => make('button', { type: 'button', onclick: () => showBlock(row) }, String(row.block)) },
   { label: 'deliveries', number: true, value: row => row.count, show: row => countText(row.count) },
   { label: 'sum', number: true, value: row => row.total, show: row => timeText(row.total) },
-  { label: 'split', number: true, value: row => row.worker / row.total, show: row => splitBar([row.worker, row.pipe, row.kernel, row.total - row.worker - row.pipe - row.kernel]) },
-  { label: 'worker', number: true, value: row => row.worker, show: row => timeText(row.worker) },
-  { label: 'pipe', number: true, value: row => row.pipe, show: row => timeText(row.pipe) },
-  { label: 'kernel', number: true, value: row => row.kernel, show: row => timeText(row.kernel) },
+  { label: 'split', number: true, value: row => row.parts[0] / row.total, show: row => splitBar(row.parts) },
+  ...['worker', 'pipe', 'kernel'].map((label, at) => ({ label, number: true, value: row => row.parts[at], show: row => timeText(row.parts[at]) })),
   { label: 'greatest', number: true, value: row => row.max, show: row => timeText(row.max) },
 ];
 

@@ -28,7 +28,7 @@ const NOTE_WIDTH = 120;
 const NOTE_WORDS = { kernel: 'new kernel process', clock: 'clock was set' };
 
 // Bins hold these, in this order, which is also how they stack.
-const LAYERS = ['worker', 'pipe', 'kernel', 'unknown'];
+const LAYERS = ['worker', 'pipe', 'kernel', 'unknown', 'no-cpu'];
 const LAYER_OF_SPAN = [1, 0, 1, 2, 1, 1, 3, 3];
 const COLOUR_OF_SPAN = ['pipe-down', 'worker', 'pipe', 'kernel', 'pipe-down', 'pipe', 'wait', 'unknown'];
 
@@ -320,7 +320,7 @@ class Timeline {
   readColours() {
     const style = getComputedStyle(document.documentElement);
     this.colours = {};
-    for (const name of ['worker', 'pipe', 'pipe-down', 'kernel', 'wait', 'unknown', 'text', 'dim',
+    for (const name of ['worker', 'pipe', 'pipe-down', 'kernel', 'wait', 'unknown', 'no-cpu', 'text', 'dim',
       'line', 'panel', 'hover', 'mark', 'on-colour', 'accent']) {
       this.colours[name] = style.getPropertyValue(`--${name}`).trim();
     }
@@ -542,8 +542,10 @@ class Timeline {
       const i = deliveries.order[position];
       if (this.at[i] + deliveries.total[i] < this.from) continue;
       this.count++;
-      if (deliveries.total[i] * this.scale >= DETAIL_FROM) {
-        wide.push(i);
+      const isWide = deliveries.total[i] * this.scale >= DETAIL_FROM;
+      if (isWide) wide.push(i);
+      // Which of its spans had the waits for a CPU is not known.
+      if (isWide && waitOf(i) === 0) {
         this.binSpans(bins, i);
       } else {
         this.binWhole(bins, i);
@@ -579,7 +581,7 @@ class Timeline {
   // Adds the sums of a delivery that is narrow or has no spans, one after another.
   binWhole(bins, i) {
     const line = this.rowOfVat[deliveries.vat[i]] + 1;
-    const parts = [deliveries.worker[i], deliveries.pipe[i], deliveries.kernel[i], restOf(i)];
+    const parts = partsOf(i);
     let from = this.at[i];
     for (let layer = 0; layer < LAYERS.length; layer++) {
       if (!(parts[layer] > 0)) continue;
@@ -598,7 +600,7 @@ class Timeline {
     let fullest = 0;
     for (let column = 0; column < columns; column++) {
       const at = base + column * width;
-      sums[column] = cells[at] + cells[at + 1] + cells[at + 2] + cells[at + 3];
+      for (let layer = 0; layer < width; layer++) sums[column] += cells[at + layer];
       // Deliveries within deliveries fill a pixel more than once.
       fullest = Math.max(fullest, Math.min(sums[column], 1));
     }
@@ -804,7 +806,7 @@ class Timeline {
   describeView() {
     const { count, sums } = this;
     const sum = sums.reduce((a, b) => a + b, 0) || 1;
-    const parts = PARTS.map(([, name], i) => `${name} ${shareText(sums[i] / sum)}`);
+    const parts = PARTS.map(([, name], i) => `${name} ${shareText(sums[i] / sum)}`).filter((_, i) => i < 4 || sums[i] > 0);
     this.range.value = `${timeText(this.to - this.from)} in view, deliveries ${countText(count)}: ${parts.join(', ')}`;
     Object.assign(this.canvas.dataset, {
       from: this.from, to: this.to, count, selected: this.selected, request: this.request, calls: this.calls,
@@ -942,6 +944,9 @@ class Timeline {
       `${vatName(deliveries.vat[i])}: ${deliveries.text[i]}`,
       `${timeText(deliveries.total[i])}: worker ${timeText(deliveries.worker[i]) || '?'}, pipe ${timeText(deliveries.pipe[i]) || '?'}, kernel ${timeText(deliveries.kernel[i]) || '?'}`,
     ];
+    for (const [who, waited] of [['gaspipe', deliveries.cpuWait[i]], ['the worker', deliveries.workerCpuWait[i]]]) {
+      if (waited > 0) lines.push(`${who} waited ${timeText(waited)} for a CPU`);
+    }
     if (deliveries.flags[i] & FLAG.error) lines.push(`failed: ${deliveries.problem[i]}`);
     if (request >= 0) {
       lines.push(requestText(spansOf(i).requests[request]));

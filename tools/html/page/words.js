@@ -62,12 +62,13 @@ const PARTS = [
   ['pipe', 'pipe'],
   ['kernel', 'kernel'],
   ['unknown', 'unattributed'],
+  ['no-cpu', 'no CPU'],
 ];
 
 // Of all time, also what is in no delivery.
 const PARTS_AND_OUTSIDE = [...PARTS, ['line', 'outside deliveries']];
 
-// A bar of worker, pipe, kernel, what is unattributed and, of all time, what is outside deliveries.
+// A bar of worker, pipe, kernel, what is unattributed, waits for a CPU and, of all time, what is outside deliveries.
 const splitBar = (times, element = make('div', { class: 'split', role: 'img' })) => {
   const sum = times.reduce((a, b) => a + (b > 0 ? b : 0), 0);
   const words = [];
