@@ -60,12 +60,15 @@ sources_below = $(sort $(shell find $(1) -name '*.c'))
 # The metered worker, which is built for other machines too, does without what needs OpenSSL;
 # that of WebAssembly does without XS.
 # The agent is a library of its own, and the filters are compiled by a program of their own.
-room_sources = $(filter-out $(MAINS) trace/agent/% sandbox/filters/% $(if $(METERED_WORKER_OF),worker/native/% $(if $(filter wasm,$(METERED_ENGINE)),worker/xs/%,worker/near/%)),$(call sources_below,$(1)))
+# Functions are traced on x86-64 only.
+ON_X86_64 := $(filter x86_64,$(shell uname -m))
+UNTRACED := $(if $(ON_X86_64),supervisor/trace/trace_elsewhere.c,$(foreach part,target threads stacks restore obstacles,supervisor/trace/trace_$(part).c) trace/patch/trampoline.c)
+room_sources = $(filter-out $(MAINS) $(UNTRACED) trace/agent/% sandbox/filters/% $(if $(METERED_WORKER_OF),worker/native/% $(if $(filter wasm,$(METERED_ENGINE)),worker/xs/%,worker/near/%)),$(call sources_below,$(1)))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
 PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BUILD)/gaspipe-worker-native $(BUILD)/gaspipe-sandbox \
 	$(BUILD)/slogreport $(BUILD)/libgascount.so \
-	$(BUILD)/libgastrace.so
+	$(if $(ON_X86_64),$(BUILD)/libgastrace.so)
 
 # Built where the system has no QEMU that takes plugins (scripts/setup), or asked for.
 BUILT_QEMU := build/qemu/bin/qemu-x86_64
@@ -169,7 +172,7 @@ $(BUILD)/obj/worker/near/call/parameters.o: worker/near/call/parameters.txt
 # The filters of system calls, compiled here from their rules. The same for every build: a metered
 # or sanitized one does not compile the compiler, too.
 FILTERS := build/filters/start_filter.inc build/filters/zygote_filter.inc build/filters/contract_filter.inc \
-	build/filters/syscall_names.inc
+	build/filters/syscall-names.inc build/filters/guest-syscall-names.inc
 build/filters/compile-filters: $(wildcard sandbox/filters/*.[ch]) sandbox/contract_filter.h
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
@@ -177,13 +180,9 @@ build/filters/compile-filters: $(wildcard sandbox/filters/*.[ch]) sandbox/contra
 build/filters/%_filter.inc: build/filters/compile-filters
 	$(Q)$< $* > $@.$$$$ && mv $@.$$$$ $@
 
-# The names of system calls, by number, from the kernel's header.
-build/filters/syscall_names.inc:
-	@mkdir -p $(@D)
-	$(call say,make,$@)
-	$(Q)echo '#include <asm/unistd_64.h>' | gcc -E -dM - | \
-		sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/[\2] = "\1",/p' > $@.$$$$ && mv $@.$$$$ $@
-$(BUILD)/obj/sandbox/%: ROOM_CFLAGS = -Ibuild/filters
+build/filters/%-names.inc: build/filters/compile-filters
+	$(Q)$< $*-names > $@.$$$$ && mv $@.$$$$ $@
+$(BUILD)/obj/sandbox/%: ROOM_CFLAGS = -Ibuild/filters $(if $(filter-out $(shell uname -m)-%,$(METERED_WORKER_OF)),-DFOREIGN_FILTERS)
 $(addprefix $(BUILD)/obj/sandbox/,main.o contract_filter.o syscall_name.o): $(FILTERS)
 
 # An archive is also remade when a file has left its directory.

@@ -41,7 +41,7 @@ int filter_program_enter(const struct sock_filter *program, size_t length, bool 
     return result == 0 ? 0 : ESRCH; /* a thread that could not follow */
 }
 
-#ifdef __x86_64__
+#ifndef FOREIGN_FILTERS
 static const struct sock_filter program[] = {
 #include <contract_filter.inc> /* compiled from sandbox/filters/contract_rules.c */
 };
@@ -54,9 +54,8 @@ static char *append_syscall_number(char *to, unsigned number)
     return to + 1;
 }
 
-static void name_call(unsigned number)
+static void name_call(unsigned number, const char *name)
 {
-    const char *name = syscall_name(number);
     char line[128], *end = stpcpy(line, CONTRACT_FILTER_REFUSES);
 
     end = name != NULL ? stpcpy(end, name) : append_syscall_number(end, number);
@@ -70,17 +69,20 @@ static void end_by_filter(int signal, siginfo_t *info, void *context)
 {
     (void)context;
     if (info->si_code > 0) /* the filter, not raise() */
-        name_call((unsigned)info->si_syscall);
+        name_call((unsigned)info->si_syscall, syscall_name((unsigned)info->si_syscall));
     (void)raise(signal);
     _exit(128 + signal); /* only if the signal is blocked */
 }
 
 static bool entered;
 
+/* The guest is an x86-64 program on every machine. */
+enum { GUEST_CLONE = 56, GUEST_FORK = 57, GUEST_VFORK = 58 };
+
 void sandbox_check_process_call(long number)
 {
-    if (entered && (number == SYS_fork || number == SYS_vfork || number == SYS_clone)) {
-        name_call((unsigned)number);
+    if (entered && (number == GUEST_FORK || number == GUEST_VFORK || number == GUEST_CLONE)) {
+        name_call((unsigned)number, guest_syscall_name((size_t)number));
         (void)raise(SIGSYS);
     }
 }
@@ -98,7 +100,7 @@ static int contract_filter_enter(bool whole_process)
     return result;
 }
 #else
-/* The metered worker of another architecture, only run in tests. */
+/* The metered worker of another machine than the build's, only run in tests. */
 static int contract_filter_enter(bool whole_process)
 {
     (void)whole_process;

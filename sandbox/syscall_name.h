@@ -4,7 +4,10 @@
 
 #include <stddef.h>
 
-/* The name of an x86-64 system call by number; NULL if none. */
+/* The name of a system call of this machine by number; NULL if none. */
 const char *syscall_name(size_t number);
+
+/* The same of x86-64, whose programs the counter runs on every machine. */
+const char *guest_syscall_name(size_t number);
 
 #endif

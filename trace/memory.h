@@ -71,6 +71,19 @@ enum trace_policy {
     TRACE_DROP, /* overwrites its newest chunk, and counts the lost events */
 };
 
+/* The time stamp counter, or what counts time on another machine. */
+static inline uint64_t trace_ticks(void)
+{
+#ifdef __x86_64__
+    return __builtin_ia32_rdtsc();
+#else
+    uint64_t ticks;
+
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#endif
+}
+
 /* The clock of events. */
 enum trace_clock_kind {
     TRACE_CLOCK_TSC,        /* the time stamp counter */

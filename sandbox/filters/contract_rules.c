@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifdef __x86_64__
 #include <asm/prctl.h>
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -193,7 +195,9 @@ static const struct {
       PR_GET_SECCOMP, PR_CAPBSET_READ, PR_GET_TSC, PR_GET_SECUREBITS, PR_GET_TIMERSLACK,
       PR_MCE_KILL_GET, PR_GET_CHILD_SUBREAPER, PR_GET_NO_NEW_PRIVS, PR_GET_TID_ADDRESS,
       PR_GET_THP_DISABLE, PR_GET_SPECULATION_CTRL}},
+#ifdef __x86_64__
     {SCMP_SYS(arch_prctl), 0, EINVAL, {ARCH_GET_FS, ARCH_GET_GS, ARCH_GET_CPUID}},
+#endif
 };
 
 static int refuse_some(scmp_filter_ctx filter)

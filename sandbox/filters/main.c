@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: compile-filters start|zygote|contract
+ * usage: compile-filters start|zygote|contract|syscall-names|guest-syscall-names
  *
  * Compiles a filter's rules to the program that Linux runs, and prints it as the elements of an
  * array of struct sock_filter. It runs during the build: libseccomp takes more than a millisecond,
- * which each worker's start would pay.
+ * which each worker's start would pay. `syscall-names` prints the names of this machine's system
+ * calls as the elements of an array, and `guest-syscall-names` those of x86-64.
  */
 #include <linux/filter.h>
 #include <stdint.h>
@@ -60,20 +61,26 @@ static int compile(scmp_filter_ctx filter, int kind, FILE *program)
     return print_program(program);
 }
 
-int main(int argc, char **argv)
-{
-    int kind = 0, result = EXIT_FAILURE;
-    scmp_filter_ctx filter;
-    FILE *program;
+enum { SYSCALL_NUMBERS = 1024 }; /* Linux has fewer than 500 */
 
-    while (argc == 2 && kind < KINDS && strcmp(argv[1], kinds[kind].name) != 0)
-        kind++;
-    if (argc != 2 || kind == KINDS) {
-        fputs("usage: compile-filters start|zygote|contract\n", stderr);
-        return EXIT_FAILURE;
+static int print_names(uint32_t machine)
+{
+    for (int number = 0; number < SYSCALL_NUMBERS; number++) {
+        char *name = seccomp_syscall_resolve_num_arch(machine, number);
+
+        if (name != NULL)
+            printf("[%d] = \"%s\",\n", number, name);
+        free(name);
     }
-    filter = seccomp_init(kinds[kind].others);
-    program = tmpfile();
+    return ferror(stdout) || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int print_filter(int kind)
+{
+    scmp_filter_ctx filter = seccomp_init(kinds[kind].others);
+    FILE *program = tmpfile();
+    int result = EXIT_FAILURE;
+
     if (filter == NULL || program == NULL)
         fputs("compile-filters: no memory, or no temporary file\n", stderr);
     else
@@ -82,4 +89,22 @@ int main(int argc, char **argv)
         fclose(program);
     seccomp_release(filter);
     return result;
+}
+
+int main(int argc, char **argv)
+{
+    int kind = 0;
+
+    if (argc == 2 && strcmp(argv[1], "syscall-names") == 0)
+        return print_names(seccomp_arch_native());
+    if (argc == 2 && strcmp(argv[1], "guest-syscall-names") == 0)
+        return print_names(SCMP_ARCH_X86_64);
+    while (argc == 2 && kind < KINDS && strcmp(argv[1], kinds[kind].name) != 0)
+        kind++;
+    if (argc != 2 || kind == KINDS) {
+        fputs("usage: compile-filters start|zygote|contract|syscall-names|guest-syscall-names\n",
+              stderr);
+        return EXIT_FAILURE;
+    }
+    return print_filter(kind);
 }

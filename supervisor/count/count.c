@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,7 +47,7 @@ struct count_call {
 
 static bool has_call_name(size_t place)
 {
-    return place < OTHERS && syscall_name(place) != NULL;
+    return place < OTHERS && guest_syscall_name(place) != NULL;
 }
 
 static struct count_call others(const uint64_t calls[REPORT_SYSCALLS])
@@ -70,8 +69,8 @@ static bool count_calls_next(const uint64_t calls[REPORT_SYSCALLS], size_t *plac
         ++*place;
     if (*place > OTHERS)
         return false;
-    *call =
-        *place < OTHERS ? (struct count_call){syscall_name(*place), calls[*place]} : others(calls);
+    *call = *place < OTHERS ? (struct count_call){guest_syscall_name(*place), calls[*place]}
+                            : others(calls);
     ++*place;
     return call->times > 0;
 }
@@ -81,29 +80,29 @@ static bool count_calls_next(const uint64_t calls[REPORT_SYSCALLS], size_t *plac
 
 /* System calls whose answer depends on more than the program, and on what. */
 static const struct {
-    size_t number;
+    const char *name;
     const char *what;
 } varying_calls[] = {
-    {SYS_clock_gettime, "the time"},
-    {SYS_gettimeofday, "the time"},
-    {SYS_time, "the time"},
-    {SYS_times, "the time"},
-    {SYS_getpid, "its process id"},
-    {SYS_getppid, "its parent's process id"},
-    {SYS_gettid, "its thread id"},
-    {SYS_getrusage, "its resource usage"},
-    {SYS_sysinfo, "the free memory"},
-    {SYS_sched_getaffinity, "the number of CPUs"},
-    {SYS_futex, "other threads"},
-    {SYS_getrandom, "random numbers"},
-    {SYS_getdents64, "directories"},
-    {SYS_getdents, "directories"},
-    {SYS_newfstatat, "the state of files"},
-    {SYS_statx, "the state of files"},
-    {SYS_stat, "the state of files"},
-    {SYS_lstat, "the state of files"},
-    {SYS_fstat, "the state of files"},
-    {SYS_lseek, "positions in files"},
+    {"clock_gettime", "the time"},
+    {"gettimeofday", "the time"},
+    {"time", "the time"},
+    {"times", "the time"},
+    {"getpid", "its process id"},
+    {"getppid", "its parent's process id"},
+    {"gettid", "its thread id"},
+    {"getrusage", "its resource usage"},
+    {"sysinfo", "the free memory"},
+    {"sched_getaffinity", "the number of CPUs"},
+    {"futex", "other threads"},
+    {"getrandom", "random numbers"},
+    {"getdents64", "directories"},
+    {"getdents", "directories"},
+    {"newfstatat", "the state of files"},
+    {"statx", "the state of files"},
+    {"stat", "the state of files"},
+    {"lstat", "the state of files"},
+    {"fstat", "the state of files"},
+    {"lseek", "positions in files"},
 };
 
 #define VARYING_CALLS (sizeof varying_calls / sizeof *varying_calls)
@@ -272,7 +271,7 @@ static void put_differing_calls(struct buf *out, const struct count_run *a,
 
     for (size_t number = 0; number < REPORT_SYSCALLS; number++) {
         uint64_t in_a = a->total.calls[number], in_b = b->total.calls[number];
-        const char *name = syscall_name(number);
+        const char *name = guest_syscall_name(number);
 
         if (in_a == in_b)
             continue;
@@ -284,14 +283,23 @@ static void put_differing_calls(struct buf *out, const struct count_run *a,
                       *separator == ',' ? "\n" : "each system call was made as often in both\n");
 }
 
+static bool has_made_call(const struct count_run *run, const char *name)
+{
+    for (size_t place = 0; place < OTHERS; place++)
+        if (run->total.calls[place] > 0 && has_call_name(place) &&
+            strcmp(guest_syscall_name(place), name) == 0)
+            return true;
+    return false;
+}
+
 /* Lists what the program asked for that can make its count vary. */
 static void put_varying_calls(struct buf *out, const struct count_run *run)
 {
     const char *separator = "it looks at: ", *before = "";
 
     for (size_t i = 0; i < VARYING_CALLS; i++) {
-        if (run->total.calls[varying_calls[i].number] == 0 ||
-            strcmp(before, varying_calls[i].what) == 0)
+        if (strcmp(before, varying_calls[i].what) == 0 ||
+            !has_made_call(run, varying_calls[i].name))
             continue;
         before = varying_calls[i].what;
         buf_printf(out, "%s%s", separator, before);

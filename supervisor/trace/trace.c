@@ -679,6 +679,8 @@ static int run_trace(struct trace *trace, struct error *error)
 {
     if (trace->options.read != NULL)
         return trace->options.text ? print_calls(trace, error) : read_trace(trace, error);
+    if (trace_machine_check(error) != 0)
+        return -1;
     return trace->options.process != 0 ? attach_to(trace, error) : run_traced_program(trace, error);
 }
 

@@ -14,6 +14,7 @@
 #include "base/stamp.h"
 #include "base/thread.h"
 #include "supervisor/process/guest.h"
+#include "supervisor/trace/trace_target.h"
 #include "trace/read/trace_budget.h"
 #include "trace/ring/trace_ring.h"
 
@@ -312,7 +313,7 @@ struct trace_session *trace_session_open(const struct trace_session_options *opt
     session->began = stamp_now().mono;
     session->launcher = (struct launcher_trace){
         .agent = session->agent, .begin = on_traced_worker, .context = session};
-    if (locate("libgastrace.so", session->agent, error) == 0 &&
+    if (trace_machine_check(error) == 0 && locate("libgastrace.so", session->agent, error) == 0 &&
         trace_file_open(&session->file, options->path, options->clock, error) == 0) {
         if (trace_file_clock(&session->file, trace_moment_now(), error) == 0 &&
             trace_session_start(session, error) == 0)

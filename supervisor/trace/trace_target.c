@@ -94,6 +94,12 @@ static int trace_child_check(const char *program, struct error *error)
     return result;
 }
 
+int trace_machine_check(struct error *error)
+{
+    (void)error;
+    return 0;
+}
+
 /* ---- the start ---- */
 
 int trace_child_start(struct trace_child *child, const char *program, char *const *arguments,

@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "trace/ring/trace_ring.h"
 
+/* 0, or -1 with ERROR_INPUT where functions cannot be traced: on all machines but x86-64. */
+int trace_machine_check(struct error *error);
+
 /* A program that was started with the agent. */
 struct trace_child {
     pid_t pid;

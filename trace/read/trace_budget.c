@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include "base/array.h"
 #include "base/json/json_text.h"
@@ -394,7 +393,7 @@ static double event_cost(void)
         int64_t passed;
 
         for (int i = 0; i < READINGS; i++)
-            kept = __rdtsc();
+            kept = trace_ticks();
         (void)kept;
         passed = nanoseconds_of(CLOCK_MONOTONIC) - before;
         least = passed < least ? passed : least;

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <x86intrin.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -49,9 +48,9 @@ struct trace_moment trace_moment_now(void)
     uint64_t shortest = UINT64_MAX;
 
     for (int i = 0; i < 3; i++) {
-        const uint64_t before = __rdtsc();
+        const uint64_t before = trace_ticks();
         const int64_t mono = stamp_now().mono;
-        const uint64_t after = __rdtsc();
+        const uint64_t after = trace_ticks();
 
         if (after - before >= shortest)
             continue;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/native/host.h"
 
-#include <immintrin.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +27,7 @@
 extern void native_turn_switch(void *top, void (*function)(void *argument), void *argument);
 extern _Noreturn void native_turn_back(void);
 
+#ifdef __x86_64__
 __asm__(".pushsection .text\n"
         ".type native_turn_switch, @function\n"
         "native_turn_switch:\n"
@@ -60,6 +60,76 @@ __asm__(".pushsection .text\n"
         "native_turn_outer:\n"
         "    .zero 8\n"
         ".popsection\n");
+
+/* The control of floating point, such as the rounding mode. */
+static inline uint64_t float_control(void)
+{
+    return __builtin_ia32_stmxcsr();
+}
+
+static inline void float_control_set(uint64_t control)
+{
+    __builtin_ia32_ldmxcsr((unsigned)control);
+}
+#else
+__asm__(".pushsection .text\n"
+        ".type native_turn_switch, %function\n"
+        "native_turn_switch:\n"
+        "    stp x29, x30, [sp, #-160]!\n"
+        "    stp x19, x20, [sp, #16]\n"
+        "    stp x21, x22, [sp, #32]\n"
+        "    stp x23, x24, [sp, #48]\n"
+        "    stp x25, x26, [sp, #64]\n"
+        "    stp x27, x28, [sp, #80]\n"
+        "    stp d8, d9, [sp, #96]\n"
+        "    stp d10, d11, [sp, #112]\n"
+        "    stp d12, d13, [sp, #128]\n"
+        "    stp d14, d15, [sp, #144]\n"
+        "    adrp x9, native_turn_outer\n"
+        "    mov x10, sp\n"
+        "    str x10, [x9, :lo12:native_turn_outer]\n"
+        "    mov sp, x0\n"
+        "    mov x0, x2\n"
+        "    mov x29, xzr\n"
+        "    blr x1\n"
+        ".type native_turn_back, %function\n"
+        "native_turn_back:\n"
+        "    adrp x9, native_turn_outer\n"
+        "    ldr x10, [x9, :lo12:native_turn_outer]\n"
+        "    mov sp, x10\n"
+        "    ldp x19, x20, [sp, #16]\n"
+        "    ldp x21, x22, [sp, #32]\n"
+        "    ldp x23, x24, [sp, #48]\n"
+        "    ldp x25, x26, [sp, #64]\n"
+        "    ldp x27, x28, [sp, #80]\n"
+        "    ldp d8, d9, [sp, #96]\n"
+        "    ldp d10, d11, [sp, #112]\n"
+        "    ldp d12, d13, [sp, #128]\n"
+        "    ldp d14, d15, [sp, #144]\n"
+        "    ldp x29, x30, [sp], #160\n"
+        "    ret\n"
+        ".size native_turn_switch, . - native_turn_switch\n"
+        ".popsection\n"
+        ".pushsection .bss\n"
+        ".balign 8\n"
+        "native_turn_outer:\n"
+        "    .zero 8\n"
+        ".popsection\n");
+
+/* The control of floating point, such as the rounding mode. */
+static inline uint64_t float_control(void)
+{
+    uint64_t control;
+
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    return control;
+}
+
+static inline void float_control_set(uint64_t control)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(control));
+}
+#endif
 
 static bool is_left;
 
@@ -130,14 +200,14 @@ bool native_turn(void *stack, size_t size, void (*function)(void *argument), voi
 {
     struct turn turn = {function, argument};
     /* The contract may change the rounding mode; the worker needs its own. */
-    const unsigned rounding = _mm_getcsr();
+    const uint64_t control = float_control();
     void *fake = NULL;
 
     is_left = false;
     note_switch_begin(&fake, stack, size);
     native_turn_switch((char *)stack + size, begin_turn, &turn);
     note_switch_outside(fake);
-    _mm_setcsr(rounding);
+    float_control_set(control);
     return !is_left;
 }
 
