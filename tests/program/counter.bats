@@ -105,7 +105,7 @@ same_as_stepped() {
     is_newer_qemu || skip "this QEMU does"
     run counted ,rep=iterations "$TESTS_BIN/regions" loop
     assert_status 1
-    assert_output_has "there is only rep=once"
+    assert_output_has "use rep=once"
 }
 
 @test "rep=once counts a repeated instruction once" {

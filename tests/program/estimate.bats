@@ -24,7 +24,7 @@ machine() {
 
 # costs: name, unit, instructions and warnings of each cost in $output.
 costs() {
-    jq -r 'select(.kind == "cost") | [.operation, .per, .instructions, (.warnings | join("+"))] | @tsv' \
+    jq -r 'select(.kind == "cost") | [.operation, .per, (.instructions | if . then . * 1 else . end), (.warnings | join("+"))] | @tsv' \
         <<< "$output" | LC_ALL=C sort
 }
 
