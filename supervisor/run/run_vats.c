@@ -249,14 +249,16 @@ static int add_contracts(const struct run_options *options, const struct option_
     return 0;
 }
 
-/* What is damaged can only be ended. */
+/* A vat with a damaged record of the kernel can only be ended: nothing says what the record was. */
 static int require_whole_vat(struct kernel *kernel, int64_t vat, struct error *error)
 {
     struct buf damage = {0};
     int result = kernel_vat_damage(kernel, vat, &damage, error);
 
     if (result == 0 && damage.length > 0)
-        result = error_set(error, ERROR_INPUT, "%s: the vat can only be terminated",
+        result = error_set(error, ERROR_USAGE,
+                           "%s, so the vat cannot continue; --terminate ends it, or restore the "
+                           "store from a copy",
                            buf_string(&damage));
     buf_free(&damage);
     return result;

@@ -359,7 +359,7 @@ lose_page() {
 }
 
 @test "a damaged record of a vat: it alone is in quarantine, and can be terminated" {
-    local key
+    local key decision
 
     whole_store
     for key in options source deliveries limits o.nextID c.ko20 c.o+0; do
@@ -369,9 +369,15 @@ lose_page() {
         good_goes_on harmed
         said "the kernel's key \"v1.$key\"" 'does not match its checksum'
         line good get name '' > lines
-        runs harmed --release bad lines
-        assert_status 3
-        said 'the vat can only be terminated'
+        for decision in '--release bad' '--release bad --from-start' '--skip-delivery bad' '--set-limit bad=computrons:5000000' \
+            '--upgrade bad=better.js'; do
+            # shellcheck disable=SC2086 # several words
+            runs harmed $decision lines
+            assert_equal "$key $decision: $status" "$key $decision: 2"
+            said "${decision%%[ =]*}" "the kernel's key \"v1.$key\"" 'the vat cannot continue; --terminate ends it'
+            assert_equal "$(grep -c -- --terminate err)" 1
+            assert_equal "$(deliveries)" ''
+        done
         runs harmed --terminate bad lines
         assert_status 0
         assert_equal "$(deliveries)" '["good","ok","three three"]'
