@@ -233,6 +233,15 @@ static int queue_start(struct kernel *kernel, int64_t vat, const struct kernel_v
                       error);
 }
 
+static int create_named(struct kernel *kernel, const char *name, const struct vat_record *record,
+                        int64_t *vat, struct error *error)
+{
+    if (vat_record_take_number(kernel, vat, error) != 0 ||
+        vat_record_name(kernel, name, *vat, error) != 0)
+        return -1;
+    return vat_record_create(kernel, *vat, record, error);
+}
+
 static int create_static(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
                          struct error *error)
 {
@@ -241,11 +250,17 @@ static int create_static(struct kernel *kernel, const struct kernel_vat_setup *s
                                 .runtime = setup->runtime,
                                 .brings_limit = setup->brings_limit};
     char kref[KERNEL_REF_SIZE];
+    json_t *threshold = reap_threshold(setup->creation_options);
+    int result;
 
-    if (vat_record_take_number(kernel, vat, error) != 0 ||
-        vat_record_name(kernel, setup->name, *vat, error) != 0 ||
-        vat_record_create(kernel, *vat, &record, error) != 0 ||
-        queue_start(kernel, *vat, setup, error) != 0)
+    if (threshold == NULL)
+        return error_memory(error, "a vat's options");
+    record.reap_threshold = threshold;
+    result = create_named(kernel, setup->name, &record, vat, error);
+    json_decref(threshold);
+    if (result != 0)
+        return -1;
+    if (queue_start(kernel, *vat, setup, error) != 0)
         return -1;
     if (strcmp(setup->name, "vatAdmin") != 0)
         return 0;
@@ -563,7 +578,26 @@ int kernel_promise_state(struct kernel *kernel, const char *promise, enum kernel
     return promise_data_text(kernel, promise, data, error);
 }
 
-int kernel_forget_result(struct kernel *kernel, const char *promise, struct error *error)
+/* Counts the host as a holder of what the promise's data names. */
+static int retain_data(struct kernel *kernel, const char *promise, struct error *error)
+{
+    enum kernel_promise state;
+    json_t *slots;
+    int result;
+
+    if (promise_state(kernel, promise, &state, error) != 0)
+        return -1;
+    if (state == KERNEL_PROMISE_UNRESOLVED)
+        return 0;
+    if (promise_slots(kernel, promise, &slots, error) != 0)
+        return -1;
+    result = refcount_increment_all(kernel, slots, error);
+    json_decref(slots);
+    return result;
+}
+
+int kernel_forget_result(struct kernel *kernel, const char *promise, bool retains,
+                         struct error *error)
 {
     bool found;
 
@@ -571,7 +605,8 @@ int kernel_forget_result(struct kernel *kernel, const char *promise, struct erro
         return -1;
     if (!found || reference_kref_kind(promise) != REFERENCE_PROMISE)
         return error_set(error, ERROR_INPUT, "the kernel has no promise %.32s", promise);
-    if (refcount_decrement(kernel, promise, REFCOUNT_KERNEL, error) != 0)
+    if ((retains && retain_data(kernel, promise, error) != 0) ||
+        refcount_decrement(kernel, promise, REFCOUNT_KERNEL, error) != 0)
         return -1;
     /* The end of a crank collects garbage itself. */
     if (kernel->crank.in_progress)

@@ -159,6 +159,8 @@ struct kernel_vat_setup {
     const char *parameters;
     /* The device that "$0" stands for in `parameters`, as kernel_device() names it; NULL: none. */
     const char *device;
+    /* SwingSet's reapInterval, reapGCKrefs and neverReap; NULL: none. */
+    const json_t *creation_options;
     /*
      * The vat's runtime enforces a limit that each delivery carries, so `compute` does not
      * apply.
@@ -231,8 +233,8 @@ int kernel_root(struct kernel *kernel, const char *vat_name, char kref[KERNEL_RE
 
 /*
  * Returns the root of a built-in device, and creates the device on first use: "clock"
- * (SwingSet's timer device), "echo", "vatAdmin", or "accounts", which maps vat names to root
- * objects for NEAR contracts. *found is false for another name.
+ * (SwingSet's timer device, also "timer"), "echo", "vatAdmin", or "accounts", which maps vat names
+ * to root objects for NEAR contracts. *found is false for another name.
  */
 int kernel_device(struct kernel *kernel, const char *device_name, char kref[KERNEL_REF_SIZE],
                   bool *found, struct error *error);
@@ -256,7 +258,11 @@ enum kernel_promise {
 /* Reads a promise's state; appends its capdata, as JSON, if it is settled. */
 int kernel_promise_state(struct kernel *kernel, const char *promise, enum kernel_promise *state,
                          struct buf *data, struct error *error);
-int kernel_forget_result(struct kernel *kernel, const char *promise, struct error *error);
+
+/* Forgets a result promise. `retains`: the objects and promises in it stay, as if the host held
+ * them, as after SwingSet's kpResolution(). */
+int kernel_forget_result(struct kernel *kernel, const char *promise, bool retains,
+                         struct error *error);
 
 /* Sets the clock device's time, which cannot decrease (ERROR_INPUT), and queues the wake-ups that
  * are due. *woken: there were some. */

@@ -26,6 +26,11 @@ bool option_takes_path(const struct option_row *row)
            strstr(value, "DIR") != NULL;
 }
 
+static bool option_takes_json(const struct option_row *row)
+{
+    return row->metavariable != NULL && strstr(row->metavariable, "JSON") != NULL;
+}
+
 static int option_file_refuse(const struct reading *reading, const struct option_row *row,
                               const char *what, struct error *error)
 {
@@ -53,12 +58,12 @@ static int add_value(const struct reading *reading, const struct option_row *row
     const char *text = json_string_value(value);
     struct buf argument = {0};
 
-    if (text == NULL && !json_is_number(value))
+    if (text == NULL && !json_is_number(value) && !option_takes_json(row))
         return option_file_refuse(reading, row, "text or a number", error);
     buf_printf(&argument, "--%s=", row->name);
     if (name != NULL)
         buf_printf(&argument, "%s=", name);
-    if (text == NULL)
+    if (text == NULL || option_takes_json(row))
         json_value_write(&argument, value);
     else if (option_takes_path(row) && text[0] != '/' && strcmp(text, "-") != 0)
         buf_printf(&argument, "%.*s%s", (int)reading->directory_length, reading->path, text);

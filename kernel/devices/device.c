@@ -20,8 +20,8 @@ static const char *device_field(char key[KEYS_NAME_SIZE], int64_t device, const 
     return keys_name(key, "d%" PRId64 ".%s", device, name);
 }
 
-int device_named(struct kernel *kernel, const char *name, int64_t *device, bool *found,
-                 struct error *error)
+static int find_device_record(struct kernel *kernel, const char *name, int64_t *device, bool *found,
+                              struct error *error)
 {
     char key[KEYS_NAME_SIZE];
 
@@ -31,6 +31,24 @@ int device_named(struct kernel *kernel, const char *name, int64_t *device, bool 
     if (*found && !reference_read_number(buf_string(&kernel->value), 'd', device))
         return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a device", key);
     return 0;
+}
+
+/* gaspipe's clock is what SwingSet's configurations call timer: one device has both names. */
+static const char *other_name(const char *name)
+{
+    if (strcmp(name, "clock") == 0)
+        return "timer";
+    return strcmp(name, "timer") == 0 ? "clock" : NULL;
+}
+
+int device_named(struct kernel *kernel, const char *name, int64_t *device, bool *found,
+                 struct error *error)
+{
+    const char *other = other_name(name);
+
+    if (find_device_record(kernel, name, device, found, error) != 0)
+        return -1;
+    return *found || other == NULL ? 0 : find_device_record(kernel, other, device, found, error);
 }
 
 static int create(struct kernel *kernel, const char *name, int64_t *device, struct error *error)

@@ -50,10 +50,8 @@ static const struct {
     const char *name;
     device_method method;
 } devices[] = {
-    {"accounts", device_accounts},
-    {"clock", device_clock},
-    {"echo", device_echo},
-    {"vatAdmin", device_vat_admin},
+    {"accounts", device_accounts}, {"clock", device_clock},        {"echo", device_echo},
+    {"timer", device_clock},       {"vatAdmin", device_vat_admin},
 };
 
 static device_method method_of(const char *name)

@@ -442,6 +442,24 @@ static json_t *threshold(int64_t value)
     return value > 0 ? json_integer(value) : json_string("never");
 }
 
+json_t *reap_threshold(const json_t *options)
+{
+    json_t *interval = json_object_get(options, "reapInterval");
+    json_t *references = json_object_get(options, "reapGCKrefs");
+    json_t *thresholds = json_object();
+
+    if (json_is_true(json_object_get(options, "neverReap"))) {
+        json_decref(thresholds);
+        return json_pack("{s:s,s:s}", "deliveries", "never", "gcKrefs", "never");
+    }
+    if ((interval != NULL && json_object_set(thresholds, "deliveries", interval) != 0) ||
+        (references != NULL && json_object_set(thresholds, "gcKrefs", references) != 0)) {
+        json_decref(thresholds);
+        return NULL;
+    }
+    return thresholds;
+}
+
 int reap_init(struct kernel *kernel, const struct kernel_options *options, struct error *error)
 {
     json_t *thresholds = json_pack("{s:o,s:o}", "deliveries", threshold(options->reap_interval),

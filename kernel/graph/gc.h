@@ -49,6 +49,10 @@ int collect_unreferenced(struct kernel *kernel, struct error *error);
  * kernel.defaultReapDirtThreshold and the vat's own option.
  */
 
+/* SwingSet's options reapInterval, reapGCKrefs and neverReap as a vat's reapDirtThreshold, the
+ * caller's; NULL if out of memory. `options` may be NULL. */
+json_t *reap_threshold(const json_t *options);
+
 int reap_init(struct kernel *kernel, const struct kernel_options *options, struct error *error);
 int reap_schedule(struct kernel *kernel, int64_t vat, struct error *error);
 

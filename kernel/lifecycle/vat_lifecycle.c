@@ -23,18 +23,10 @@ static const char *dynamic_vat_text_of(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name));
 }
 
-/* reapInterval is an option by itself, and a threshold in the record. */
-static json_t *threshold_of(const json_t *options)
-{
-    json_t *interval = json_object_get(options, "reapInterval");
-
-    return interval == NULL ? json_object() : json_pack("{s:O}", "deliveries", interval);
-}
-
 int dynamic_vat_create(struct kernel *kernel, const json_t *item, int64_t *vat, struct error *error)
 {
     const json_t *options = json_object_get(item, "dynamicOptions");
-    json_t *threshold = threshold_of(options);
+    json_t *threshold = reap_threshold(options);
     const char *name = dynamic_vat_text_of(options, "name");
     struct vat_record record = {
         .name = name != NULL ? name : "",

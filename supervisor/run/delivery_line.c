@@ -352,12 +352,20 @@ static int find_line_target(const struct scope *scope, const struct delivery_lin
     return 0;
 }
 
+static bool is_bootstrap(const struct delivery_line *line)
+{
+    const char *method = json_string_value(json_array_get(line->call, 0));
+
+    return method != NULL && strcmp(method, "bootstrap") == 0;
+}
+
 int line_message_queue(struct line_results *results, struct kernel *kernel,
                        const struct delivery_line *line, char result[KERNEL_REF_SIZE],
                        struct error *error)
 {
     struct scope scope = {.results = results, .kernel = kernel};
-    const struct smallcaps_names names = {.context = &scope, .find = find_reference};
+    const struct smallcaps_names names = {
+        .context = &scope, .find = find_reference, .bootstraps = is_bootstrap(line)};
     char target[KERNEL_REF_SIZE];
     json_t *methargs;
     int queued;

@@ -274,7 +274,8 @@ static int end_waiting(struct line_results *results, const struct line_result *s
     char key[RESULT_KEY_SIZE];
 
     make_result_key(key, settled->line);
-    if (!settled->named && kernel_forget_result(results->kernel, settled->promise, error) != 0)
+    if (!settled->named &&
+        kernel_forget_result(results->kernel, settled->promise, !results->release, error) != 0)
         return -1;
     return store_key_delete(results->store, key, error);
 }
@@ -464,7 +465,7 @@ static int forget_result_name(struct line_results *results, const char *key, str
     bool found;
 
     if (read_result_key(results, key, promise, &found, error) != 0 ||
-        kernel_forget_result(results->kernel, promise, error) != 0)
+        kernel_forget_result(results->kernel, promise, false, error) != 0)
         return -1;
     return store_key_delete(results->store, key, error);
 }

@@ -46,6 +46,7 @@ struct line_results {
     const char *input; /* its name, for messages */
     struct store *store;
     struct kernel *kernel;
+    bool release; /* objects that only results refer to are garbage */
     void (*report)(void *context, const struct line_outcome *outcome); /* within the calls below */
     void *context;
     struct line_result *waiting; /* in the order of their lines */

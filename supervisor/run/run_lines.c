@@ -678,6 +678,7 @@ static int open_line_results(struct run_lines *lines, struct kernel *kernel, str
         .input = input_name(lines),
         .store = lines->store,
         .kernel = kernel,
+        .release = lines->options->release_results,
         .report = print_outcome,
         .context = lines,
     };

@@ -90,6 +90,10 @@ static const struct option_row rows[] = {
      "start the vat's next incarnation from FILE and keep its vatstore; requires --store (may be "
      "repeated)",
      OPTION_IS_OTHER(struct run_options, upgrades, take_named_file)},
+    {"vat-options", "NAME=JSON",
+     "create the vat with these members of SwingSet's configuration: {\"parameters\":VALUE,"
+     "\"creationOptions\":{\"reapInterval\":N}} (may be repeated)",
+     OPTION_IS_PAIRS(struct run_options, vat_options)},
     {"bundle", "NAME=FILE", "provide a bundle from which vats can create vats (may be repeated)",
      OPTION_IS_OTHER(struct run_options, bundles, take_named_file)},
     {"near-protocol", "N",
@@ -110,6 +114,9 @@ static const struct option_row rows[] = {
      RUN_NUMBER(queue_lines, 1, INT32_MAX)},
     {"again", .help = "begin with the first line of DELIVERIES, whatever the store has accepted",
      OPTION_IS_FLAG(struct run_options, again)},
+    {"release-results",
+     .help = "let vats collect objects that only results refer to, which else stay for later lines",
+     OPTION_IS_FLAG(struct run_options, release_results)},
     {"resume",
      .help = "skip the lines that the store has accepted, even if it has accepted all of them; "
              "requires --store",
@@ -419,6 +426,7 @@ void run_options_free(struct run_options *options)
 {
     option_list_free(&options->vats);
     option_list_free(&options->new_vats);
+    option_list_free(&options->vat_options);
     option_list_free(&options->upgrades);
     option_list_free(&options->bundles);
     operations_free(&options->operations);

@@ -39,17 +39,18 @@ bool operations_are_none(const struct operations *operations);
 enum run_wasm { RUN_WASM_INTERPRETED, RUN_WASM_COMPILED };
 
 struct run_options {
-    struct option_list vats;     /* "NAME=FILE" */
-    struct option_list new_vats; /* the same, of vats that a store need not have yet */
-    struct option_list upgrades; /* the same: vats that continue with another contract */
-    struct option_list bundles;  /* the same */
-    const char *config;          /* file with options; NULL: none */
-    const char *deliveries;      /* path, or "-"; NULL: none, only operations */
-    const char *from;            /* stream that has the deliveries instead; NULL: none */
-    const char *results_to;      /* subject that results are published to; NULL: they are not */
-    struct nats_access nats;     /* without its URL, which `from` has */
-    const char *store;           /* directory; NULL: in memory */
-    const char *slog;            /* path; NULL: none */
+    struct option_list vats;        /* "NAME=FILE" */
+    struct option_list new_vats;    /* the same, of vats that a store need not have yet */
+    struct option_list upgrades;    /* the same: vats that continue with another contract */
+    struct option_list bundles;     /* the same */
+    struct option_list vat_options; /* "NAME=JSON", for vats that this run creates */
+    const char *config;             /* file with options; NULL: none */
+    const char *deliveries;         /* path, or "-"; NULL: none, only operations */
+    const char *from;               /* stream that has the deliveries instead; NULL: none */
+    const char *results_to;         /* subject that results are published to; NULL: they are not */
+    struct nats_access nats;        /* without its URL, which `from` has */
+    const char *store;              /* directory; NULL: in memory */
+    const char *slog;               /* path; NULL: none */
     struct slog_rotation rotation;
     struct counters counters;
     bool counter_given; /* --counter */
@@ -61,6 +62,7 @@ struct run_options {
     const char *native_profile, *native_folded; /* likewise */
     struct trace_session_options trace;
     bool json;
+    bool release_results;       /* --release-results */
     bool priced;                /* deliveries have a price, by: */
     struct gas_model gas;       /* --gas */
     uint64_t compute_limit;     /* computrons for each delivery; 0: none */

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "base/option/option.h"
+#include "supervisor/run/vat_options.h"
 #include "supervisor/runtime/contract_file.h"
 
 /* index: of the name in the list; the names before it are cut from their files already. */
@@ -95,11 +96,44 @@ static int log_kept_limits(const struct run_options *options, struct kernel *ker
 static int put_identity(const struct run_options *options, struct kernel_vat_setup *setup,
                         struct buf *parameters, struct error *error)
 {
+    if (parameters->length > 0)
+        return error_set(error, ERROR_INPUT,
+                         "--vat-options %s: only a vat with a bundle takes parameters",
+                         setup->name);
     buf_printf(parameters, "{\"account\":\"%s\",\"accounts\":\"$0\",\"protocol\":\"%" PRIu64 "\"}",
                setup->name, options->near_protocol);
     setup->parameters = buf_string(parameters);
     setup->device = "accounts";
     return setup->parameters != NULL ? 0 : error_memory(error, "a vat");
+}
+
+static int put_options(struct kernel_vat_setup *setup, struct vat_options *own, struct error *error)
+{
+    setup->creation_options = own->creation;
+    if (own->parameters.length == 0)
+        return 0;
+    setup->parameters = buf_string(&own->parameters);
+    return setup->parameters != NULL ? 0 : error_memory(error, "a vat");
+}
+
+/* An option for a vat that this run does not name is a typo. */
+static int check_vat_options(const struct run_options *options, struct error *error)
+{
+    for (size_t i = 0; i < options->vat_options.count; i++) {
+        const char *item = options->vat_options.items[i];
+        const size_t length = strcspn(item, "=") + 1;
+        bool known = false;
+
+        for (size_t j = 0; j < options->vats.count; j++)
+            known = known || strncmp(options->vats.items[j], item, length) == 0;
+        for (size_t j = 0; j < options->new_vats.count; j++)
+            known = known || strncmp(options->new_vats.items[j], item, length) == 0;
+        if (!known)
+            return error_set(error, ERROR_USAGE,
+                             "--vat-options %.*s: no --vat or --new-vat has this name",
+                             (int)length - 1, item);
+    }
+    return 0;
 }
 
 static int add_contract(const struct run_options *options, struct store *store,
@@ -108,21 +142,25 @@ static int add_contract(const struct run_options *options, struct store *store,
     const char *path = name + strlen(name) + 1; /* cut_option() has cut it off */
     struct contract_file contract = {0};
     struct kernel_vat_setup setup = {.name = name, .bundle_id = contract.id};
-    struct buf parameters = {0};
+    struct vat_options own;
     int64_t vat;
-    int result = keep_contract(store, path, &contract, error);
+    int result = vat_options_read(&own, &options->vat_options, name, error);
 
+    if (result == 0)
+        result = keep_contract(store, path, &contract, error);
     *is_wasm = contract.is_wasm;
     /* Prepaid gas limits a contract of NEAR, unless the user says otherwise. */
     setup.brings_limit = contract.is_wasm && !options->compute_given;
     setup.runtime = contract.is_plain ? KERNEL_VAT_PLAIN : KERNEL_VAT_LIVESLOTS;
-    if (result == 0 && (contract.is_wasm || contract.is_native))
-        result = put_identity(options, &setup, &parameters, error);
+    if (result == 0)
+        result = contract.is_wasm || contract.is_native
+                     ? put_identity(options, &setup, &own.parameters, error)
+                     : put_options(&setup, &own, error);
     if (result == 0)
         result = kernel_provide_vat(kernel, &setup, &vat, error);
     if (result == 0)
         result = log_kept_limits(options, kernel, vat, error);
-    buf_free(&parameters);
+    vat_options_free(&own);
     buf_free(&contract.bundle);
     return result;
 }
@@ -343,7 +381,7 @@ int run_vats_add(const struct run_options *options, struct store *store, struct 
                  bool *any_wasm, struct error *error)
 {
     *any_wasm = false;
-    if (quarantine_damaged(store, kernel, error) != 0 ||
+    if (check_vat_options(options, error) != 0 || quarantine_damaged(store, kernel, error) != 0 ||
         check_named_vats(options, store, kernel, error) != 0)
         return -1;
     for (size_t i = 0; i < options->bundles.count; i++) {

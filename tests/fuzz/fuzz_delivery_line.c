@@ -19,7 +19,7 @@ static int find(void *context, const char *kind, const char *name, char **refere
 
 static void check_methargs(const struct delivery_line *line)
 {
-    static const struct smallcaps_names names = {NULL, find};
+    static const struct smallcaps_names names = {.find = find};
     struct error error;
     json_t *methargs = delivery_line_methargs(line, &names, &error);
 

@@ -12,6 +12,7 @@ vat_arguments() {
             | "\($bundles)/\($group)/\(.).bundle";
         (.vats | to_entries[] | "--vat", "\(.key)=\(.value | file)"),
         (.bundles | to_entries[] | "--bundle", "\(.key)=\(.value | file)"),
+        (.vatOptions // {} | to_entries[] | "--vat-options", "\(.key)=\(.value | tojson)"),
         "--reap-interval", .reapInterval, "--snapshot-initial", .snapshotInitial,
         "--snapshot-interval", .snapshotInterval' "$ROOT/tests/swingset/$1.json")
 }

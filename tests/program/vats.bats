@@ -21,6 +21,51 @@ setup() {
     diff "$CASES/small.expected" "$BATS_FILE_TMPDIR/here/results"
 }
 
+# dispatched VAT DIRECTORY: the vat's deliveries but bringOutYourDead, without messages' arguments.
+dispatched() {
+    jq -c --arg vat "$1" 'select(.type == "deliver" and .vatID == $vat and .vd[0] != "bringOutYourDead") |
+        .vd | if .[0] == "message" then .[2].methargs.body else . end' "$2/slog"
+}
+
+@test "what vats get from SwingSet's configuration, and when objects in results are garbage" {
+    local here=$BATS_FILE_TMPDIR/here
+
+    assert_equal "$(dispatched v1 "$here" | head -n 1)" '["startVat",{"body":"#{\"argv\":[]}","slots":[]}]'
+    assert_equal "$(dispatched v5 "$here" | head -n 1)" '["startVat",{"body":"#{\"name\":\"!!odd\"}","slots":[]}]'
+    dispatched v1 "$here" | grep -qF 'mint\":\"$3.Alleged: root\"'
+    dispatched v1 "$here" | grep -qF 'timer\":\"$6.Alleged: device\"'
+    # Intervals of their own: only when a line asks, and every three deliveries.
+    assert_equal "$(grep -c '"vatID":"v4",.*"vd":\["bringOutYourDead"' "$here/slog")" 1
+    grep -q '"vatID":"v5","deliveryNum":6,.*bringOutYourDead' "$here/slog"
+    run ! grep -q '"vd":\["dropExports",\["o+d10/' "$here/slog"
+
+    run_vats small released "$CASES/small.jsonl" --counter none --release-results
+    grep -q '"vd":\["dropExports",\["o+d10/1:0"' released/slog
+}
+
+@test "--vat-options says what cannot be" {
+    echo 'export const f = () => 1;' > plain.js
+    echo '{"vat":"a","method":"f"}' > lines
+    refused() {
+        run -3 --separate-stderr "$BUILD/gaspipe" run --counter none --vat a=plain.js --vat-options "a=$1" lines
+        assert_equal "$stderr" "gaspipe: --vat-options a: $2"
+    }
+    refused '{"parameters"' "not JSON, at byte 13: ':' expected near end of file"
+    refused '[]' 'not a JSON object such as {"parameters":{"argv":[]}}'
+    refused '{"parameter":{}}' 'unknown member "parameter"; "parameters" and "creationOptions" are known'
+    refused '{"creationOptions":{"reapInterval":0}}' '"reapInterval" must be a positive integer or "never"'
+    refused '{"creationOptions":{"reap":1}}' \
+        'unknown creation option "reap"; gaspipe has reapInterval, reapGCKrefs and neverReap'
+    refused '{"parameters":{"x":{"@vat":"a"}}}' \
+        'parameters cannot have {"@vat":"a"}: a vat starts without references; send them with a delivery'
+    run -2 --separate-stderr "$BUILD/gaspipe" run --counter none --vat a=plain.js --vat-options 'b={}' lines
+    assert_equal "${stderr_lines[0]}" 'gaspipe: --vat-options b: no --vat or --new-vat has this name'
+    # In a file of options it is a JSON value.
+    echo '{"vat":{"a":"plain.js"},"vat-options":{"a":{"parameters":{"argv":[1]}}}}' > options.json
+    run -0 --separate-stderr "$BUILD/gaspipe" run --counter none --slog slog --config options.json lines
+    assert_equal "$(dispatched v1 . | head -n 1)" '["startVat",{"body":"#{\"argv\":[1]}","slots":[]}]'
+}
+
 @test "vats that make, end and upgrade vats, timers, garbage: variety" {
     run_vats variety here "$CASES/variety.jsonl" --counter none
     diff "$CASES/variety.expected" here/results

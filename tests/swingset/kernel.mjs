@@ -5,8 +5,9 @@
 // OPTIONS: {"worker":PATH, "echo":BUNDLE-FILE, "vats":{NAME:BUNDLE-FILE,...},
 //           "bundles":{NAME:BUNDLE-FILE,...}, "reapInterval":N, "snapshotInitial":N,
 //           "snapshotInterval":N, "linesPerRun":N, "runsPerCommit":N, "keys":BOOLEAN,
-//           "kernelBundles":FILE}
-// Three of the last four are by default 1, 1 and true; FILE is written unless it is there: making
+//           "kernelBundles":FILE, "argv":ARRAY,
+//           "vatOptions":{NAME:{"parameters":VALUE,"creationOptions":OBJECT},...}}
+// Three of the four before the last are by default 1, 1 and true; FILE is written unless it is there: making
 // the bundles of the kernel takes longer than many a run.
 // The first delivery must be bootstrap(vats, devices), which this kernel sends by itself.
 // Prints a line {"kind":"result",...} for each delivery, as gaspipe does, and at the end one
@@ -38,10 +39,12 @@ const bootstrap = lines.shift();
 if (bootstrap.method !== 'bootstrap') throw Error('the first delivery is not bootstrap()');
 
 const bundle = file => ({ bundle: JSON.parse(fs.readFileSync(file, 'utf8')) });
-const named = files =>
-  Object.fromEntries(Object.entries(files).map(([name, file]) => [name, bundle(file)]));
+const named = (files, others = {}) =>
+  Object.fromEntries(Object.entries(files).map(([name, file]) => [name, { ...bundle(file), ...others[name] }]));
 
 const timer = buildTimer();
+// The device has the name that bootstrap() gets it by.
+const clockName = Object.keys(bootstrap.args[1]).find(name => ['clock', 'timer'].includes(name)) ?? 'clock';
 let trigger;
 const config = {
   bootstrap: bootstrap.vat,
@@ -49,10 +52,10 @@ const config = {
   defaultReapInterval: options.reapInterval,
   snapshotInitial: options.snapshotInitial,
   snapshotInterval: options.snapshotInterval,
-  vats: named(options.vats),
+  vats: named(options.vats, options.vatOptions),
   bundles: named(options.bundles ?? {}),
   devices: {
-    clock: { sourceSpec: timer.srcPath },
+    [clockName]: { sourceSpec: timer.srcPath },
     echo: bundle(options.echo),
   },
 };
@@ -73,23 +76,18 @@ const provideBundles = async file => {
 const { kernel: kernelBundle, ...kernelBundles } = options.kernelBundles
   ? await provideBundles(options.kernelBundles)
   : {};
-const bootstrapResult = await initializeSwingset(config, undefined, kernelStorage, {
+const bootstrapResult = await initializeSwingset(config, options.argv, kernelStorage, {
   kernelBundles: kernelBundle && kernelBundles,
   addTimer: false, // `options.vats` has it, where it is wanted
   addComms: false,
   addVattp: false,
 });
-// A line of deliveries has no names of interfaces; nor has this message then.
 const { kvStore } = kernelStorage;
-for (let key = 'acceptanceQueue.'; key?.startsWith('acceptanceQueue.'); key = kvStore.getNextKey(key)) {
-  const queued = kvStore.get(key);
-  if (queued) kvStore.set(key, queued.replace(/[.]Alleged: (root|device)/g, ''));
-}
 await hostStorage.commit();
 const controller = await makeSwingsetController(
   kernelStorage,
   {
-    clock: { ...timer.endowments },
+    [clockName]: { ...timer.endowments },
     echo: { registerTrigger: notify => (trigger = notify) },
   },
   {
@@ -142,10 +140,10 @@ const commit = async () => {
   await hostStorage.commit();
   committing += performance.now() - began;
 };
-const report = ({ place, id }, kpid) => {
+const report = ({ place }, kpid) => {
   const status = controller.kpStatus(kpid);
   if (status === 'unresolved') return false;
-  const { body, slots } = controller.kpResolution(kpid, { incref: Boolean(id) });
+  const { body, slots } = controller.kpResolution(kpid);
   const value = plainValue(JSON.parse(body.slice(1)), slots);
   console.log(JSON.stringify({ kind: 'result', place, status, value }));
   return true;

@@ -16,17 +16,36 @@
 enum stands_for {
     STANDS_FOR_ITSELF,
     STANDS_FOR_WORD,   /* {"@KIND":TEXT} */
-    STANDS_FOR_SLOT,   /* {"@ref":REFERENCE,"iface":TEXT} */
+    STANDS_FOR_SLOT,   /* {"@KIND":NAME,"iface":TEXT} */
     STANDS_FOR_RECORD, /* {"@record":OBJECT} */
     STANDS_FOR_TAGGED, /* {"#tag":TEXT,"payload":VALUE} */
     STANDS_FOR_ERROR,  /* {"#error":MESSAGE,"name":TEXT}, and more */
 };
+
+static const char *const slot_kinds[] = {"vat", "device", "result", "ref"};
+
+/* The kind of the reference that an object names beside its interface; NULL: it does not. */
+static const char *find_slot_kind(const json_t *object, const char **name)
+{
+    if (json_object_size(object) != 2 || !json_is_string(json_object_get(object, "iface")))
+        return NULL;
+    for (size_t i = 0; i < sizeof slot_kinds / sizeof *slot_kinds; i++) {
+        char member[sizeof "@device"];
+
+        snprintf(member, sizeof member, "@%s", slot_kinds[i]);
+        *name = json_string_value(json_object_get(object, member));
+        if (*name != NULL)
+            return slot_kinds[i];
+    }
+    return NULL;
+}
 
 static enum stands_for find_meaning(const json_t *object)
 {
     void *member = json_object_iter((json_t *)object);
     const size_t size = json_object_size(object);
     const json_t *name = json_object_get(object, "name");
+    const char *slot;
 
     if (size == 1 && json_object_iter_key(member)[0] == '@') {
         const json_t *value = json_object_iter_value(member);
@@ -37,8 +56,7 @@ static enum stands_for find_meaning(const json_t *object)
                    ? STANDS_FOR_RECORD
                    : STANDS_FOR_ITSELF;
     }
-    if (size == 2 && json_is_string(json_object_get(object, "@ref")) &&
-        json_is_string(json_object_get(object, "iface")))
+    if (find_slot_kind(object, &slot) != NULL)
         return STANDS_FOR_SLOT;
     if (size == 2 && json_is_string(json_object_get(object, "#tag")) &&
         json_object_get(object, "payload") != NULL)
@@ -220,19 +238,25 @@ static json_t *make_slot(const struct change *change, const char *kind, const ch
     return string;
 }
 
+static const char *bootstrap_interface(const char *kind)
+{
+    if (strcmp(kind, "vat") == 0)
+        return "Alleged: root";
+    return strcmp(kind, "device") == 0 ? "Alleged: device" : NULL;
+}
+
 static json_t *make_word(const struct change *change, const char *kind, const char *text)
 {
-    static const char *const kinds[] = {"vat", "device", "result", "ref"};
-
     if (strcmp(kind, "bigint") == 0)
         return make_bigint(text, change->error);
     if (strcmp(kind, "value") == 0)
         return make_bare_value(text, change->error);
     if (strcmp(kind, "symbol") == 0)
         return make_prefixed("%", text, strlen(text));
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kind, kinds[i]) == 0)
-            return make_slot(change, kind, text, NULL);
+    for (size_t i = 0; i < sizeof slot_kinds / sizeof *slot_kinds; i++)
+        if (strcmp(kind, slot_kinds[i]) == 0)
+            return make_slot(change, kind, text,
+                             change->names->bootstraps ? bootstrap_interface(kind) : NULL);
     error_set(change->error, ERROR_INPUT,
               "\"@%.32s\" is not \"@vat\", \"@device\", \"@result\", \"@ref\", \"@bigint\", "
               "\"@symbol\" or \"@value\"",
@@ -243,14 +267,15 @@ static json_t *make_word(const struct change *change, const char *kind, const ch
 static json_t *encode_object(const struct change *change, const json_t *object)
 {
     void *member = json_object_iter((json_t *)object);
+    const char *kind, *name = NULL;
 
     switch (find_meaning(object)) {
     case STANDS_FOR_WORD:
         return make_word(change, json_object_iter_key(member) + 1,
                          json_string_value(json_object_iter_value(member)));
     case STANDS_FOR_SLOT:
-        return make_slot(change, "ref", json_string_value(json_object_get(object, "@ref")),
-                         json_string_value(json_object_get(object, "iface")));
+        kind = find_slot_kind(object, &name);
+        return make_slot(change, kind, name, json_string_value(json_object_get(object, "iface")));
     case STANDS_FOR_RECORD:
         return change_members(change, json_object_iter_value(member), escape_key);
     case STANDS_FOR_TAGGED:

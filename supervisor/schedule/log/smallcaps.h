@@ -3,6 +3,7 @@
 #define GASPIPE_SUPERVISOR_SCHEDULE_LOG_SMALLCAPS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -22,6 +23,8 @@ struct smallcaps_names {
      */
     int (*find)(void *context, const char *kind, const char *name, char **reference,
                 struct error *error);
+    /* Roots and devices get the names of interfaces that SwingSet gives them in bootstrap(). */
+    bool bootstraps;
 };
 
 /*

@@ -61,15 +61,41 @@ static void a_result_is_kept_until_it_is_forgotten(void **state)
     harness_end(&harness);
     harness_expect_promise(&harness, result, KERNEL_PROMISE_REJECTED,
                            "{\"body\":\"#7\",\"slots\":[]}");
-    harness_ok(kernel_forget_result(harness.kernel, result, &harness.error), &harness.error);
+    harness_ok(kernel_forget_result(harness.kernel, result, false, &harness.error), &harness.error);
     records = harness_records(&harness, "kp4");
     assert_int_equal(records.length, 0);
     assert_int_equal(kernel_promise_state(harness.kernel, result, &promise, &data, &harness.error),
                      -1);
     assert_int_equal(harness.error.kind, ERROR_INPUT);
-    assert_int_equal(kernel_forget_result(harness.kernel, result, &harness.error), -1);
+    assert_int_equal(kernel_forget_result(harness.kernel, result, false, &harness.error), -1);
     buf_free(&records);
     harness_close(&harness);
+}
+
+/* As after SwingSet's kpResolution(): the host holds what the result names, until it does not. */
+static void objects_of_a_forgotten_result_stay_where_they_are_retained(void **state)
+{
+    char root[KERNEL_REF_SIZE], result[KERNEL_REF_SIZE];
+    struct harness harness;
+    struct buf records;
+
+    (void)state;
+    for (int retains = 0; retains <= 1; retains++) {
+        open_two(&harness, KERNEL_VAT_LIVESLOTS, root);
+        harness_queue(&harness, root, hello, result);
+        assert_true(harness_next(&harness));
+        harness_does(&harness,
+                     "[\"resolve\",[[\"p-60\",false,{\"body\":\"#\\\"$0\\\"\","
+                     "\"slots\":[\"o+5\"]}]]]",
+                     "[\"ok\",null]");
+        harness_end(&harness);
+        harness_ok(kernel_forget_result(harness.kernel, result, retains, &harness.error),
+                   &harness.error);
+        records = harness_records(&harness, "gcActions");
+        assert_int_equal(strstr(buf_string(&records), "dropExport") != NULL, !retains);
+        buf_free(&records);
+        harness_close(&harness);
+    }
 }
 
 static void messages_wait_for_promises_and_follow_their_resolution(void **state)
@@ -751,6 +777,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_brings_a_result),
         cmocka_unit_test(a_result_is_kept_until_it_is_forgotten),
+        cmocka_unit_test(objects_of_a_forgotten_result_stay_where_they_are_retained),
         cmocka_unit_test(messages_wait_for_promises_and_follow_their_resolution),
         cmocka_unit_test(only_objects_take_messages),
         cmocka_unit_test(a_plain_vat_lives_on_after_an_error),

@@ -127,19 +127,15 @@ static int find_by_name(void *context, const char *kind, const char *name, char 
     return *reference == NULL ? -1 : 0;
 }
 
-static void repeated_reference_is_one_slot(void **state)
+/* Encodes `text` for bootstrap() or another method, and compares body and slots. */
+static void encodes(const char *text, bool bootstraps, const char *body, const char *references)
 {
-    const struct smallcaps_names names = {.find = find_by_name};
-    json_t *value = load("[{\"@ref\":\"ko20\",\"iface\":\"Alleged: a\"},{\"@result\":\"kp40\"},"
-                         "{\"@ref\":\"ko20\",\"iface\":\"Alleged: a\"},{\"@vat\":\"ko20\"},"
-                         "{\"again\":{\"@result\":\"kp40\"}}]");
-    json_t *expected = load("[\"$0.Alleged: a\",\"&1\",\"$0\",\"$0\",{\"again\":\"&1\"}]");
-    json_t *expected_slots = load("[\"ko20\",\"kp40\"]");
+    const struct smallcaps_names names = {.find = find_by_name, .bootstraps = bootstraps};
+    json_t *value = load(text), *expected = load(body), *expected_slots = load(references);
     json_t *slots = json_array();
     struct error error;
     json_t *encoded = smallcaps_encode(value, &names, slots, &error);
 
-    (void)state;
     assert_true(json_equal(encoded, expected));
     assert_true(json_equal(slots, expected_slots));
     json_decref(value);
@@ -149,12 +145,38 @@ static void repeated_reference_is_one_slot(void **state)
     json_decref(encoded);
 }
 
+static void repeated_reference_is_one_slot(void **state)
+{
+    (void)state;
+    encodes("[{\"@ref\":\"ko20\",\"iface\":\"Alleged: a\"},{\"@result\":\"kp40\"},"
+            "{\"@ref\":\"ko20\",\"iface\":\"Alleged: a\"},{\"@vat\":\"ko20\"},"
+            "{\"again\":{\"@result\":\"kp40\"}}]",
+            false, "[\"$0.Alleged: a\",\"&1\",\"$0\",\"$0\",{\"again\":\"&1\"}]",
+            "[\"ko20\",\"kp40\"]");
+}
+
+static void interfaces_are_given_or_those_of_bootstrap(void **state)
+{
+    static const char bare[] = "[{\"@vat\":\"ko20\"},{\"@device\":\"kd30\"},{\"@ref\":\"ko21\"}]";
+    static const char slots[] = "[\"ko20\",\"kd30\",\"ko21\"]";
+
+    (void)state;
+    encodes(bare, false, "[\"$0\",\"$1\",\"$2\"]", slots);
+    encodes(bare, true, "[\"$0.Alleged: root\",\"$1.Alleged: device\",\"$2\"]", slots);
+    encodes("[{\"@vat\":\"ko20\",\"iface\":\"x\"},{\"@device\":\"kd30\",\"iface\":\"y\"},"
+            "{\"iface\":\"z\",\"@result\":\"kp40\"}]",
+            true, "[\"$0.x\",\"$1.y\",\"&2.z\"]", "[\"ko20\",\"kd30\",\"kp40\"]");
+    encodes("[{\"@vat\":\"ko20\",\"iface\":1},{\"@vats\":\"ko20\",\"iface\":\"x\"}]", true,
+            "[{\"@vat\":\"ko20\",\"iface\":1},{\"@vats\":\"ko20\",\"iface\":\"x\"}]", "[]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encoded_values_decode_back),
         cmocka_unit_test(references_are_those_of_the_slots),
         cmocka_unit_test(repeated_reference_is_one_slot),
+        cmocka_unit_test(interfaces_are_given_or_those_of_bootstrap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
