@@ -74,15 +74,19 @@ assert_equal() {
     [ "$1" = "$2" ] || fail "${3:-values} differ; found:" "$1" "expected:" "$2"
 }
 
-# wait_for SECONDS COMMAND...: waits until COMMAND succeeds, at most so long.
+# wait_for SECONDS COMMAND...: waits until COMMAND succeeds, at most so long. Each try takes CPU time from what it
+# waits for, so the pauses grow from 20 ms to a tenth of a second.
 wait_for() {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $1)) silence pauses=(0.02 0.02 0.03 0.04 0.06 0.08) tries=0 status=0
 
     shift
+    exec {silence}<> <(:)
     until "$@" > /dev/null 2>&1; do
-        [ "$SECONDS" -lt "$end" ] || fail "still not so: $*" || return 1
-        read -r -t 0.02 <> <(:) || true
+        [ "$SECONDS" -lt "$end" ] || fail "still not so: $*" || { status=1 && break; }
+        read -r -t "${pauses[tries++]:-0.1}" -u "$silence" || true
     done
+    exec {silence}>&-
+    return $status
 }
 
 # For jq: an array as an object, by what f makes of each. jq 1.6's own INDEX(f) takes a time that

@@ -108,6 +108,11 @@ beyond='it: more than the 100000 bytes that a delivery may read and write throug
     assert_status 0
 }
 
+# The result of one() has been printed, which is shorter than others: megabytes are not searched again and again.
+has_ended_with_one() {
+    tail -c 4096 out | grep -q '\.one -> '
+}
+
 # peak FILE OPTION...: the most memory, in kB, of a run of the deliveries in FILE, whose last one is one().
 peak() {
     local pid feed
@@ -119,7 +124,7 @@ peak() {
     pid=$!
     exec {feed}> input
     cat "$1" >&"$feed"
-    wait_for 300 grep -q '\.one -> ' out
+    wait_for 300 has_ended_with_one
     awk '/^VmHWM/ { print $2 }' "/proc/$pid/status"
     exec {feed}>&-
     wait "$pid" || true
