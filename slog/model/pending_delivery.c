@@ -376,11 +376,9 @@ void pending_fill_words(const struct pending_delivery *pending, struct model_del
     delivery->bytes = pending->bytes;
 }
 
-static int64_t wait_of(const struct record *record, const char *name, int64_t total)
+static int64_t wait_of(int64_t waited, int64_t total)
 {
-    const double waited = record_number(record, name);
-
-    return waited >= 0 && waited <= (double)total ? (int64_t)waited : MODEL_NONE;
+    return waited >= 0 && waited <= total ? waited : MODEL_NONE;
 }
 
 /* Both ends can wait at the same moment: no moment counts twice. */
@@ -397,16 +395,16 @@ static void fit_waits(struct model_delivery *delivery)
     }
 }
 
-/* Only slow deliveries have them, and the worker's only next to gaspipe's: searching takes time. */
+/* Only slow deliveries have them, and the worker's only next to gaspipe's. */
 void pending_fill_cpu_waits(const struct record *record, struct model_delivery *delivery)
 {
     enum { SLOW = 900 * 1000 };
 
     if (delivery->total < SLOW || delivery->replay)
         return;
-    delivery->cpu_wait = wait_of(record, "cpuWait", delivery->total);
+    delivery->cpu_wait = wait_of(record->cpu_wait, delivery->total);
     if (delivery->cpu_wait != MODEL_NONE)
-        delivery->worker_cpu_wait = wait_of(record, "workerCpuWait", delivery->total);
+        delivery->worker_cpu_wait = wait_of(record->worker_cpu_wait, delivery->total);
     if (delivery->worker_cpu_wait != MODEL_NONE)
         fit_waits(delivery);
 }

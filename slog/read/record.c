@@ -37,6 +37,8 @@ struct field {
     X("mode", TAKE_STRING, mode)                                                                   \
     X("blockHeight", TAKE_INTEGER, block_height)                                                   \
     X("version", TAKE_INTEGER, version)                                                            \
+    X("cpuWait", TAKE_INTEGER, cpu_wait)                                                           \
+    X("workerCpuWait", TAKE_INTEGER, worker_cpu_wait)                                              \
     X("session", TAKE_STRING, session)                                                             \
     X("monoBase", TAKE_INTEGER, mono_base)
 
@@ -182,6 +184,8 @@ static void take_field(struct record *record, const struct field *field, struct 
     X("kd", expected_array, &record->kd)                                                           \
     X("vd", expected_array, &record->vd)                                                           \
     X("dr", expected_array, &record->dr)                                                           \
+    X("cpuWait", expected_integer, &record->cpu_wait)                                              \
+    X("workerCpuWait", expected_integer, &record->worker_cpu_wait)                                 \
     EXPECTED_AT_END(X)
 
 /* Cranks and c-lists; the values of `passed` are only skipped. */
@@ -429,7 +433,9 @@ static const struct record nothing_said = {.time = RECORD_NONE,
                                            .syscall_num = RECORD_NONE,
                                            .block_height = RECORD_NONE,
                                            .version = RECORD_NONE,
-                                           .mono_base = RECORD_NONE};
+                                           .mono_base = RECORD_NONE,
+                                           .cpu_wait = RECORD_NONE,
+                                           .worker_cpu_wait = RECORD_NONE};
 
 /* Two halves: the compiler copies them by wide moves, the whole by slow `rep movs`. */
 static inline void record_clear(struct record *record)

@@ -737,6 +737,8 @@ int output_unresolved(struct output *output, const char *place, bool again, stru
 
 int output_summary(struct output *output, double seconds, struct error *error)
 {
+    if (output->broken)
+        return 0; /* that was reported */
     if (output->json)
         put_json_summary(output, &output->line, seconds);
     else

@@ -428,6 +428,32 @@ print(status if status >= 0 else 128 - status)' "$@" > status
     ends_quietly "$BUILD/gaspipe" replay --counter none --store store a
     ends_quietly "$BUILD/slogreport" "$ROOT/tests/data/small.slog.gz"
     ends_quietly "$BUILD/slogreport" summary "$ROOT/tests/data/small.slog.gz"
+    "$BUILD/gaspipe" fleet submit --to fleet --counter none --store store a > /dev/null
+    ends_quietly "$BUILD/gaspipe" fleet status --from fleet
+    "$BUILD/gaspipe" fleet work --from fleet 2> /dev/null
+    ends_quietly "$BUILD/gaspipe" fleet collect --from fleet
+    ends_quietly "$BUILD/gaspipe" ping --counter none --count 5
+    # A full disk is one line and a status, whatever the command prints.
+    while read -r command; do
+        # shellcheck disable=SC2086 # words
+        run --separate-stderr bash -c '"$@" > /dev/full' - "$BUILD"/$command
+        assert_equal "$command: $status" "$command: 4"
+        assert_equal "$stderr" "${command%% *}: cannot write ${stderr#*: cannot write }"
+        assert_has "$stderr" ': No space left on device'
+    done << END
+gaspipe run --counter none --vat a=contract.js lines
+gaspipe run --counter none --json --vat a=contract.js lines
+gaspipe replay --counter none --store store a
+gaspipe status store
+gaspipe verify --quick --json store
+gaspipe fleet status --from fleet
+gaspipe fleet collect --from fleet
+gaspipe ping --counter none --count 5
+slogreport $ROOT/tests/data/small.slog.gz
+slogreport summary --by vat $ROOT/tests/data/small.slog.gz
+slogreport stalls --json $ROOT/tests/data/small.slog.gz
+slogreport extract --crank 9 $ROOT/tests/data/small.slog.gz
+END
     run --separate-stderr "$BUILD/gaspipe" fleet sbmit
     assert_bad_input 2 "unknown command 'fleet sbmit'; did you mean submit?"
 }
