@@ -13,6 +13,7 @@ int replay_command(int argc, char **argv);
 int status_command(int argc, char **argv);
 int verify_command(int argc, char **argv);
 int compile_command(int argc, char **argv);
+int convert_command(int argc, char **argv);
 int count_command(int argc, char **argv);
 int estimate_command(int argc, char **argv);
 int ping_command(int argc, char **argv);
@@ -21,5 +22,6 @@ int trace_command(int argc, char **argv);
 extern const struct option_table status_options_table;
 extern const struct option_table verify_options_table;
 extern const struct option_table compile_options_table;
+extern const struct option_table convert_options_table;
 
 #endif

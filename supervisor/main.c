@@ -31,6 +31,7 @@ static const char usage[] =
     "  status    show what a store contains\n"
     "  verify    check that a store is undamaged\n"
     "  compile   compile a module of WebAssembly to machine code\n"
+    "  convert   make the files of a run from a SwingSet configuration\n"
     "  count     count the machine instructions of any program\n"
     "  estimate  estimate what operations of contracts cost, and compare with their charges\n"
     "  ping      measure the pipe to a worker\n"
@@ -44,10 +45,10 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"run", run_command},         {"count", count_command},   {"ping", ping_command},
-    {"replay", replay_command},   {"status", status_command}, {"trace", trace_command},
-    {"verify", verify_command},   {"fleet", fleet_command},   {"estimate", estimate_command},
-    {"compile", compile_command},
+    {"run", run_command},         {"count", count_command},     {"ping", ping_command},
+    {"replay", replay_command},   {"status", status_command},   {"trace", trace_command},
+    {"verify", verify_command},   {"fleet", fleet_command},     {"estimate", estimate_command},
+    {"compile", compile_command}, {"convert", convert_command},
 };
 
 static const struct option_command completed[] = {
@@ -62,6 +63,7 @@ static const struct option_command completed[] = {
     {"status", &status_options_table},
     {"verify", &verify_options_table},
     {"compile", &compile_options_table},
+    {"convert", &convert_options_table},
     {"count", &count_options_table},
     {"estimate", &estimate_options_table},
     {"ping", &ping_options_table},

@@ -51,7 +51,7 @@ setup() {
     run "$BUILD/gaspipe" help
     assert_status 0
     assert_equal "$output" "$("$BUILD/gaspipe" --help)"
-    for command in run replay fleet status verify compile count estimate ping trace; do
+    for command in run replay fleet status verify compile convert count estimate ping trace; do
         assert_output_has "  $command "
     done
     run --separate-stderr "$BUILD/gaspipe" help verfy
@@ -113,7 +113,7 @@ completed() {
 each_command() {
     local command
 
-    for command in run replay status verify compile count estimate ping trace fleet\ {submit,work,status,collect,cancel}; do
+    for command in run replay status verify compile convert count estimate ping trace fleet\ {submit,work,status,collect,cancel}; do
         # shellcheck disable=SC2086 # two words
         "$2" "$1" gaspipe $command
     done

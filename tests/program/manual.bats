@@ -10,7 +10,7 @@ setup() {
 }
 
 PAGES=$ROOT/docs/man
-GASPIPE=(run replay status verify compile count estimate ping trace)
+GASPIPE=(run replay status verify compile convert count estimate ping trace)
 FLEET=(submit work status collect cancel)
 SLOGREPORT=(summary merge compare stalls runs waits extract rows profile)
 
@@ -90,7 +90,7 @@ says_version() {
 }
 
 @test "pages and --help have the same exit statuses" {
-    for command in run replay status verify compile count estimate ping; do
+    for command in run replay status verify compile convert count estimate ping; do
         same_statuses "gaspipe-$command.1" gaspipe "$command"
     done
     same_statuses slogreport.1 slogreport
