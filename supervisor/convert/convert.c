@@ -106,8 +106,8 @@ static bool find_module(const struct bundler *bundler, const char *name, struct 
 
 /*
  * Replaces `path` by the file of a sourceSpec or bundleSpec: relative to the configuration if it
- * begins with "." or "/", else first in the node_modules directories above it. ERROR_INPUT if no file
- * has this name.
+ * begins with "." or "/", else first in the node_modules directories above it. ERROR_INPUT if no
+ * file has this name.
  */
 static int bundler_resolve(const struct bundler *bundler, const char *spec, struct buf *path,
                            struct error *error)
