@@ -213,6 +213,12 @@ END
     assert_equal "$output" '[0.0006,0.0003,0.0001,0.0006,0.0002]
 [0.0002,0.0003,0.0005,0.0006,0.0002]
 [0.0006,0.0003,0.0001,null,null]'
+    # The text has both, whichever divides the time.
+    for whose in slog client; do
+        assert_equal "$("$BUILD/slogreport" --stamps $whose client.slog | grep 'by the')" \
+            "   by the slog's lines: pipe 0.000600, kernel 0.000100; by the client's frames: pipe 0.000200, kernel 0.000500"
+    done
+    run ! grep -q 'by the client' <("$BUILD/slogreport" npm.slog)
     "$BUILD/slogreport" compare client.slog npm.slog
     for more in npm.slog ''; do
         # shellcheck disable=SC2086 # none or one

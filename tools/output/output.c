@@ -367,6 +367,26 @@ static void append_cpu_wait(struct buf *out, const char *who, int64_t waited)
     buf_append_string(out, " for a CPU\n");
 }
 
+static void append_split(struct buf *out, const char *by, const struct model_delivery *delivery,
+                         int64_t pipe)
+{
+    buf_append_string(out, by);
+    buf_append_string(out, " pipe ");
+    append_seconds(out, pipe);
+    buf_append_string(out, ", kernel ");
+    append_seconds(out, delivery->kernel + delivery->pipe - pipe);
+}
+
+/* Pipe and kernel by either kind of stamps, where the worker's client noted its own. */
+static void append_both_splits(struct buf *out, const struct model_delivery *delivery)
+{
+    if (delivery->client_pipe == 0)
+        return;
+    append_split(out, "   by the slog's lines:", delivery, delivery->slog_pipe);
+    append_split(out, "; by the client's frames:", delivery, delivery->client_pipe);
+    buf_append_byte(out, '\n');
+}
+
 /* Explains why a delivery is not split in full. */
 static void append_remarks(struct buf *out, const struct model_delivery *delivery)
 {
@@ -434,6 +454,7 @@ static void text_delivery(struct buf *out, const struct model_delivery *delivery
     append_story(out, delivery);
     if (delivery->total != MODEL_NONE)
         append_total_line(out, delivery);
+    append_both_splits(out, delivery);
     append_remarks(out, delivery);
 }
 
