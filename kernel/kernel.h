@@ -122,6 +122,10 @@ struct kernel_limits {
  * keeps gaspipe below 300 MB. */
 enum { KERNEL_TRANSFER_DEFAULT = 64 << 20, KERNEL_TRANSFER_MAX = 96 << 20 };
 
+/* An engine has 40 MiB of heap at its start, and at most 2 GiB. */
+#define KERNEL_HEAP_MIN ((int64_t)48 << 20)
+#define KERNEL_HEAP_MAX ((int64_t)2 << 30)
+
 struct kernel_options {
     /*
      * For a new store; an existing store keeps its values. A vat receives bringOutYourDead after

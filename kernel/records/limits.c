@@ -198,6 +198,25 @@ static size_t field_named(const char *option)
     return i;
 }
 
+/* As the options of run have them; 0 is no limit. */
+static int check_bounds(const char *name, int64_t value, struct error *error)
+{
+    static const struct {
+        const char *name;
+        int64_t min, max;
+    } bounds[] = {{"compute", 1, INT32_MAX},
+                  {"heap", KERNEL_HEAP_MIN, KERNEL_HEAP_MAX},
+                  {"transfer-bytes", 1, KERNEL_TRANSFER_MAX}};
+
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        if (strcmp(name, bounds[i].name) == 0 && value != 0 &&
+            (value < bounds[i].min || value > bounds[i].max))
+            return error_set(error, ERROR_INPUT, "%s is 0 or from %" PRId64 " to %" PRId64, name,
+                             bounds[i].min, bounds[i].max);
+    }
+    return 0;
+}
+
 int limits_look(struct kernel *kernel, int64_t vat, const char *name, struct limit_change *change,
                 struct error *error)
 {
@@ -212,8 +231,8 @@ int limits_look(struct kernel *kernel, int64_t vat, const char *name, struct lim
             name);
     if (limits_read(kernel, vat, &limits, error) != 0)
         return -1;
-    if (strcmp(name, "transfer-bytes") == 0 && change->value > KERNEL_TRANSFER_MAX)
-        return error_set(error, ERROR_INPUT, "transfer-bytes is at most %d", KERNEL_TRANSFER_MAX);
+    if (check_bounds(name, change->value, error) != 0)
+        return -1;
     change->name = fields[field].option;
     change->before = *field_of(&limits, field);
     change->of_kernel = fields[field].of_kernel;

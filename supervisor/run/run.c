@@ -546,11 +546,10 @@ static int open_run_files(struct run *run, struct error *error)
  * comes out the same in every run. */
 static int64_t heap_limit(const struct run_options *options)
 {
-    const int64_t least = 48 << 20; /* an engine has 40 MiB at its start */
-
     if (options->heap_limit > 0 || options->memory_limit == 0)
         return options->heap_limit;
-    return options->memory_limit / 2 > least ? options->memory_limit / 2 : least;
+    return options->memory_limit / 2 > KERNEL_HEAP_MIN ? options->memory_limit / 2
+                                                       : KERNEL_HEAP_MIN;
 }
 
 static bool unlimited(bool given, uint64_t limit)

@@ -62,6 +62,22 @@ static int take_transfer(void *place, const char *option, char *value, struct er
                : error_set(error, ERROR_USAGE, "%s is at most 96M, not '%s'", option, value);
 }
 
+static int take_heap(void *place, const char *option, char *value, struct error *error)
+{
+    int64_t *bytes = place;
+
+    if (number_option_bytes(option, value, bytes, error) != 0)
+        return -1;
+    if (*bytes > KERNEL_HEAP_MAX)
+        return error_set(error, ERROR_USAGE, "%s is at most 2G, which an engine can have, not '%s'",
+                         option, value);
+    return *bytes >= KERNEL_HEAP_MIN
+               ? 0
+               : error_set(error, ERROR_USAGE,
+                           "%s is at least 48M, as an engine has 40M at its start, not '%s'",
+                           option, value);
+}
+
 /* NAME=FILE */
 static int take_named_file(void *place, const char *option, char *value, struct error *error)
 {
@@ -165,8 +181,8 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_MAX_COST(struct run_options, cost_limit, COMMON_OPTIONS_METERED_COST_TEXT),
      .given = offsetof(struct run_options, cost_given)},
     {"max-heap", "SIZE",
-     "limit the engine's heap to SIZE bytes, at most 2G (default: half of --max-memory, or 2G)",
-     OPTION_IS_BYTES(struct run_options, heap_limit)},
+     "limit the engine's heap to SIZE bytes, 48M to 2G (default: half of --max-memory, or 2G)",
+     OPTION_IS_OTHER(struct run_options, heap_limit, take_heap)},
     {"max-syscalls", "N", "limit each delivery to N syscalls, 0: no limit (default: 0)",
      RUN_NUMBER(syscall_limit, 0, INT64_MAX)},
     {"max-store-bytes", "SIZE",
@@ -303,7 +319,6 @@ static int check_wasm(struct run_options *options, struct error *error)
                      "work");
 }
 
-#define HEAP_LIMIT_MOST ((int64_t)2 << 30)
 
 static int check_combination(struct run_options *options, char **operands, struct error *error)
 {
@@ -321,8 +336,6 @@ static int check_combination(struct run_options *options, char **operands, struc
     if (options->resume && options->store == NULL)
         return error_set(error, ERROR_USAGE,
                          "--resume needs --store DIR, which keeps what was delivered");
-    if (options->heap_limit > HEAP_LIMIT_MOST)
-        return error_set(error, ERROR_USAGE, "--max-heap is at most 2G, which an engine can have");
     if (options->upgrades.count > 0 && options->store == NULL)
         return error_set(error, ERROR_USAGE, "--upgrade needs --store DIR");
     if ((operands[0] == NULL && !operates && options->upgrades.count == 0 &&

@@ -29,6 +29,66 @@ setup() {
     assert_bad_input 3 "no suite 'nera'; give a directory with suite.json, or near or javascript"
 }
 
+# Each option of numbers with its bounds: below, at and above them.
+@test "options of numbers take what lies within their bounds, and name the bounds" {
+    local command option least most above value
+
+    while read -r command option least most; do
+        for value in "$least" "$most"; do
+            # What comes after the option is read only if its value was taken.
+            run --separate-stderr "$BUILD/${command%%/*}" "${command#*/}" "--$option" "$value" --bogus
+            assert_equal "$command --$option $value: $status" "$command --$option $value: 2"
+            assert_has "$stderr" 'unknown option --bogus'
+        done
+        above=9223372036854775808
+        [ "$most" = 9223372036854775807 ] || above=$((most + 1))
+        for value in $((least - 1)) "$above" 1x ''; do
+            run --separate-stderr "$BUILD/${command%%/*}" "${command#*/}" "--$option" "$value" --bogus
+            assert_equal "$command --$option $value: $status" "$command --$option $value: 2"
+            assert_has "$stderr" "--$option needs a number from $least to $most, not '$value'"
+        done
+    done << 'END'
+gaspipe/run compute-limit 0 2147483647
+gaspipe/run max-instructions 0 9223372036854775807
+gaspipe/run max-cost 0 9223372036854775807
+gaspipe/run max-syscalls 0 9223372036854775807
+gaspipe/run near-protocol 62 158
+gaspipe/run queue-lines 1 2147483647
+gaspipe/run cranks-per-commit 1 2147483647
+gaspipe/run snapshot-interval 0 2147483647
+gaspipe/run snapshot-initial 1 2147483647
+gaspipe/run reap-interval 0 2147483647
+gaspipe/run jobs 1 1024
+gaspipe/run max-workers 0 2147483647
+gaspipe/run retries 0 16
+gaspipe/replay parallel 1 1024
+gaspipe/ping count 1 10000000
+gaspipe/ping load 0 1024
+gaspipe/count repeat 1 100000
+gaspipe/count time 0 100000
+gaspipe/compile max-seconds 1 86400
+gaspipe/trace process 1 2147483647
+slogreport/summary jobs 1 64
+END
+    for value in 1 0 50331647 2147483649 3G 48N 47M '' -1; do
+        run --separate-stderr "$BUILD/gaspipe" run --max-heap "$value" --bogus
+        assert_equal "$value $status" "$value 2"
+        assert_has "$stderr" '--max-heap '
+    done
+    for value in 48M 50331648 2G 2147483648; do
+        run --separate-stderr "$BUILD/gaspipe" run --max-heap $value --bogus
+        assert_has "$stderr" 'unknown option --bogus'
+    done
+    for value in 600 0.5 1000000; do
+        run --separate-stderr "$BUILD/gaspipe" run --delivery-timeout $value --bogus
+        assert_has "$stderr" 'unknown option --bogus'
+    done
+    for value in 1000000.001 -1 1s ''; do
+        run --separate-stderr "$BUILD/gaspipe" run --delivery-timeout "$value" --bogus
+        assert_bad_input 2 '--delivery-timeout needs '
+    done
+}
+
 @test "help, versions and completions end quietly when their reader goes away, and name a full disk" {
     local command status
 
