@@ -46,7 +46,7 @@ static const char usage[] =
     "  --report-stops     before ending at a limit, report what the delivery used\n"
     "  --confine          once started, only compute, read and write\n"
     "  --compat xsnap     say and do exactly what xsnap-worker does, as when started\n"
-    "                     by that name\n"
+    "                     by that name; words: only what it says of a lost parent\n"
     "\n"
     "Exit status: 0 success, 1 usage, 2 the pipe failed, 11 memory, 12 stack, 15 the last\n"
     "command threw, 16 keys, 17 computation, 30 instructions, 31 a truncated frame,\n"
@@ -132,7 +132,11 @@ static bool take_compat(struct loop_options *options)
         be_xsnap(options);
         return true;
     }
-    log_line("--compat %s: only xsnap is known", optarg);
+    if (strcmp(optarg, "words") == 0) {
+        options->parent_words = true;
+        return true;
+    }
+    log_line("--compat %s: only xsnap and words are known", optarg);
     return false;
 }
 

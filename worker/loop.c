@@ -24,7 +24,8 @@ struct worker {
     struct engine *engine;
     struct buf record; /* the meter record that goes before a result */
     int exit_status;   /* of the last command: what a clean end will be */
-    bool xsnap;        /* as in the options */
+    bool parent_words; /* as in the options */
+    bool xsnap;        /* likewise */
     bool report_stops; /* as in the options */
     bool confine;      /* as in the options */
     bool pipe_lost;    /* no answer comes in the middle of a command; the status says why */
@@ -70,8 +71,11 @@ static enum loop_step end_with(struct worker *worker, int exit_status, const cha
 static enum loop_step end_with_pipe(struct worker *worker, int exit_status, const char *words,
                                     const char *xsnap_words)
 {
-    return worker->xsnap ? end_with(worker, WORKER_EXIT_IO, xsnap_words)
-                         : end_with(worker, exit_status, words);
+    if (!worker->xsnap && (!worker->parent_words || exit_status != WORKER_EXIT_IO))
+        return end_with(worker, exit_status, words);
+    xsnap_compat_say(xsnap_words);
+    worker->exit_status = WORKER_EXIT_IO;
+    return LOOP_END;
 }
 
 /* A result of this size takes so long to write that the time must not count for the next
@@ -521,6 +525,7 @@ int loop_run(const struct loop_options *options)
 {
     struct worker worker = {
         .ops = options->ops,
+        .parent_words = options->parent_words,
         .xsnap = options->xsnap,
         .report_stops = options->report_stops,
         .confine = options->confine,

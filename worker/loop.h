@@ -19,6 +19,7 @@ struct loop_options {
     char *name;                   /* what ps(1) shows, in place; NULL: nothing of its own */
     const char *snapshot;         /* place of a snapshot; NULL: start a new heap */
     bool confine;                 /* run commands under the filter of sandbox/contract_filter.h */
+    bool parent_words;            /* say of a lost parent what xsnap-worker says */
     bool xsnap;                   /* say and do what xsnap-worker does (worker/xsnap_compat.h) */
     bool report_stops; /* send COMMAND_STOPPED before ending at a limit; take COMMAND_STOP */
 };

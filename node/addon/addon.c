@@ -95,12 +95,18 @@ static void leave_writable(struct channel *channel)
         uv_close((uv_handle_t *)&channel->writable, handle_closed);
 }
 
+static void leave_readable(struct channel *channel)
+{
+    if (!uv_is_closing((uv_handle_t *)&channel->readable))
+        uv_close((uv_handle_t *)&channel->readable, handle_closed);
+}
+
 static void close_channel(struct channel *channel)
 {
     if (channel->closed)
         return;
     channel->closed = true;
-    uv_close((uv_handle_t *)&channel->readable, handle_closed);
+    leave_readable(channel);
     leave_writable(channel);
     frame_channel_free(&channel->frames);
     if (channel->wake != NULL)
@@ -381,6 +387,18 @@ static napi_value hang_up(napi_env env, napi_callback_info info)
     return NULL;
 }
 
+/* channel.stopReading(): no other call but hangUp() and close() may follow */
+static napi_value stop_reading(napi_env env, napi_callback_info info)
+{
+    struct channel *channel = method(env, info, 0, NULL);
+
+    if (channel != NULL && !channel->closed) {
+        leave_readable(channel);
+        frame_channel_stop_reading(&channel->frames);
+    }
+    return NULL;
+}
+
 /* channel.close() */
 static napi_value close_method(napi_env env, napi_callback_info info)
 {
@@ -501,6 +519,7 @@ static napi_value init_module(napi_env env, napi_value exports)
         {.utf8name = "moved", .method = get_moved},
         {.utf8name = "wait", .method = wait_in_loop},
         {.utf8name = "hangUp", .method = hang_up},
+        {.utf8name = "stopReading", .method = stop_reading},
         {.utf8name = "close", .method = close_method},
     };
     napi_value class, pipe_function, clock_function, memory_function, seal_function;

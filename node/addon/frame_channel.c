@@ -64,14 +64,19 @@ void frame_channel_hang_up(struct frame_channel *channel)
     channel->out = -1;
 }
 
+void frame_channel_stop_reading(struct frame_channel *channel)
+{
+    if (channel->in >= 0)
+        (void)close(channel->in);
+    channel->in = -1;
+}
+
 void frame_channel_free(struct frame_channel *channel)
 {
     frame_channel_hang_up(channel);
     buf_free(&channel->unsent);
     netstring_decoder_free(&channel->decoder);
-    if (channel->in >= 0)
-        (void)close(channel->in);
-    channel->in = -1;
+    frame_channel_stop_reading(channel);
 }
 
 /* Waits until input arrives, or the pipe has space for unsent data. Returns false after the

@@ -63,6 +63,9 @@ static inline bool frame_channel_is_sent(const struct frame_channel *channel)
 enum frame_channel_result frame_channel_receive(struct frame_channel *channel, int64_t sync_wait,
                                                 struct iovec *payload, struct error *error);
 
+/* Closes the pipe from the worker, whose next write fails. Receive nothing after it. */
+void frame_channel_stop_reading(struct frame_channel *channel);
+
 /* Closes the pipe to the worker, which then reads end of file; drops kept data. */
 void frame_channel_hang_up(struct frame_channel *channel);
 

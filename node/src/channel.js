@@ -55,10 +55,17 @@ export const openChannel = ([up, down], cap, syncWait) => {
   const channel = new Channel(up, down, cap, Math.round(syncWait * 1000));
   let times = [];
   let turnBegan = 0;
+  let stopped = false;
+  let wake; // what ends the wait in the loop
+
+  const checkReading = () => {
+    if (stopped) throw Error('the pipe from the worker was closed at this end');
+  };
 
   const nextThroughLoop = async () => {
     for (;;) {
-      await new Promise(resolve => channel.wait(resolve));
+      await new Promise(resolve => channel.wait((wake = resolve)));
+      checkReading();
       turnBegan = performance.now();
       const frame = channel.receive();
       if (frame !== undefined) return frame;
@@ -80,6 +87,7 @@ export const openChannel = ([up, down], cap, syncWait) => {
     },
     /** The next frame, or null if the worker closed its end. */
     next: async () => {
+      checkReading();
       let frame = performance.now() - turnBegan < TURN ? channel.receive() : undefined;
       if (frame === undefined) frame = await nextThroughLoop();
       times.push(channel.moved());
@@ -95,6 +103,12 @@ export const openChannel = ([up, down], cap, syncWait) => {
         clientTimestamps: times.map(time => Math.round(offset + time / 1000) / 1e6),
         clientMonotimes: times,
       };
+    },
+    /** Closes the pipe from the worker, whose next write fails; so does next(). */
+    stopReading: () => {
+      stopped = true;
+      channel.stopReading();
+      wake?.();
     },
     /** Closes the pipe to the worker. */
     hangUp: () => channel.hangUp(),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker's process: which program it is, how it is started, and how it ended.
 import fs from 'node:fs';
+import { basename } from 'node:path';
+import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { ErrorCode, ErrorMessage, ErrorSignal } from '../api.js';
 import { makePipes, memory, openChannel, seal } from './channel.js';
@@ -13,10 +15,36 @@ const program = env => {
   return fs.existsSync(own) ? own : 'gaspipe-worker';
 };
 
+/** Returns true if results are those of xsnap-worker, without gaspipe's additions to the meter. */
+export const isLikeXsnap = ({ GASPIPE_METER: meter }) => {
+  if (meter === undefined || meter === 'gaspipe') return false;
+  if (meter !== 'xsnap') throw Error(`GASPIPE_METER=${meter} is neither gaspipe nor xsnap`);
+  return true;
+};
+
+/** Another worker may not know the option. */
+const dialectOf = (env, worker) =>
+  basename(worker).startsWith('gaspipe-worker') ? ['--compat', isLikeXsnap(env) ? 'xsnap' : 'words'] : [];
+
 const commandOf = (env, args) => {
   const worker = program(env);
-  return env.XSNAP_DEBUG_RR ? ['rr', [worker, ...args]] : [worker, args];
+  const all = [...args, ...dialectOf(env, worker)];
+  return env.XSNAP_DEBUG_RR ? ['rr', [worker, ...all]] : [worker, all];
 };
+
+/**
+ * The stream at a descriptor that the channel uses: destroying it closes that pipe. Frames do not
+ * go through it.
+ */
+const standIn = close =>
+  new Duplex({
+    read: () => {},
+    write: (_chunk, _encoding, done) => done(Error('frames go through the channel')),
+    destroy: (error, done) => {
+      close();
+      done(error);
+    },
+  });
 
 const endingOf = (name, code, signal) => {
   if (signal !== null) return new ErrorSignal(signal, `${name} exited due to signal ${signal}`);
@@ -82,6 +110,9 @@ export const startWorker = options => {
   } finally {
     theirs.forEach(fd => fs.closeSync(fd));
   }
+  const [toWorker, fromWorker] = [3, 4];
+  child.stdio[toWorker] = standIn(() => channel.hangUp());
+  child.stdio[fromWorker] = standIn(() => channel.stopReading());
   if (options.follows && child.pid !== undefined) channel.follow(child.pid);
   const exit = exitOf(child, options.name);
   exit.catch(() => {}); // the other handlers receive it too

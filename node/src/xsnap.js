@@ -9,7 +9,7 @@ import {
   saveThroughMemory,
   saveThroughPipe,
 } from './snapshots.js';
-import { startWorker } from './worker_process.js';
+import { isLikeXsnap, startWorker } from './worker_process.js';
 
 /** Computrons of a command. */
 export const DEFAULT_CRANK_METERING_LIMIT = 1e8;
@@ -91,6 +91,7 @@ export async function xsnap(options) {
     placement = env.GASPIPE_PLACEMENT ?? 'same',
   } = options;
   checkOptions({ os: options.os, name, placement });
+  const likeXsnap = isLikeXsnap(env);
 
   const temporaryName = fs?.tmpName && promisify(fs.tmpName);
   const files = { fs, temporaryName };
@@ -171,7 +172,7 @@ export async function xsnap(options) {
     for (;;) {
       const frame = await nextFrame();
       if (frame[0] === QUERY) await answer(frame);
-      else if (frame[0] === OK) return readResult(frame, channel.times());
+      else if (frame[0] === OK) return readResult(frame, likeXsnap ? {} : channel.times());
       else if (frame[0] === ERROR)
         throw Error(`Uncaught exception in ${name}: ${decoder.decode(frame.subarray(1))}`);
       else throw protocolError(`received unknown message <<${decoder.decode(frame)}>>`);

@@ -44,6 +44,29 @@ lie() {
     [ "$output" = 'done' ]
 }
 
+@test "a pipe that the host closes ends the worker and what was asked of it, in xsnap's words" {
+    client pipes
+    assert_status 0
+    assert_equal "$output" '["answering",[3],true,[2,null],"Got EOF on netstring read. Has parent died?\n"]
+ExitCode 2: it exited: I/O error
+["answering",[4],true,[2,null],"Caught SIGPIPE. Has parent died?\n"]
+ExitCode 2: it exited: I/O error
+["asking",[4],true,[2,null],"Caught SIGPIPE. Has parent died?\n"]
+ExitCode 2: it exited: I/O error
+["idle",[4,3],false,[0,null],""]
+done'
+}
+
+@test "GASPIPE_METER=xsnap leaves out gaspipe's members of the meter" {
+    GASPIPE_METER=xsnap client meter
+    assert_status 0
+    assert_equal "$output" 'meterType currentHeapCount compute allocate timestamps'
+    client meter
+    [[ $output == *' monotimes '*' clientMonotimes' ]]
+    GASPIPE_METER=short client meter
+    [[ $stderr == *'GASPIPE_METER=short is neither gaspipe nor xsnap'* ]]
+}
+
 @test "a worker that is killed settles what was asked of it" {
     client killed
     assert_status 0

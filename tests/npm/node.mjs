@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { buffer } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 
 const [directory, which, ...rest] = process.argv.slice(2);
@@ -98,6 +98,39 @@ const cases = {
     assert.equal(monotimes.length, 4);
     await worker.close();
     console.log('done');
+  },
+
+  /** The host destroys the streams at the worker's pipes, as if it died. */
+  async pipes() {
+    const destroy = fds => fds.forEach(fd => child.stdio[fd].end().destroy());
+    const lose = async (fds, when) => {
+      const worker = await start({
+        stderr: 'pipe',
+        handleCommand: async () => {
+          if (when === 'answering') destroy(fds);
+          return new Uint8Array();
+        },
+      });
+      await worker.evaluate('function handleCommand() { issueCommand(new ArrayBuffer(0)); }');
+      const said = text(child.stderr);
+      const ended = new Promise(resolve => child.once('exit', (...how) => resolve(how)));
+      if (when !== 'answering') destroy(fds);
+      const failed = when === 'idle' ? false : await worker.issueCommand(new Uint8Array(1)).then(() => false, () => true);
+      console.log(JSON.stringify([when, fds, failed, await ended, await said]));
+      await attempt(() => worker.close());
+    };
+    await lose([3], 'answering');
+    await lose([4], 'answering');
+    await lose([4], 'asking');
+    await lose([4, 3], 'idle');
+  },
+
+  /** The members of a meter. */
+  async meter() {
+    const worker = await start({});
+    const { meterUsage } = await worker.evaluate('1');
+    console.log(Object.keys(meterUsage).join(' '));
+    await worker.close();
   },
 
   async killed() {

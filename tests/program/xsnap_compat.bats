@@ -84,7 +84,7 @@ same() {
     assert_equal "$output" deprecated
     run "$NATIVE/gaspipe-worker" --compat other
     assert_status 1
-    assert_output_has '--compat other: only xsnap is known'
+    assert_output_has '--compat other: only xsnap and words are known'
 }
 
 @test "the meter has its members and no other, and its 502 stamps" {
