@@ -63,7 +63,7 @@ deep_campaign() {
     fi
     [ ! -x "$NATIVE/gaspipe-worker-metered" ] || names+=,compiled
     [ "$NATIVE" != "$BUILD" ] || names+=,qemu
-    deep_campaign --ring -e 40 -s 3 -c $names
+    deep_campaign --ring -e 80 -s 3 -c $names
 }
 
 @test "nor do those of random runs" {

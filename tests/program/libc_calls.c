@@ -52,7 +52,7 @@ static void fill(char *bytes)
         for (int i = 0; i < sizes_used; i++) {                                                     \
             const size_t size = sizes[i];                                                          \
                                                                                                    \
-            fill(one);                                                                             \
+            memset(one, 'a', size);                                                                \
             one[size] = '\0';                                                                      \
             statement;                                                                             \
         }                                                                                          \

@@ -177,6 +177,7 @@ deliveries() {
 @test "workers count and snapshot alike, executed and forked" {
     local bundle vat
 
+    [ "$NATIVE" = "$BUILD" ] || skip 'QEMU and its workers are not sanitized'
     write_busy_vats
     for bundle in plain.js live.bundle; do
         # Alone, a vat's worker is executed; four with two workers are forked over and over.
