@@ -59,7 +59,8 @@ int common_options_take_store(const char **store, char **operands, struct error 
 
 #define COMMON_OPTION_SANDBOX(type, member)                                                        \
     "sandbox", NULL,                                                                               \
-        "confine workers: basic (what Linux offers), strict (all or fail), off (default: basic)",  \
+        "confine workers: basic (what Linux offers), strict (fail unless it offers all but "       \
+        "control groups), off (default: basic)",                                                   \
         OPTION_IS_CHOICE(type, member, common_options_sandbox_levels)
 
 #define COMMON_OPTION_PLACEMENT(type, member, help_text)                                           \

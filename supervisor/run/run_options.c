@@ -319,7 +319,6 @@ static int check_wasm(struct run_options *options, struct error *error)
                      "work");
 }
 
-
 static int check_combination(struct run_options *options, char **operands, struct error *error)
 {
     const bool operates = !operations_are_none(&options->operations);

@@ -182,6 +182,23 @@ END
     assert_output_has '--strict'
 }
 
+@test "sandbox: what Linux does not offer is named, and strict refuses to run without it" {
+    [ -z "$(missing)" ] || skip "this system lacks: $(missing)"
+    echo 'export const get = () => 1;' > contract.js
+    echo '{"vat":"a","method":"get"}' > lines
+    # shellcheck disable=SC2016 # the inner shell's
+    run --separate-stderr unshare -Ur sh -c 'echo 0 > /proc/sys/user/max_user_namespaces &&
+        "$@" && "$@" --sandbox strict > strict' - "$BUILD/gaspipe" run --counter none --vat a=contract.js lines
+    [[ $stderr != unshare:* ]] || skip "$stderr"
+    assert_status 4
+    assert_has "${lines[-1]}" 'sandboxed without namespaces'
+    assert_equal "$stderr" 'gaspipe: --sandbox strict: this system lacks: namespaces'
+    assert_equal "$(cat strict)" ''
+    # Control groups are no condition.
+    run -0 "$BUILD/gaspipe" run --counter none --sandbox strict --vat a=contract.js lines
+    [[ ${lines[-1]} != *'sandboxed without '* || ${lines[-1]} == *'control groups' ]] || fail "${lines[-1]}"
+}
+
 @test "sandbox: any number of programs may be named" {
     local programs=()
 
