@@ -238,9 +238,7 @@ as_the_page() {
           {type: "deliver-result", crankNum: $i, vatID: "v1", deliveryNum: $i, replay: false, time: ($t + 0.01), monotime: ($i / 10 + 0.01),
            dr: ["ok", null, {currentHeapCount: (1000 + $i), compute: ($i * 1000), instructions: ($i * 80000 * (if $i == 7 then 5 else 1 end)), allocate: 1,
                 timestamps: [$t + 0.001, $t + 0.008]}]}][]' > priced.slog
-    slogreport --html page.html --gas model priced.slog
-    console > /dev/null
-    open_page "$PWD/page.html"
+    show --gas model priced.slog
     # The one that lies off the line, and only that.
     assert_equal "$(script 'return [...document.querySelectorAll("#prices-off tbody tr")].map(row => [...row.cells].slice(2).map(cell => cell.textContent))')" \
         '[["7,000","2,800,000","5.00"]]'
