@@ -481,3 +481,224 @@ export const work = () => {
   try { YAML.parse('a: [1'); } catch (e) { error = e.code; }
   return [YAML.parse(text), String(document), YAML.stringify({ list: Array.from(Array(50), (_, i) => ({ i, text: `line ${i}` })) }), error];
 };
+
+//// qs
+import qs from 'qs';
+export const work = () => {
+  const value = { a: [1, 2, { b: 'x y' }], c: { d: { e: null, f: '&=é' } }, list: Array.from(Array(30), (_, i) => `v${i}`) };
+  let error;
+  try { qs.parse('a[]=1&a[]=2', { arrayLimit: 0, throwOnLimitExceeded: true }); } catch (e) { error = e.message; }
+  return [qs.stringify(value), qs.stringify(value, { arrayFormat: 'brackets', encode: false }), qs.parse(qs.stringify(value)),
+    qs.parse('?x.y=1&x.z=2&w[]=3', { allowDots: true, ignoreQueryPrefix: true }), qs.parse('__proto__[x]=1&toString=2'), error];
+};
+
+//// escodegen
+import escodegen from 'escodegen';
+import { parseScript } from 'esprima';
+export const work = () => {
+  const text = 'class A extends B { constructor(x) { super(x); this.y = x ?? 0; } get z() { return `${this.y}!`; } }\n' +
+    'for (const [k, v] of Object.entries(o)) if (v > 1) { f(...k, async () => await v); } else label: while (true) break label;';
+  const tree = parseScript(text.replace('x ?? 0', 'x || 0'), { range: true, comment: true });
+  let error;
+  try { parseScript('let = ;'); } catch (e) { error = [e.description, e.lineNumber, e.column]; }
+  return [escodegen.generate(tree), escodegen.generate(tree, { format: { compact: true, quotes: 'double' } }), error];
+};
+
+//// fraction.js
+import Fraction from 'fraction.js';
+export const work = () => {
+  let sum = new Fraction(0);
+  for (let i = 1; i <= 60; i++) sum = sum.add(new Fraction(1, i));
+  let error;
+  try { new Fraction(1, 0); } catch (e) { error = [e.name, e.message]; }
+  return [sum.toFraction(), `${sum}`, new Fraction('0.(142857)').toFraction(true), new Fraction(3.14159).simplify(0.001).toFraction(),
+    new Fraction('7/3').toContinued().map(String), new Fraction(-5, 2).mod(2).toFraction(), sum.valueOf(), error];
+};
+
+//// @msgpack/msgpack
+import { encode, decode, decodeMulti, ExtensionCodec } from '@msgpack/msgpack';
+export const work = () => {
+  const value = { n: [1, -1, 300, -70000, 2 ** 40, 1.5, NaN], s: 'é😀'.repeat(40), b: new Uint8Array([1, 2, 3]), o: { deep: [[[null, true]]] } };
+  const extensionCodec = new ExtensionCodec();
+  extensionCodec.register({ type: 1, encode: v => (v instanceof Map ? encode([...v]) : null), decode: data => new Map(decode(data)) });
+  const bytes = encode(value), back = decode(bytes);
+  let error;
+  try { decode(bytes.subarray(0, 9)); } catch (e) { error = e.name; }
+  return [bytes.length, [...bytes.subarray(0, 40)], back.n.map(String), back.s === value.s, [...back.b], back.o,
+    [...decode(encode(new Map([[1, 'a']]), { extensionCodec }), { extensionCodec })], [...decodeMulti(new Uint8Array([1, 2, 161, 97]))], error];
+};
+
+//// pako
+import * as pako from 'pako';
+export const work = () => {
+  const text = Array.from(Array(400), (_, i) => `line ${i} of ${i * 7919 % 1000}\n`).join('');
+  const bytes = new TextEncoder().encode(text);
+  const deflated = pako.deflate(bytes, { level: 9 }), zipped = pako.gzip(bytes);
+  const pieces = new pako.Inflate();
+  for (let i = 0; i < deflated.length; i += 100) pieces.push(deflated.subarray(i, i + 100), i + 100 >= deflated.length);
+  let error;
+  try { pako.inflate(deflated.subarray(5)); } catch (e) { error = `${e.message ?? e}`; }
+  return [deflated.length, zipped.length, new TextDecoder().decode(pako.inflate(deflated)) === text, pieces.result.length, pako.ungzip(zipped).length, error];
+};
+
+//// mobx
+import { makeAutoObservable, observable, autorun, computed, runInAction, reaction, toJS } from 'mobx';
+export const work = () => {
+  const seen = [];
+  class Cart {
+    items = []; rate = 0.1;
+    constructor() { makeAutoObservable(this); }
+    get total() { return this.items.reduce((sum, { price }) => sum + price, 0) * (1 + this.rate); }
+    add(price) { this.items.push({ price }); }
+  }
+  const cart = new Cart();
+  const stop = autorun(() => seen.push(Math.round(cart.total)));
+  for (let i = 0; i < 50; i++) cart.add(i);
+  runInAction(() => { cart.rate = 0.2; cart.items[0].price = 100; });
+  stop();
+  const map = observable.map({ a: 1 }), twice = computed(() => map.get('a') * 2);
+  reaction(() => twice.get(), value => seen.push(value));
+  map.set('a', 5);
+  return [seen, toJS(cart.items).length, [...map.entries()]];
+};
+
+//// xstate
+import { createMachine, createActor, assign } from 'xstate';
+export const work = () => {
+  const machine = createMachine({
+    id: 'order', initial: 'cart', context: { items: [], paid: 0 },
+    states: {
+      cart: { on: { ADD: { actions: assign({ items: ({ context, event }) => [...context.items, event.item] }) },
+        PAY: { target: 'paid', guard: ({ context }) => context.items.length > 2 } } },
+      paid: { entry: assign({ paid: ({ context }) => context.items.length }), initial: 'packing',
+        states: { packing: { on: { NEXT: 'shipped' } }, shipped: { type: 'final' } }, onDone: 'done' },
+      done: { type: 'final' },
+    },
+  });
+  const actor = createActor(machine), seen = [];
+  actor.subscribe(state => seen.push([JSON.stringify(state.value), state.context.items.length, state.status]));
+  actor.start();
+  actor.send({ type: 'PAY' });
+  for (let i = 0; i < 4; i++) actor.send({ type: 'ADD', item: i });
+  actor.send({ type: 'PAY' });
+  actor.send({ type: 'NEXT' });
+  return [seen, actor.getPersistedSnapshot().context, actor.getSnapshot().matches('done')];
+};
+
+//// immer
+import { produce, produceWithPatches, applyPatches, enablePatches, enableMapSet, original, isDraft } from 'immer';
+export const work = () => {
+  enablePatches();
+  enableMapSet();
+  const base = { users: Array.from(Array(100), (_, i) => ({ id: i, tags: ['a'] })), map: new Map([['x', { n: 1 }]]) };
+  const next = produce(base, draft => {
+    draft.users[7].tags.push('b');
+    draft.users.splice(20, 3);
+    draft.map.get('x').n += 1;
+    draft.map.set('y', { n: original(draft).users.length });
+  });
+  const [changed, patches, inverse] = produceWithPatches(next, draft => { draft.users[0].id = -1; delete draft.users[1].tags; });
+  let error;
+  try { next.users[0].id = 5; } catch (e) { error = e.name; }
+  return [next.users.length, next.users[7], [...next.map], next.users[3] === base.users[3], patches, applyPatches(changed, inverse).users[0],
+    isDraft(next), error];
+};
+
+//// ethers
+import { AbiCoder, Interface, Wallet, Transaction, keccak256, toUtf8Bytes, parseEther, formatUnits, getCreate2Address, ZeroHash, verifyMessage } from 'ethers';
+export const work = () => {
+  const coder = AbiCoder.defaultAbiCoder();
+  const data = coder.encode(['uint256', 'string', 'tuple(address,bytes32[])'], [2n ** 200n, 'é', ['0x' + '11'.repeat(20), [ZeroHash]]]);
+  const token = new Interface(['function transfer(address to, uint256 amount) returns (bool)', 'event Transfer(address indexed from, address indexed to, uint256 value)']);
+  const wallet = new Wallet('0x' + '01'.repeat(32));
+  const signature = wallet.signMessageSync('hello');
+  let error;
+  try { coder.decode(['uint256'], '0x01'); } catch (e) { error = e.code; }
+  return [data, coder.decode(['uint256', 'string'], data).map(String), token.encodeFunctionData('transfer', ['0x' + '22'.repeat(20), parseEther('1.5')]),
+    token.getEvent('Transfer').topicHash, wallet.address, signature, verifyMessage('hello', signature), keccak256(toUtf8Bytes('x')),
+    formatUnits(123456789n, 6), getCreate2Address('0x' + '33'.repeat(20), ZeroHash, ZeroHash), Transaction.from({ type: 2, to: wallet.address, chainId: 1n, nonce: 3 }).unsignedSerialized, error];
+};
+
+//// superstruct
+import { object, string, number, array, optional, assert, create, defaulted, refine, union, literal, validate } from 'superstruct';
+export const work = () => {
+  const Item = object({ name: refine(string(), 'short', value => value.length < 9), price: number(), kind: union([literal('a'), literal('b')]), note: optional(string()) });
+  const Order = object({ items: array(Item), state: defaulted(string(), () => 'new') });
+  const errors = [];
+  for (const bad of [{ items: [{ name: 'x', price: '1', kind: 'a' }] }, { items: 3 }, { items: [{ name: 'much too long', price: 1, kind: 'c' }], more: 1 }])
+    try { assert(bad, Order); } catch (e) { errors.push([e.name, e.message, e.path, [...e.failures()].length]); }
+  return [create({ items: [{ name: 'x', price: 1, kind: 'b' }] }, Order), errors, validate(5, string())[0].message];
+};
+
+//// valibot
+import * as v from 'valibot';
+export const work = () => {
+  const Order = v.object({
+    id: v.pipe(v.string(), v.uuid()), mail: v.pipe(v.string(), v.trim(), v.email()), count: v.pipe(v.number(), v.integer(), v.minValue(1)),
+    kind: v.picklist(['a', 'b']), at: v.optional(v.pipe(v.string(), v.isoDate()), '2020-01-01'), more: v.record(v.string(), v.array(v.bigint())),
+  });
+  const good = v.parse(Order, { id: '123e4567-e89b-12d3-a456-426614174000', mail: ' a@b.co ', count: 3, kind: 'b', more: { x: [1n] } });
+  const bad = v.safeParse(Order, { id: 'x', mail: 'y', count: 0.5, kind: 'c', more: { x: [1] } });
+  return [JSON.stringify(good, (_, each) => (typeof each === 'bigint' ? `${each}n` : each)), v.flatten(bad.issues), bad.issues.length];
+};
+
+//// nunjucks
+import nunjucks from 'nunjucks/browser/nunjucks.js';
+export const work = () => {
+  const environment = new nunjucks.Environment(null, { autoescape: true });
+  environment.addFilter('loud', text => text.toUpperCase());
+  const items = Array.from(Array(80), (_, i) => ({ name: `n<${i}>`, price: i / 4 }));
+  let error;
+  try { environment.renderString('{% if %}', {}); } catch (e) { error = e.message.split('\n').length; }
+  return [environment.renderString('{% macro row(x) %}<li>{{ x.name | loud }}: {{ x.price | round(1) }}</li>{% endmacro %}{% for i in items if i.price > 3 %}{{ row(i) }}{{ loop.index }}{% else %}none{% endfor %}{{ "a,b" | replace(",", ";") }}', { items }), error];
+};
+
+//// ejs
+import ejs from 'ejs';
+export const work = () => {
+  const render = ejs.compile('<% for (const { name, n } of items) { %><b><%= name %></b>:<%- n * 2 %>\n<% } %>');
+  let error;
+  try { ejs.compile('<% if ( %>'); } catch (e) { error = e.name; }
+  return [render({ items: Array.from(Array(50), (_, i) => ({ name: `<${i}>`, n: i })) }), error];
+};
+
+//// tweetnacl
+import nacl from 'tweetnacl';
+export const work = () => {
+  const seed = new Uint8Array(32).map((_, i) => i);
+  const box = nacl.box.keyPair.fromSecretKey(seed), message = new TextEncoder().encode('hello');
+  const sealed = nacl.secretbox(message, seed.slice(0, 24), seed);
+  return [[...nacl.hash(message)].slice(0, 8), [...sealed], [...nacl.secretbox.open(sealed, seed.slice(0, 24), seed)],
+    nacl.secretbox.open(sealed.map(byte => byte ^ 1), seed.slice(0, 24), seed), [...box.publicKey]];
+};
+
+//// long
+import Long from 'long';
+export const work = () => {
+  let a = Long.fromString('1234567890123456789'), seen = [];
+  for (let i = 1; i < 200; i++) a = a.mul(6364136223846793005n.toString()).add(i).xor(a.shiftRightUnsigned(7));
+  for (const radix of [2, 10, 36]) seen.push(a.toString(radix));
+  let error;
+  try { a.div(0); } catch (e) { error = e.message; }
+  return [seen, a.toUnsigned().toString(), a.mod(97).toInt(), Long.fromBytesLE([1, 2, 3, 4, 5, 6, 7, 8]).toString(), a.compare(Long.MAX_VALUE), error];
+};
+
+//// @sinclair/typebox
+import { Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { Value } from '@sinclair/typebox/value';
+export const work = () => {
+  const Order = Type.Object({ id: Type.String({ pattern: '^[a-z]+$' }), n: Type.Integer({ minimum: 1 }), list: Type.Array(Type.Union([Type.Literal('a'), Type.Number()])), at: Type.Optional(Type.Date()) });
+  const check = TypeCompiler.Compile(Order);
+  return [check.Check({ id: 'x', n: 1, list: ['a', 2] }), [...check.Errors({ id: 'X', n: 0.5, list: ['b'] })].map(e => [e.path, e.message]), Value.Default(Type.Object({ a: Type.Number({ default: 3 }) }), {}),
+    Value.Diff({ a: 1, b: [1, 2] }, { a: 2, b: [1] }), Value.Hash({ a: [1, 'x'] }).toString(), JSON.stringify(Type.Partial(Order))];
+};
+
+//// bs58
+import bs58 from 'bs58';
+export const work = () => {
+  const bytes = new Uint8Array(99).map((_, i) => i * 7);
+  let error;
+  try { bs58.decode('0OIl'); } catch (e) { error = e.message; }
+  return [bs58.encode(bytes), [...bs58.decode(bs58.encode(bytes))].join() === [...bytes].join(), error];
+};
