@@ -53,3 +53,12 @@ deliver() {
     done
     [ -n "$once" ] || fail 'no method was tried'
 }
+
+@test "collecting garbage costs more where objects refer to one another all over a large heap" {
+    local in_order scattered
+
+    in_order=$(deliver collectInOrder 200003 | jq 'select(.status == "ok").blockCost')
+    scattered=$(deliver collectScattered 200003 | jq 'select(.status == "ok").blockCost')
+    [ "$scattered" -gt $((in_order * 5 / 4)) ] || fail "$in_order units in order, $scattered scattered"
+    assert_equal "$(deliver collectScattered 200003 | jq .blockCost)" "$scattered"
+}

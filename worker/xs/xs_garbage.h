@@ -18,6 +18,9 @@
 
 struct sxSnapshot;
 
+/* Call at the beginning of each collection. */
+void xs_mark_begin(void);
+
 /* Markers for fxMark(): everything in use, or everything but chunks. */
 void xs_mark_value(txMachine *the, txSlot *slot);
 void xs_mark_reference(txMachine *the, txSlot *slot);

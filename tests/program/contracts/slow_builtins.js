@@ -42,3 +42,19 @@ export const symbolRegistry = n => { for (let i = 0; i < n * 40; i++) Symbol.for
 export const dictionary = n => { const o = {}; for (let i = 0; i < n; i++) o[`k${i}`] = i; for (const k in o) o.sum += o[k]; }; // linear
 export const emptied = n => { const o = {}; for (let i = 0; i < n; i++) o[`k${i}`] = i; for (let i = n; i--;) delete o[`k${i}`]; }; // linear
 export const parsedKeys = n => Object.keys(JSON.parse(`{${range(n).map(i => `"k${i}":${i}`)}}`)).length; // linear
+export const matchWide = n => '\u00e9'.repeat(n).match(/./g).length; // linear
+export const matchAllWide = n => [...'\u00e9'.repeat(n).matchAll(/./g)].length; // linear
+export const replaceWide = n => '\u00e9'.repeat(n).replace(/./g, x => x + x).length; // linear
+
+// Collects garbage in a heap of n objects that refer to each other, to the next one or all over the heap.
+const collect = (n, step) => {
+  const all = [];
+  for (let i = 0; i < n; i++) all.push({ next: null });
+  for (let i = 0; i < n; i++) all[i * step % n].next = all[(i + 1) * step % n];
+  const first = all[0];
+  all.length = 0;
+  for (let i = 0; i < 10; i++) new ArrayBuffer(3e7);
+  return first.next !== null;
+};
+export const collectInOrder = n => collect(n, 1);
+export const collectScattered = n => collect(n, 75011);
