@@ -75,9 +75,9 @@ static void ask_for_line(struct run_lines *lines)
 
 /* ---- what a line does ---- */
 
-/* Reports a message to a terminated vat: nothing is delivered. */
+/* Reports a message to a vat that cannot get it, `why`: nothing is delivered. */
 static int report_refused(struct run_lines *lines, const struct delivery_line *line,
-                          const struct buf *reason, struct error *error)
+                          const char *why, const char *reason, struct error *error)
 {
     const char *method =
         line->call != NULL ? json_string_value(json_array_get(line->call, 0)) : "?";
@@ -105,7 +105,7 @@ static int report_refused(struct run_lines *lines, const struct delivery_line *l
     int result;
 
     run_lines_make_place(lines, place);
-    buf_printf(&words, "the vat has ended: %.*s", (int)reason->length, reason->data);
+    buf_printf(&words, "%s: %s", why, reason);
     buf_printf(&description, "(o+0).%s -> null", method);
     report.error = buf_string(&words);
     report.description = buf_string(&description);
@@ -166,6 +166,34 @@ static int queue_line(struct run_lines *lines, const struct delivery_line *line,
     return line_results_add(&lines->results, lines->line_number, line->id, result, error);
 }
 
+static int refuse_line(struct run_lines *lines, const struct delivery_line *line, const char *why,
+                       const char *reason, struct error *error)
+{
+    if (report_refused(lines, line, why, reason, error) != 0)
+        return -1;
+    return lines->stream != NULL ? refuse_message(lines, why, error) : 0;
+}
+
+/* A message that cannot be queued, as a record of its vat is damaged: the vat goes into quarantine.
+ */
+static int refuse_damaged(struct run_lines *lines, const struct delivery_line *line,
+                          struct error *error)
+{
+    struct kernel *kernel = scheduler_kernel(lines->scheduler);
+    const struct error damage = *error;
+    bool is;
+
+    if (kernel_vat_is_operated(kernel, damage.damaged_vat, &is, error) != 0)
+        return -1;
+    if (!is) {
+        log_line("vat %s: %s: the vat is in quarantine, the others continue", line->vat,
+                 damage.text);
+        if (kernel_quarantine(kernel, damage.damaged_vat, damage.text, error) != 0)
+            return -1;
+    }
+    return refuse_line(lines, line, "the vat is in quarantine", damage.text, error);
+}
+
 static int accept_message(struct run_lines *lines, const struct delivery_line *line,
                           struct error *error)
 {
@@ -175,11 +203,13 @@ static int accept_message(struct run_lines *lines, const struct delivery_line *l
 
     if (line->vat != NULL)
         result = run_vats_why_ended(lines->store, line->vat, &reason, &ended, error);
-    if (result == 0)
+    if (result == 0 && ended)
+        result = buf_string(&reason) != NULL
+                     ? refuse_line(lines, line, "the vat has ended", reason.data, error)
+                     : error_memory(error, "a delivery");
+    else if (result == 0 && queue_line(lines, line, error) != 0)
         result =
-            ended ? report_refused(lines, line, &reason, error) : queue_line(lines, line, error);
-    if (result == 0 && ended && lines->stream != NULL)
-        result = refuse_message(lines, "the vat has ended", error);
+            line->vat != NULL && error->damaged_vat != 0 ? refuse_damaged(lines, line, error) : -1;
     buf_free(&reason);
     return result;
 }

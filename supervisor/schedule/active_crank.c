@@ -177,6 +177,23 @@ int active_crank_next(struct active_crank *crank, struct kernel_step *step, stru
                                        : delivery_log_check(&crank->log, error);
 }
 
+int active_crank_give_up(struct active_crank *crank, const struct error *damage)
+{
+    const int64_t vat = damage->damaged_vat;
+    struct error ignored;
+    bool is;
+
+    if (vat == 0)
+        return -1;
+    kernel_abandon_crank(crank->kernel);
+    if (kernel_vat_is_operated(crank->kernel, vat, &is, &ignored) != 0 || is ||
+        kernel_quarantine(crank->kernel, vat, damage->text, &ignored) != 0)
+        return -1;
+    log_line("vat %s: %s: the vat is in quarantine, the others continue",
+             warehouse_name(crank->warehouse, vat), damage->text);
+    return 0;
+}
+
 int active_crank_deliver(struct active_crank *crank, const struct kernel_delivery *delivery,
                          struct error *error)
 {

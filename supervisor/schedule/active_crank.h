@@ -51,6 +51,12 @@ struct kernel_listener active_crank_kernel_listener(struct active_crank *crank);
  */
 int active_crank_next(struct active_crank *crank, struct kernel_step *step, struct error *error);
 
+/*
+ * After active_crank_next() failed by a damaged record of a vat: undoes the crank, and the next one
+ * puts the vat into quarantine. -1 if that is no way out.
+ */
+int active_crank_give_up(struct active_crank *crank, const struct error *damage);
+
 /* Sends a delivery to its worker. Its events, up to its end, may come before this returns. */
 int active_crank_deliver(struct active_crank *crank, const struct kernel_delivery *delivery,
                          struct error *error);

@@ -175,9 +175,13 @@ static void run_crank(struct scheduler *scheduler)
     struct kernel_step step;
     struct error error;
 
-    if (scheduler_open_transaction(scheduler, &error) != 0 ||
-        active_crank_next(&scheduler->crank, &step, &error) != 0) {
+    if (scheduler_open_transaction(scheduler, &error) != 0) {
         fail_scheduler(scheduler, &error);
+        return;
+    }
+    if (active_crank_next(&scheduler->crank, &step, &error) != 0) {
+        if (active_crank_give_up(&scheduler->crank, &error) != 0)
+            fail_scheduler(scheduler, &error);
         return;
     }
     switch (step.work) {

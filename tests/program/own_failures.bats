@@ -387,6 +387,37 @@ lose_page() {
     done
 }
 
+@test "a damaged record that shows in mid-run: its vat alone is in quarantine, now and in later runs" {
+    local key line
+
+    whole_store
+    # What is needed to queue a message, to deliver it, and to pass it a reference that is new there.
+    for key in c.o+0 c.ko20 o.nextID; do
+        rm -rf harmed
+        cp -a store harmed
+        store_edit harmed "UPDATE key SET value = CAST('#' || substr(CAST(value AS TEXT), 2) AS BLOB) WHERE name = 'v1.$key'"
+        # As a disk changes a file, which then seems to be untouched.
+        touch -r store/gaspipe.sqlite harmed/gaspipe.sqlite
+        touch -r store/gaspipe.mark harmed/gaspipe.mark
+        line='{"vat":"bad","method":"get","args":["name",{"@ref":"ko21"}]}'
+        { line good get name ''; echo "$line"; line good get name ''; } > both
+        runs harmed both
+        assert_equal "$key: $status" "$key: 5"
+        said "vat bad: " "the kernel's key \"v1.$key\"" 'does not match its checksum: the vat is in quarantine, the others continue'
+        assert_equal "$(deliveries | jq -c 'select(.[0] == "good")[:2]')" $'["good","ok"]\n["good","ok"]'
+        [[ $(deliveries) != *'"bad","ok"'* ]] || fail "$key: $(deliveries)"
+        runs harmed --again both
+        assert_equal "$key: $status" "$key: 5"
+        assert_equal "$(deliveries | jq -c 'select(.[0] == "good")[:2]')" $'["good","ok"]\n["good","ok"]'
+        line good get name '' > lines
+        runs harmed --terminate bad --again lines
+        [[ $status = 0 || $status = 1 ]] || fail "$key: status $status: $(cat err)"
+        assert_equal "$(deliveries | tail -n 1)" '["good","ok","three three"]'
+        run --separate-stderr "$NATIVE/gaspipe" verify --quick --store harmed
+        assert_equal "$key: $status $stderr" "$key: 0 "
+    done
+}
+
 @test "a transcript that is damaged, or replayed differently, and a bundle that is gone" {
     local harm
 

@@ -121,6 +121,8 @@ replays() {
     runs --set-limit bad=compute:1000
     assert_bad_input 3 '--set-limit bad: compute cannot be less than' 'an earlier delivery used'
     runs --set-limit bad=heap:1000
+    assert_bad_input 3 "heap is 0 or from 50331648 to 2147483648"
+    runs --set-limit bad=heap:60000000
     assert_bad_input 3 'heap can only be raised'
     runs --set-limit bad=steam:1
     assert_bad_input 3 "unknown limit 'steam'"
