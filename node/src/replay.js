@@ -4,6 +4,8 @@
 import { Readable } from 'node:stream';
 import { DEFAULT_CRANK_METERING_LIMIT, xsnap } from './xsnap.js';
 
+const encoder = new TextEncoder();
+
 const snapshotFile = (description = 'unknown') =>
   `${description.replaceAll(/[^a-zA-Z0-9_.-]/g, '-')}.xss`;
 
@@ -13,7 +15,7 @@ export async function recordXSnap(options, directory, { writeFileSync }) {
   const keep = (kind, content, ending = 'dat') => {
     const file = `${directory}${`${count}`.padStart(5, '0')}-${kind}.${ending}`;
     count += 1;
-    writeFileSync(file, content, { flag: 'wx' });
+    writeFileSync(file, typeof content === 'string' ? encoder.encode(content) : content, { flag: 'wx' });
   };
 
   const { handleCommand = message => message } = options;
