@@ -418,6 +418,14 @@ const slow = {
   slices: n => { const b = new ArrayBuffer(n << 6); for (let i = 0; i < 99; i += 1) b.slice(0); return b.byteLength; },
   uri: n => encodeURIComponent('\u00e9'.repeat(n)).length,
   freeze: n => Object.isFrozen(harden(values.words(n))),
+  matchWide: n => '\u00e9b'.repeat(n).match(/./g).length,
+  matchAllWide: n => [...`\u{1f600}`.repeat(n).matchAll(/(?<x>.)/dgu)].length,
+  splitUnits: n => '\u{1f600}x'.repeat(n).split(/(?:)/u).length,
+  fillHoles: n => { const a = new Array(n); for (let i = 0; i < n; i += 1) a[i] = { i }; return a[n - 1].i; },
+  mixedKeys: n => { const o = {}; for (let i = 0; i < n; i += 1) { o[Symbol()] = i; o[`k${i}`] = i; o[i] = i; } return Reflect.ownKeys(o).length; },
+  rejections: n => { for (const p of Array.from(Array(n), (_, i) => Promise.reject(i))) p.catch(() => 0); return n; },
+  all: n => { Promise.all([...Array(n).keys()]).then(a => { settled.all = a.length; }); return n; },
+  scattered: n => { const a = Array.from(Array(n), () => ({})); a.forEach((o, i) => { o.next = a[(i * 7919) % n]; }); new ArrayBuffer(3e7); return a[1].next === a[7919 % n]; },
 };
 let held;
 
