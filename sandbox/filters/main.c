@@ -77,9 +77,13 @@ static int print_names(uint32_t machine)
 
 static int print_filter(int kind)
 {
-    scmp_filter_ctx filter = seccomp_init(kinds[kind].others);
+    scmp_filter_ctx filter;
     FILE *program = tmpfile();
     int result = EXIT_FAILURE;
+
+    /* Not only actions that Linux has here: an emulator or a container may hide some. */
+    (void)seccomp_api_set(3);
+    filter = seccomp_init(kinds[kind].others);
 
     if (filter == NULL || program == NULL)
         fputs("compile-filters: no memory, or no temporary file\n", stderr);

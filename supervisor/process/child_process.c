@@ -122,9 +122,20 @@ static long clone_into(const struct clone_args *arguments, struct group_start *s
                      : "rcx", "r11", "cc", "memory");
     return result;
 #else
-    (void)arguments;
-    (void)start;
-    return -ENOSYS;
+    register long result __asm__("x0") = (long)arguments;
+    register size_t size __asm__("x1") = sizeof *arguments;
+    register long number __asm__("x8") = SYS_clone3;
+
+    __asm__ volatile("svc #0\n\t"
+                     "cbnz x0, 1f\n\t"
+                     "mov x0, %[start]\n\t"
+                     "mov x29, xzr\n\t"
+                     "blr %[become]\n"
+                     "1:"
+                     : "+r"(result)
+                     : "r"(size), "r"(number), [become] "r"(become_program), [start] "r"(start)
+                     : "cc", "memory");
+    return result;
 #endif
 }
 
