@@ -67,7 +67,7 @@ XS_INLINED_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_inte
 # the build time. The interpreter has more of that header. Computing anything ahead, before one instruction of
 # JavaScript for all that may follow, takes registers and a larger frame: gcc's own advice for code that
 # jumps to labels is -fno-gcse.
-XS_INTERPRETER_CC := $(XS_INLINED_CC) -DXS_INTERPRETER -mno-red-zone -fno-ira-share-spill-slots \
+XS_INTERPRETER_CC := $(XS_INLINED_CC) -DXS_INTERPRETER $(if $(ON_X86_64),-mno-red-zone) -fno-ira-share-spill-slots \
 	-fno-ira-share-save-slots -fno-gcse -fno-tree-pre
 
 XS_MEMORY := xsMemory xsSnapshot
