@@ -4,18 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/embed.h"
 #include "base/io.h"
 #include "supervisor/process/guest.h"
 
-__asm__(".pushsection .rodata\n"
-        "plain_runtime_begin:\n"
-        ".incbin \"runtime/plain.js\"\n"
-        "plain_runtime_end:\n"
-        ".byte 0\n"
-        ".popsection\n");
-
-extern const char plain_runtime_begin[];
-extern const char plain_runtime_end[];
+EMBED(plain_runtime, "runtime/plain.js");
 
 struct iovec plain_runtime(void)
 {

@@ -5,30 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embed.h"
 #include "base/output/output_file.h"
 
-#define CARRY(name, path)                                                                          \
-    __asm__(".pushsection .rodata\n" #name "_begin:\n"                                             \
-            ".incbin \"" path "\"\n" #name "_end:\n"                                               \
-            ".byte 0\n"                                                                            \
-            ".popsection\n");                                                                      \
-    extern const char name##_begin[], name##_end[]
-
-CARRY(page_html, "tools/html/page/page.html");
-CARRY(page_css, "tools/html/page/page.css");
-CARRY(data_js, "tools/html/page/data.js");
-CARRY(words_js, "tools/html/page/words.js");
-CARRY(table_js, "tools/html/page/table.js");
-CARRY(timeline_js, "tools/html/page/timeline.js");
-CARRY(interval_js, "tools/html/page/interval.js");
-CARRY(distribution_js, "tools/html/page/distribution.js");
-CARRY(icicle_js, "tools/html/page/icicle.js");
-CARRY(functions_js, "tools/html/page/functions.js");
-CARRY(waits_js, "tools/html/page/waits.js");
-CARRY(details_js, "tools/html/page/details.js");
-CARRY(prices_js, "tools/html/page/prices.js");
-CARRY(growth_js, "tools/html/page/growth.js");
-CARRY(page_js, "tools/html/page/page.js");
+EMBED(page_html, "tools/html/page/page.html");
+EMBED(page_css, "tools/html/page/page.css");
+EMBED(data_js, "tools/html/page/data.js");
+EMBED(words_js, "tools/html/page/words.js");
+EMBED(table_js, "tools/html/page/table.js");
+EMBED(timeline_js, "tools/html/page/timeline.js");
+EMBED(interval_js, "tools/html/page/interval.js");
+EMBED(distribution_js, "tools/html/page/distribution.js");
+EMBED(icicle_js, "tools/html/page/icicle.js");
+EMBED(functions_js, "tools/html/page/functions.js");
+EMBED(waits_js, "tools/html/page/waits.js");
+EMBED(details_js, "tools/html/page/details.js");
+EMBED(prices_js, "tools/html/page/prices.js");
+EMBED(growth_js, "tools/html/page/growth.js");
+EMBED(page_js, "tools/html/page/page.js");
 
 /* One script, in this order: each uses those above it. */
 static const struct {

@@ -5,13 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-__asm__(".pushsection .rodata\n"
-        "near_parameters_text:\n"
-        ".incbin \"worker/near/call/parameters.txt\"\n"
-        ".byte 0\n"
-        ".popsection\n");
+#include "base/embed.h"
 
-extern const char near_parameters_text[];
+EMBED(near_parameters, "worker/near/call/parameters.txt");
 
 static const char *const cost_names[] = {
 #define X(name) #name,
@@ -44,7 +40,7 @@ struct reading {
 static const char *next_line(const char *line)
 {
     line = strchr(line, '\n') + 1;
-    return *line != '\0' ? line : near_parameters_text;
+    return *line != '\0' ? line : near_parameters_begin;
 }
 
 /* Returns the text after a name in its line, or NULL. */
@@ -146,7 +142,7 @@ static int read_version(struct reading *reading, const char *text, struct error 
 int near_parameters_read(struct near_parameters *parameters, const char *version,
                          struct error *error)
 {
-    struct reading reading = {NEAR_PROTOCOL_FIRST, near_parameters_text};
+    struct reading reading = {NEAR_PROTOCOL_FIRST, near_parameters_begin};
 
     if (read_version(&reading, version, error) != 0 || read_costs(parameters, &reading, error) != 0)
         return -1;
