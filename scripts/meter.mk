@@ -201,7 +201,7 @@ $(METERED_NATIVE_WORKER): build/obj/worker/main_native_metered.o $(call lib,work
 endif
 
 # `make check` has the metered worker; without LLVM the tests of it say that they are skipped.
-METER_IN_TESTS := $(if $(HAVE_LLVM),metered $(if $(filter no,$(PROFILE_WORKERS)),,metered-profile))
+METER_IN_TESTS := $(if $(HAVE_LLVM),metered metered-profile)
 
 # Libraries that the meter is compared with peers on, and tried out on: Debian's sources of
 # jansson and zlib. SQLite's come with `make vats`.

@@ -92,7 +92,7 @@ check-quick_tests = $(UNIT_TESTS) $(addprefix tests/program/,exchange.bats readm
 .PHONY: built check-built check-quick check-quick-built unit-built program-built
 check-built: unit-built program-built
 unit-built: $(call narrow,$(UNIT_TESTS))
-program-built: all $(XSNAP_WORKER) $(METER_IN_TESTS) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS) $(NATS_CLIENT) $(BARE_WORKERS) suites
+program-built: all $(XSNAP_WORKER) $(if $(filter no,$(PROFILE_WORKERS)),$(filter-out metered-profile,$(METER_IN_TESTS)),$(METER_IN_TESTS)) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS) $(NATS_CLIENT) $(BARE_WORKERS) suites
 check-quick-built: unit-built all $(VAT_BUNDLES) suites
 check-built check-quick-built unit-built program-built:
 	@:
