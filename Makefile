@@ -63,7 +63,7 @@ sources_below = $(sort $(shell find $(1) -name '*.c'))
 # The metered worker, which is built for other machines too, does without what needs OpenSSL;
 # that of WebAssembly does without XS.
 # The agent is a library of its own, and the filters are compiled by a program of their own.
-UNTRACED := $(if $(ON_X86_64),supervisor/trace/trace_elsewhere.c trace/patch/trampoline_elsewhere.c,$(foreach part,target threads stacks restore obstacles,supervisor/trace/trace_$(part).c) trace/patch/trampoline.c)
+UNTRACED := $(if $(ON_X86_64),supervisor/trace/trace_elsewhere.c trace/patch/trampoline_elsewhere.c,$(foreach part,target threads stacks restore,supervisor/trace/trace_$(part).c) trace/patch/trampoline.c)
 room_sources = $(filter-out $(MAINS) $(UNTRACED) trace/agent/% sandbox/filters/% $(if $(METERED_WORKER_OF),worker/native/% $(if $(filter wasm,$(METERED_ENGINE)),worker/xs/%,worker/near/%)),$(call sources_below,$(1)))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
