@@ -8,8 +8,10 @@ METER_CLANG := clang-19
 METER_CFLAGS = $(if $(HAVE_LLVM),-isystem $(shell $(LLVM_CONFIG) --includedir))
 
 METER_PARTS := build/meter
-METER_MACHINES := x86_64-linux-gnu \
-	$(if $(wildcard /usr/aarch64-linux-gnu/include/stdlib.h),aarch64-linux-gnu)
+# The machine that builds, and a second one where its cross compiler is there.
+OWN_MACHINE := $(shell uname -m)-linux-gnu
+METER_MACHINES := $(OWN_MACHINE) \
+	$(if $(ON_X86_64),$(if $(wildcard /usr/aarch64-linux-gnu/include/stdlib.h),aarch64-linux-gnu))
 METER_SOURCES := $(filter-out meter/runtime/% meter/costs/%,$(call sources_below,meter))
 AOT_SOURCES := $(call sources_below,aot)
 AOT_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(AOT_SOURCES))
@@ -123,11 +125,11 @@ $(foreach machine,$(MUSL_MACHINES),$(eval $(call musl_rules,$(machine))) \
 METERED_CC = $(CURDIR)/build/gaspipe-cc --target=$(call metered_target,$(1)) \
 	$(call metered_option,$(1)) -D_GNU_SOURCE \
 	-include $(CURDIR)/$(METER_PARTS)/include/portable_jmp_buf.h
-# Variants for bench/meter: x86_64-linux-gnu-plain has no meter, -counting has one without budgets,
+# Variants for bench/meter: -plain has no meter, -counting has one without budgets,
 # -naive a call for each block. Those of -profile, for both machines, say which function the units
 # of a worker go to.
 METERED_VARIANTS := plain counting naive
-METERED_ALL := $(METER_MACHINES) $(METER_MACHINES:%=%-profile) $(METERED_VARIANTS:%=x86_64-linux-gnu-%)
+METERED_ALL := $(METER_MACHINES) $(METER_MACHINES:%=%-profile) $(METERED_VARIANTS:%=$(OWN_MACHINE)-%)
 metered_target = $(firstword $(foreach variant,$(METERED_VARIANTS) profile,$(patsubst %-$(variant),%,$(filter %-$(variant),$(1)))) $(1))
 metered_option = $(if $(filter %-plain,$(1)),--unmetered)$(if $(filter %-counting,$(1)),--meter=--no-budgets)$(if $(filter %-naive,$(1)),--meter=--naive)$(if $(filter %-profile,$(1)),--meter=--profile)
 # The compiler of XS for the machine, and what it makes: the files are those of the ordinary worker.
@@ -168,13 +170,13 @@ endif
 
 ifeq ($(METERED_WORKER_OF),)
 .PHONY: metered-variants
-metered-variants: $(METERED_VARIANTS:%=build/metered/x86_64-linux-gnu-%/gaspipe-worker)
+metered-variants: $(METERED_VARIANTS:%=build/metered/$(OWN_MACHINE)-%/gaspipe-worker)
 $(foreach machine,$(METERED_ALL),$(eval $(call metered_worker_rules,$(machine))))
 
-$(METERED_WORKER): build/metered/x86_64-linux-gnu/gaspipe-worker
+$(METERED_WORKER): build/metered/$(OWN_MACHINE)/gaspipe-worker
 	$(Q)cp $< $@
 
-build/gaspipe-worker-metered-profile: build/metered/x86_64-linux-gnu-profile/gaspipe-worker
+build/gaspipe-worker-metered-profile: build/metered/$(OWN_MACHINE)-profile/gaspipe-worker
 	$(Q)cp $< $@
 
 # The variant of the meter; and the worker that it makes.
@@ -188,14 +190,14 @@ build/metered/$(1)-wasm/gaspipe-worker-wasm: $(METER_TOOLS) $(FILTERS) \
 $(2): build/metered/$(1)-wasm/gaspipe-worker-wasm
 	$$(Q)cp $$< $$@
 endef
-$(eval $(call metered_wasm_rules,x86_64-linux-gnu,$(METERED_WASM_WORKER)))
-$(eval $(call metered_wasm_rules,x86_64-linux-gnu-profile,build/gaspipe-worker-wasm-metered-profile))
+$(eval $(call metered_wasm_rules,$(OWN_MACHINE),$(METERED_WASM_WORKER)))
+$(eval $(call metered_wasm_rules,$(OWN_MACHINE)-profile,build/gaspipe-worker-wasm-metered-profile))
 endif
 
 # The worker of native contracts, for those that gaspipe-cc compiled. Nothing else of it is metered.
 ifeq ($(SAN)$(METERED_WORKER_OF),)
 $(METERED_NATIVE_WORKER): build/obj/worker/main_native_metered.o $(call lib,worker sandbox proto base) \
-		$(METER_PARTS)/x86_64-linux-gnu/libgasmeter.a
+		$(METER_PARTS)/$(OWN_MACHINE)/libgasmeter.a
 	$(call say,link,$@)
 	$(link) $(NATIVE_CODE_LIBS) -o $@
 endif
