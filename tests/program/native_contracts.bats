@@ -144,7 +144,7 @@ END
     head -n 1 "$ROOT/tests/swingset/small.jsonl" > questions
     printf '{"vat":"conductor","method":"%s","args":[4]}\n' many noSuchMethod >> questions
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat maker=ask.wasm --vat ledger=made.so \
-        --vat "conductor=${maker/maker/conductor}" --vat "vatAdmin=${maker/tests*/swingset/vat-vat-admin.bundle}" questions
+        --vat mint=ask.wasm --vat "conductor=${maker/maker/conductor}" --vat "vatAdmin=${maker/tests*/swingset/vat-vat-admin.bundle}" questions
     assert_equal "$(jq -c 'select(.kind == "result") | .value' <<< "$output" | paste -sd' ')" \
         '{"@value":"undefined"} 14 ["rejected","MethodNotFound"]'
 }
