@@ -85,7 +85,7 @@ static void test_finds_own_functions(void **state)
     assert_non_null(source);
     assert_non_null(strstr(source, "test_counter_profile.c"));
     assert_in_range(line, own_line - 5, own_line);
-    assert_false(elf_symbols_find(symbols, 0, &function));
+    assert_false(elf_symbols_find(symbols, UINT64_MAX, &function));
     elf_symbols_close(symbols);
 }
 
