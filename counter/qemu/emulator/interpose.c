@@ -62,16 +62,24 @@ static int read_program(struct dl_phdr_info *info, size_t size, void *imports_ou
     return 1;
 }
 
+static bool is_import(uint32_t type)
+{
+#ifdef __x86_64__
+    return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+#else
+    return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
+#endif
+}
+
 /* Returns the word that holds the address of `name`, or NULL. */
 static void **find_import(const struct imports *imports, const char *name)
 {
     for (int table = 0; table < 2; table++) {
         for (size_t i = 0; i < imports->sizes[table] / sizeof(Elf64_Rela); i++) {
             const Elf64_Rela *import = &imports->tables[table][i];
-            uint32_t type = ELF64_R_TYPE(import->r_info);
             const Elf64_Sym *symbol = &imports->symbols[ELF64_R_SYM(import->r_info)];
 
-            if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) &&
+            if (is_import(ELF64_R_TYPE(import->r_info)) &&
                 strcmp(imports->strings + symbol->st_name, name) == 0)
                 return (void **)(imports->base + import->r_offset);
         }
