@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "counter/qemu/code/profile.h"
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
+#include "counter/qemu/guest/guest_syscalls.h"
 #include "counter/qemu/reporter.h"
 #include "sandbox/contract_filter.h"
 
@@ -331,7 +331,7 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
 bool marks_handle(unsigned thread, int64_t number, uint64_t descriptor, uint64_t buffer,
                   uint64_t size)
 {
-    enum gasmark mark = number == SYS_read ? mark_of(descriptor) : GASMARK_COUNT;
+    enum gasmark mark = number == GUEST_READ ? mark_of(descriptor) : GASMARK_COUNT;
     bool limited;
 
     if (mark == GASMARK_COUNT)

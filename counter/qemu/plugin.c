@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "counter/gasmark.h"
@@ -25,6 +24,7 @@
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
 #include "counter/qemu/guest/follow.h"
+#include "counter/qemu/guest/guest_syscalls.h"
 #include "counter/qemu/marks.h"
 #include "counter/qemu/reporter.h"
 #include "counter/qemu/tally.h"
@@ -279,11 +279,11 @@ static bool precision_is_needed_by(const char *program)
 static bool precision_is_needed(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
 {
     switch (number) {
-    case SYS_rt_sigaction:
+    case GUEST_RT_SIGACTION:
         return is_fault_signal(a1) && installs_handler(a2);
-    case SYS_mmap:
-    case SYS_mprotect:
-    case SYS_pkey_mprotect:
+    case GUEST_MMAP:
+    case GUEST_MPROTECT:
+    case GUEST_PKEY_MPROTECT:
         return is_writable_code(a3);
     default:
         return false;
@@ -372,16 +372,17 @@ static void note_alternate_stack(unsigned thread, uint64_t address)
 /* Reports the system calls that the profile needs. */
 static void profile_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
 {
-    bool kills = number == SYS_kill || number == SYS_tkill ? a2 == SIGKILL
-                                                           : number == SYS_tgkill && a3 == SIGKILL;
+    bool kills = number == GUEST_KILL || number == GUEST_TKILL
+                     ? a2 == SIGKILL
+                     : number == GUEST_TGKILL && a3 == SIGKILL;
 
-    if (number == SYS_exit_group || kills)
+    if (number == GUEST_EXIT_GROUP || kills)
         profile_write();
-    if (number == SYS_munmap)
+    if (number == GUEST_MUNMAP)
         profile_unmaps(a1, a2);
-    if (number == SYS_mmap && (a3 & PROT_EXEC) != 0)
+    if (number == GUEST_MMAP && (a3 & PROT_EXEC) != 0)
         profile_maps_change();
-    if (number == SYS_sigaltstack)
+    if (number == GUEST_SIGALTSTACK)
         note_alternate_stack(thread, a1);
 }
 
@@ -397,13 +398,13 @@ static void threads_come(void)
 static bool leaves_mappings(int64_t number)
 {
     switch (number) {
-    case SYS_read:
-    case SYS_write:
-    case SYS_readv:
-    case SYS_writev:
-    case SYS_clock_gettime:
-    case SYS_gettimeofday:
-    case SYS_getrusage:
+    case GUEST_READ:
+    case GUEST_WRITE:
+    case GUEST_READV:
+    case GUEST_WRITEV:
+    case GUEST_CLOCK_GETTIME:
+    case GUEST_GETTIMEOFDAY:
+    case GUEST_GETRUSAGE:
         return true;
     default:
         return false;
@@ -414,20 +415,20 @@ static bool leaves_mappings(int64_t number)
 static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3,
                            uint64_t a4, uint64_t a5)
 {
-    if (number == SYS_mmap && (a3 & PROT_EXEC) != 0 && (a4 & MAP_ANONYMOUS) == 0)
+    if (number == GUEST_MMAP && (a3 & PROT_EXEC) != 0 && (a4 & MAP_ANONYMOUS) == 0)
         reporter_object((int)a5);
-    if ((number == SYS_mmap && (a4 & MAP_SHARED) != 0) || number == SYS_shmat)
+    if ((number == GUEST_MMAP && (a4 & MAP_SHARED) != 0) || number == GUEST_SHMAT)
         manner.shared = true;
     if (options.pin_random)
         randomness_asked(number, a1, a2);
-    if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
+    if (number == GUEST_EXIT_GROUP || number == GUEST_EXIT || number == GUEST_EXECVE)
         marks_check_program();
     sandbox_check_process_call(number);
-    if (number == SYS_clone && (a1 & CLONE_THREAD) != 0)
+    if (number == GUEST_CLONE && (a1 & CLONE_THREAD) != 0)
         threads_come();
-    if (number == SYS_exit)
+    if (number == GUEST_EXIT)
         ended_threads_exits(thread);
-    if (number == SYS_execve && options.follow)
+    if (number == GUEST_EXECVE && options.follow)
         follow_execve(a1, a2, a3);
 }
 

@@ -42,6 +42,35 @@ static int raise_stack_limit(struct error *error)
                      (uint64_t)wanted / 1024);
 }
 
+#ifdef __x86_64__
+#define FOREIGN_WORKERS ""
+#else
+/* The counter counts x86-64 programs on every machine, so that the number is the same. */
+#define FOREIGN_WORKERS "x86_64/"
+#endif
+
+static bool has_foreign_workers(const struct launch_config *config)
+{
+    return config->counted && FOREIGN_WORKERS[0] != '\0';
+}
+
+static int locate_worker(const struct launch_config *config, const char *name, char path[PATH_MAX],
+                         struct error *error)
+{
+    char foreign[64];
+
+    if (!has_foreign_workers(config))
+        return locate(name, path, error);
+    snprintf(foreign, sizeof foreign, FOREIGN_WORKERS "%s", name);
+    if (locate(foreign, path, error) == 0)
+        return 0;
+    return error_set(
+        error, ERROR_SYSTEM,
+        "--counter qemu counts workers for x86-64 on every machine: copy %s of a build "
+        "for x86-64 into x86_64/ beside gaspipe, or use --counter none or compiled",
+        name);
+}
+
 static int locate_javascript(struct launch_config *config, struct error *error)
 {
     char *const path = config->workers[LAUNCHER_JAVASCRIPT].path;
@@ -49,7 +78,7 @@ static int locate_javascript(struct launch_config *config, struct error *error)
         config->by_function ? "gaspipe-worker-metered-profile" : "gaspipe-worker-metered";
 
     if (!config->metered)
-        return locate("gaspipe-worker", path, error);
+        return locate_worker(config, "gaspipe-worker", path, error);
     if (locate(name, path, error) == 0)
         return 0;
     return error_set(error, ERROR_SYSTEM,
@@ -108,7 +137,8 @@ static void find_other_workers(struct launch_config *config)
     struct error ignored;
 
     for (int i = LAUNCHER_JAVASCRIPT + 1; i < LAUNCHER_PROGRAMS; i++)
-        if (locate(worker_program_name(config, i), config->workers[i].path, &ignored) != 0)
+        if (locate_worker(config, worker_program_name(config, i), config->workers[i].path,
+                          &ignored) != 0)
             config->workers[i].path[0] = '\0';
 }
 
@@ -605,7 +635,7 @@ struct worker_process *launcher_start(const struct launch_config *config,
         .start = start,
         .worker = &config->workers[start->program],
         .limits = start->limits != NULL ? *start->limits : launcher_limits(config, start->program),
-        .counted = config->counted && !start->uncounted,
+        .counted = config->counted && (!start->uncounted || has_foreign_workers(config)),
         .trace = start->uncounted ? NULL : config->trace,
         .native_profile = start->uncounted ? NULL : config->native_profile,
     };

@@ -9,38 +9,38 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "counter/program_file.h"
 #include "counter/qemu/code/profile.h"
 #include "counter/qemu/guest/address_space.h"
+#include "counter/qemu/guest/guest_syscalls.h"
 
 /* ---- system calls ---- */
 
 static const unsigned char directions[] = {
-    [SYS_read] = SYSCALL_READS,
-    [SYS_pread64] = SYSCALL_READS,
-    [SYS_readv] = SYSCALL_READS,
-    [SYS_preadv] = SYSCALL_READS,
-    [SYS_preadv2] = SYSCALL_READS,
-    [SYS_recvfrom] = SYSCALL_READS,
-    [SYS_recvmsg] = SYSCALL_READS,
-    [SYS_getrandom] = SYSCALL_READS,
-    [SYS_getdents64] = SYSCALL_READS,
-    [SYS_write] = SYSCALL_WRITES,
-    [SYS_pwrite64] = SYSCALL_WRITES,
-    [SYS_writev] = SYSCALL_WRITES,
-    [SYS_pwritev] = SYSCALL_WRITES,
-    [SYS_pwritev2] = SYSCALL_WRITES,
-    [SYS_sendto] = SYSCALL_WRITES,
-    [SYS_sendmsg] = SYSCALL_WRITES,
-    [SYS_sendfile] = SYSCALL_READS_AND_WRITES,
-    [SYS_copy_file_range] = SYSCALL_READS_AND_WRITES,
-    [SYS_splice] = SYSCALL_READS_AND_WRITES,
-    [SYS_tee] = SYSCALL_READS_AND_WRITES,
-    [SYS_vmsplice] = SYSCALL_WRITES,
+    [GUEST_READ] = SYSCALL_READS,
+    [GUEST_PREAD64] = SYSCALL_READS,
+    [GUEST_READV] = SYSCALL_READS,
+    [GUEST_PREADV] = SYSCALL_READS,
+    [GUEST_PREADV2] = SYSCALL_READS,
+    [GUEST_RECVFROM] = SYSCALL_READS,
+    [GUEST_RECVMSG] = SYSCALL_READS,
+    [GUEST_GETRANDOM] = SYSCALL_READS,
+    [GUEST_GETDENTS64] = SYSCALL_READS,
+    [GUEST_WRITE] = SYSCALL_WRITES,
+    [GUEST_PWRITE64] = SYSCALL_WRITES,
+    [GUEST_WRITEV] = SYSCALL_WRITES,
+    [GUEST_PWRITEV] = SYSCALL_WRITES,
+    [GUEST_PWRITEV2] = SYSCALL_WRITES,
+    [GUEST_SENDTO] = SYSCALL_WRITES,
+    [GUEST_SENDMSG] = SYSCALL_WRITES,
+    [GUEST_SENDFILE] = SYSCALL_READS_AND_WRITES,
+    [GUEST_COPY_FILE_RANGE] = SYSCALL_READS_AND_WRITES,
+    [GUEST_SPLICE] = SYSCALL_READS_AND_WRITES,
+    [GUEST_TEE] = SYSCALL_READS_AND_WRITES,
+    [GUEST_VMSPLICE] = SYSCALL_WRITES,
 };
 
 enum syscall_direction syscall_direction(int64_t number)
@@ -102,9 +102,9 @@ static bool is_random_device(int fd)
 void randomness_asked(int64_t number, uint64_t a1, uint64_t a2)
 {
     guest_buffer = 0;
-    if (number == SYS_getrandom)
+    if (number == GUEST_GETRANDOM)
         guest_buffer = a1;
-    else if (number == SYS_read && is_random_device((int)a1))
+    else if (number == GUEST_READ && is_random_device((int)a1))
         guest_buffer = a2;
 }
 
