@@ -48,8 +48,8 @@ struct output_file {
 enum { OUTPUT_FILES = 4 };
 
 /*
- * All fail with ERROR_SYSTEM. Call output_file_discard() after a failure; not needed if
- * output_file_open() failed.
+ * All fail with ERROR_SYSTEM. Unless output_file_open() failed, call output_file_discard() at the
+ * end, also of a finished file.
  */
 int output_file_open(struct output_file *file, const char *path, const char *what,
                      struct error *error);

@@ -182,8 +182,7 @@ static int bundler_bundle(const struct bundler *bundler, const char *source, con
         result = run_bundler(program.data, source, format, file.fd, error);
         if (result == 0)
             result = output_file_finish(&file, error);
-        if (result != 0)
-            output_file_discard(&file);
+        output_file_discard(&file);
     }
     buf_free(&program);
     return result;
