@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # gaspipe convert: SwingSet's configurations become files for gaspipe run.
-# tests/npm/kernel.bats does it with npm's bundle-source, and compares with SwingSet's kernel.
 
 load common
 load vats
