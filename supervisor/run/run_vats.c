@@ -635,18 +635,23 @@ int run_vats_queue_operations(const struct operations *operations, struct store 
 static int log_if_quarantined(struct kernel *kernel, int64_t id, int64_t *count,
                               struct error *error)
 {
-    struct buf reason = {0};
+    struct buf reason = {0}, damage = {0};
     struct kernel_vat vat;
     bool is, lives;
     int result = kernel_quarantine_reason(kernel, id, &is, &reason, error);
 
+    if (result == 0 && is)
+        result = kernel_vat_damage(kernel, id, &damage, error);
     if (result == 0 && is && (result = kernel_vat_get(kernel, id, &vat, &lives, error)) == 0) {
-        log_line("vat %s is in quarantine: %s; run with --release, --upgrade or --terminate, or "
-                 "with --set-limit or --skip-delivery",
-                 vat.name[0] != '\0' ? vat.name : "without a name", buf_string(&reason));
+        log_line("vat %s is in quarantine: %s; run with %s",
+                 vat.name[0] != '\0' ? vat.name : "without a name", buf_string(&reason),
+                 damage.length > 0 ? "--terminate, or restore the store from a copy"
+                                   : "--release, --upgrade or --terminate, or with --set-limit or "
+                                     "--skip-delivery");
         kernel_vat_free(&vat);
         ++*count;
     }
+    buf_free(&damage);
     buf_free(&reason);
     return result;
 }

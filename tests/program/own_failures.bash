@@ -28,7 +28,7 @@ good_goes_on() {
     assert_equal "$(deliveries | jq -c '.[:2]')" '["good","ok"]'
     runs "$1" "${@:2}" - < /dev/null
     assert_status 5
-    said 'vat bad is in quarantine: ' '--release' '--upgrade' '--terminate'
+    grep -qE '^gaspipe: vat bad is in quarantine: .*; run with (--release, --upgrade or --terminate, or|--terminate, or restore) ' err
 }
 
 # released STORE OPTION...: the vat's held deliveries run, and it continues.

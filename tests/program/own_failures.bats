@@ -367,7 +367,7 @@ lose_page() {
         cp -a store harmed
         store_edit harmed "UPDATE key SET value = CAST('#' || substr(CAST(value AS TEXT), 2) AS BLOB) WHERE name = 'v1.$key'"
         good_goes_on harmed
-        said "the kernel's key \"v1.$key\"" 'does not match its checksum'
+        said "the kernel's key \"v1.$key\"" 'does not match its checksum' 'run with --terminate, or restore the store from a copy'
         line good get name '' > lines
         for decision in '--release bad' '--release bad --from-start' '--skip-delivery bad' '--set-limit bad=computrons:5000000' \
             '--upgrade bad=better.js'; do
