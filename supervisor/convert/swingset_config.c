@@ -49,7 +49,10 @@ static json_t *sort_members(json_t *object, const char *const *first, size_t fir
         if (value != NULL)
             json_object_set(sorted, first[i], value);
     }
-    json_object_foreach(object, name, value) names[taken++] = name;
+    json_object_foreach(object, name, value)
+    {
+        names[taken++] = name;
+    }
     qsort(names, count, sizeof *names, compare_names);
     for (size_t i = 0; i < count; i++)
         if (!is_one_of(names[i], first, first_count))
@@ -201,7 +204,10 @@ static int check_bootstrap(struct swingset_config *config, struct error *error)
     if (json_object_get(vats, config->bootstrap) != NULL)
         return 0;
     similar = (struct similar){.word = config->bootstrap};
-    json_object_foreach((json_t *)vats, name, value) similar_try(&similar, name);
+    json_object_foreach((json_t *)vats, name, value)
+    {
+        similar_try(&similar, name);
+    }
     return error_set(error, ERROR_INPUT,
                      "%s: \"bootstrap\" is \"%.64s\", which is not in \"vats\"%s", config->path,
                      config->bootstrap, similar_hint(&similar, ""));
@@ -395,7 +401,9 @@ static json_t *name_references(json_t *members, const char *kind)
     const char *name;
 
     json_object_foreach(sorted, name, value)
+    {
         json_object_set_new(references, name, json_pack("{s:s}", kind, name));
+    }
     json_decref(sorted);
     return references;
 }
