@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sandbox/guest_syscalls.h"
 #include "sandbox/syscall_name.h"
 
 static void put_own_pid(struct sock_filter *lines, size_t length)
@@ -75,9 +76,6 @@ static void end_by_filter(int signal, siginfo_t *info, void *context)
 }
 
 static bool entered;
-
-/* The guest is an x86-64 program on every machine. */
-enum { GUEST_CLONE = 56, GUEST_FORK = 57, GUEST_VFORK = 58 };
 
 void sandbox_check_process_call(long number)
 {

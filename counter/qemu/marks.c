@@ -14,9 +14,9 @@
 #include "counter/qemu/code/profile.h"
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
-#include "counter/qemu/guest/guest_syscalls.h"
 #include "counter/qemu/reporter.h"
 #include "sandbox/contract_filter.h"
+#include "sandbox/guest_syscalls.h"
 
 /*
  * ---- the watchdog ----

@@ -24,11 +24,11 @@
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
 #include "counter/qemu/guest/follow.h"
-#include "counter/qemu/guest/guest_syscalls.h"
 #include "counter/qemu/marks.h"
 #include "counter/qemu/reporter.h"
 #include "counter/qemu/tally.h"
 #include "sandbox/contract_filter.h"
+#include "sandbox/guest_syscalls.h"
 
 /* How to count the blocks that are translated next. */
 struct blocks_manner {

@@ -185,6 +185,14 @@ struct model_waits {
 };
 
 struct model_waits model_waits_of(const struct model_delivery *delivery);
+
+/* A part of the time without its waits; MODEL_NONE if the part is not known. */
+static inline int64_t model_without_wait(int64_t part, int64_t waited)
+{
+    return part == MODEL_NONE ? MODEL_NONE : part - waited;
+}
+
+/* Adds `waits` to the sum. */
 void model_waits_add(struct model_waits *sum, const struct model_waits *waits);
 
 /* Notes about the file. */

@@ -63,9 +63,9 @@ struct record {
     int64_t delivery_num;
     int64_t syscall_num;
     int64_t block_height;
-    int64_t version;                   /* of slog-start */
-    int64_t mono_base;                 /* of slog-start, nanoseconds of CLOCK_MONOTONIC */
-    int64_t cpu_wait, worker_cpu_wait; /* of deliver-result, nanoseconds */
+    int64_t version;                   /* in slog-start */
+    int64_t mono_base;                 /* in slog-start, nanoseconds of CLOCK_MONOTONIC */
+    int64_t cpu_wait, worker_cpu_wait; /* in deliver-result, nanoseconds */
     /* Borrowed from the line; strings without quotes, escapes as they are. */
     struct scan_span type_name, vat_id, dispatch, syscall, name, session, mode;
     /* JSON text, borrowed. */

@@ -193,7 +193,7 @@ struct conversion {
     const struct convert_options *options;
     struct swingset_config config;
     struct bundler bundler;
-    json_t *written; /* what is written to gaspipe.json */
+    json_t *written; /* to gaspipe.json */
 };
 
 static int make_output_path(const struct conversion *conversion, const char *name, struct buf *path,
@@ -321,12 +321,16 @@ static int add_group(struct conversion *conversion, const char *group, const cha
 
 /* ---- the command ---- */
 
+/* NULL: out of memory, or an argument is not UTF-8. */
 static json_t *make_argv(char **arguments)
 {
     json_t *argv = json_array();
 
-    for (; *arguments != NULL; arguments++)
-        json_array_append_new(argv, json_string(*arguments));
+    for (; argv != NULL && *arguments != NULL; arguments++)
+        if (json_array_append_new(argv, json_string(*arguments)) != 0) {
+            json_decref(argv);
+            argv = NULL;
+        }
     return argv;
 }
 
@@ -387,6 +391,8 @@ static int convert(const struct convert_options *options, char **operands, struc
     json_t *argv = make_argv(operands + 1);
     int result = bundler_open(&conversion.bundler, operands[0], options->modules, error);
 
+    if (result == 0 && argv == NULL)
+        result = error_set(error, ERROR_USAGE, "an ARGUMENT is not UTF-8");
     if (result == 0)
         result = swingset_config_read(&conversion.config, operands[0], error);
     if (result == 0) {

@@ -38,6 +38,7 @@ static json_t *sort_members(json_t *object, const char *const *first, size_t fir
     json_t *sorted = json_object(), *value;
     const char *name;
     size_t taken = 0;
+    int failed = 0;
 
     if (names == NULL || sorted == NULL) {
         free(names);
@@ -47,7 +48,7 @@ static json_t *sort_members(json_t *object, const char *const *first, size_t fir
     for (size_t i = 0; i < first_count; i++) {
         value = json_object_get(object, first[i]);
         if (value != NULL)
-            json_object_set(sorted, first[i], value);
+            failed |= json_object_set(sorted, first[i], value);
     }
     json_object_foreach(object, name, value)
     {
@@ -56,9 +57,12 @@ static json_t *sort_members(json_t *object, const char *const *first, size_t fir
     qsort(names, count, sizeof *names, compare_names);
     for (size_t i = 0; i < count; i++)
         if (!is_one_of(names[i], first, first_count))
-            json_object_set(sorted, names[i], json_object_get(object, names[i]));
+            failed |= json_object_set(sorted, names[i], json_object_get(object, names[i]));
     free(names);
-    return sorted;
+    if (failed == 0)
+        return sorted;
+    json_decref(sorted);
+    return NULL;
 }
 
 static int check_name(const char *group, const char *name, struct error *error)
@@ -222,11 +226,14 @@ static int add_vats(struct swingset_config *config, struct error *error)
     };
     const char *const first[] = {config->bootstrap, "vatAdmin", "comms", "vattp", "timer"};
     json_t *vats = json_copy(json_object_get(config->root, "vats"));
+    int failed = 0;
 
     for (size_t i = 0; i < sizeof added / sizeof *added; i++)
         if (json_object_get(vats, added[i][0]) == NULL)
-            json_object_set_new(vats, added[i][0], json_pack("{s:s}", "sourceSpec", added[i][1]));
-    config->vats = sort_members(vats, first, sizeof first / sizeof *first);
+            failed |= json_object_set_new(vats, added[i][0],
+                                          json_pack("{s:s}", "sourceSpec", added[i][1]));
+    if (failed == 0)
+        config->vats = sort_members(vats, first, sizeof first / sizeof *first);
     json_decref(vats);
     return config->vats != NULL ? 0 : error_memory(error, config->path);
 }
@@ -327,20 +334,24 @@ static json_t *make_vat_options(const struct swingset_config *config, const char
     json_t *parameters = json_object_get(description, "parameters");
     json_t *creation = json_object_get(description, "creationOptions");
     json_t *options = json_object();
+    int failed = 0;
 
     parameters = parameters != NULL ? json_copy(parameters) : json_object();
     creation = creation != NULL ? json_copy(creation) : json_object();
     if (strcmp(name, config->bootstrap) == 0)
-        json_object_set(parameters, "argv", argv);
+        failed |= json_object_set(parameters, "argv", argv);
     if (references != NULL && json_object_get(creation, "reapGCKrefs") == NULL)
-        json_object_set(creation, "reapGCKrefs", references);
+        failed |= json_object_set(creation, "reapGCKrefs", references);
     if (!json_is_object(parameters) || json_object_size(parameters) > 0)
-        json_object_set(options, "parameters", parameters);
+        failed |= json_object_set(options, "parameters", parameters);
     if (!json_is_object(creation) || json_object_size(creation) > 0)
-        json_object_set(options, "creationOptions", creation);
+        failed |= json_object_set(options, "creationOptions", creation);
     json_decref(parameters);
     json_decref(creation);
-    return options;
+    if (failed == 0)
+        return options;
+    json_decref(options);
+    return NULL;
 }
 
 static int check_vat_options(json_t *options, struct error *error)
@@ -367,12 +378,13 @@ static int add_vat_options(const struct swingset_config *config, json_t *argv, j
             result = error_memory(error, config->path);
         if (result == 0 && check_vat_options(own, error) != 0)
             result = error_prefix(error, "%s: vats.%s", config->path, name);
-        if (json_object_size(own) > 0)
-            json_object_set(all, name, own);
+        if (result == 0 && json_object_size(own) > 0 && json_object_set(all, name, own) != 0)
+            result = error_memory(error, config->path);
         json_decref(own);
     }
-    if (json_object_size(all) > 0)
-        json_object_set(options, "vat-options", all);
+    if (result == 0 && json_object_size(all) > 0 &&
+        json_object_set(options, "vat-options", all) != 0)
+        result = error_memory(error, config->path);
     json_decref(all);
     return result;
 }
@@ -399,24 +411,29 @@ static json_t *name_references(json_t *members, const char *kind)
     json_t *sorted = sort_members(members, NULL, 0), *value;
     json_t *references = json_object();
     const char *name;
+    int failed = sorted == NULL;
 
     json_object_foreach(sorted, name, value)
     {
-        json_object_set_new(references, name, json_pack("{s:s}", kind, name));
+        failed |= json_object_set_new(references, name, json_pack("{s:s}", kind, name));
     }
     json_decref(sorted);
-    return references;
+    if (failed == 0)
+        return references;
+    json_decref(references);
+    return NULL;
 }
 
 json_t *swingset_config_bootstrap(const struct swingset_config *config)
 {
     json_t *devices = json_object_get(config->root, "devices");
-    json_t *line;
+    json_t *line = NULL;
 
     devices = devices != NULL ? json_copy(devices) : json_object();
-    json_object_set_new(devices, "vatAdmin", json_null());
-    line = json_pack("{s:s,s:s,s:[o,o]}", "vat", config->bootstrap, "method", "bootstrap", "args",
-                     name_references(config->vats, "@vat"), name_references(devices, "@device"));
+    if (json_object_set_new(devices, "vatAdmin", json_null()) == 0)
+        line =
+            json_pack("{s:s,s:s,s:[o,o]}", "vat", config->bootstrap, "method", "bootstrap", "args",
+                      name_references(config->vats, "@vat"), name_references(devices, "@device"));
     json_decref(devices);
     return line;
 }

@@ -49,6 +49,7 @@ static int raise_stack_limit(struct error *error)
 #define FOREIGN_WORKERS "x86_64/"
 #endif
 
+/* They run under QEMU even where nothing is counted. */
 static bool has_foreign_workers(const struct launch_config *config)
 {
     return config->counted && FOREIGN_WORKERS[0] != '\0';

@@ -689,6 +689,7 @@ static void put_text_summary(const struct output *output, struct buf *line, doub
     else if (output->terminal)
         buf_append_string(line, "next: add --slog FILE, then slogreport summary FILE\n");
 }
+
 int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error)
 {

@@ -51,7 +51,7 @@ static int make_directories(char *path, struct error *error)
     }
 }
 
-/* Nobody but the user may place machine code there. */
+/* Only the user may write machine code there. */
 static int check_owner(const char *path, struct error *error)
 {
     struct stat status;

@@ -179,18 +179,11 @@ static int refuse_line(struct run_lines *lines, const struct delivery_line *line
 static int refuse_damaged(struct run_lines *lines, const struct delivery_line *line,
                           struct error *error)
 {
-    struct kernel *kernel = scheduler_kernel(lines->scheduler);
     const struct error damage = *error;
-    bool is;
 
-    if (kernel_vat_is_operated(kernel, damage.damaged_vat, &is, error) != 0)
+    if (run_vats_quarantine(scheduler_kernel(lines->scheduler), damage.damaged_vat, line->vat,
+                            damage.text, error) != 0)
         return -1;
-    if (!is) {
-        log_line("vat %s: %s: the vat is in quarantine, the others continue", line->vat,
-                 damage.text);
-        if (kernel_quarantine(kernel, damage.damaged_vat, damage.text, error) != 0)
-            return -1;
-    }
     return refuse_line(lines, line, "the vat is in quarantine", damage.text, error);
 }
 

@@ -338,6 +338,19 @@ static int find_damage(struct store *store, struct kernel *kernel, const struct 
                : error_memory(error, "a damaged vat");
 }
 
+int run_vats_quarantine(struct kernel *kernel, int64_t id, const char *name, const char *damage,
+                        struct error *error)
+{
+    bool is;
+
+    if (kernel_vat_is_operated(kernel, id, &is, error) != 0)
+        return -1;
+    if (is)
+        return 0;
+    log_line("vat %s: %s: the vat is in quarantine, the others continue", name, damage);
+    return kernel_quarantine(kernel, id, damage, error);
+}
+
 static int quarantine_if_damaged(struct store *store, struct kernel *kernel, int64_t id,
                                  struct error *error)
 {
@@ -351,11 +364,8 @@ static int quarantine_if_damaged(struct store *store, struct kernel *kernel, int
     result = kernel_vat_is_operated(kernel, id, &is, error);
     if (result == 0 && !is)
         result = find_damage(store, kernel, &vat, &damage, error);
-    if (result == 0 && damage.length > 0) {
-        log_line("vat %s: %s: the vat is in quarantine, the others continue", vat.name,
-                 buf_string(&damage));
-        result = kernel_quarantine(kernel, id, buf_string(&damage), error);
-    }
+    if (result == 0 && damage.length > 0)
+        result = run_vats_quarantine(kernel, id, vat.name, buf_string(&damage), error);
     buf_free(&damage);
     kernel_vat_free(&vat);
     return result;

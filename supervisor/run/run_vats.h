@@ -49,6 +49,11 @@ int run_vats_why_ended(struct store *store, const char *name, struct buf *reason
 int run_vats_queue_operations(const struct operations *operations, struct store *store,
                               struct kernel *kernel, struct error *error);
 
+/* Puts a vat with a damaged record into quarantine, unless a decision about it is queued, and logs
+ * that. */
+int run_vats_quarantine(struct kernel *kernel, int64_t id, const char *name, const char *damage,
+                        struct error *error);
+
 /* Logs each vat in quarantine, with the options that resolve it, and counts them. */
 int run_vats_log_quarantined(struct kernel *kernel, int64_t *count, struct error *error);
 

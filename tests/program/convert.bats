@@ -103,6 +103,9 @@ gaspipe: project/config/small.json: comms and vattp, which SwingSet adds, are le
     convert project/config/small.json
     assert_status 2
     assert_equal "$stderr" 'gaspipe: convert: give a directory with -o DIR (see gaspipe convert --help)'
+    convert project/config/small.json -o out $'\377'
+    assert_status 2
+    assert_equal "$stderr" 'gaspipe: an ARGUMENT is not UTF-8'
 }
 
 @test "bundle-source that is missing or fails is said; another directory of packages, and arguments" {

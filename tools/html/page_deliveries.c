@@ -210,21 +210,14 @@ static size_t page_add_detail(struct page_deliveries *deliveries,
 
 /* ---- deliveries --------------------------------------------------------- */
 
-/* What of the time, if it is known, was no wait for a CPU. */
-static void add_part(struct page_deliveries *deliveries, enum page_column column, int64_t part,
-                     int64_t waited)
-{
-    add_integer(deliveries, column, part == MODEL_NONE ? MODEL_NONE : part - waited);
-}
-
 static void add_times(struct page_deliveries *deliveries, const struct model_delivery *delivery)
 {
     const struct model_waits waits = model_waits_of(delivery);
 
     add_integer(deliveries, PAGE_TOTAL, delivery->total);
-    add_part(deliveries, PAGE_PIPE, delivery->pipe, waits.up + waits.down);
-    add_part(deliveries, PAGE_WORKER, delivery->worker, waits.worker);
-    add_part(deliveries, PAGE_KERNEL, delivery->kernel, waits.kernel);
+    add_integer(deliveries, PAGE_PIPE, model_without_wait(delivery->pipe, waits.up + waits.down));
+    add_integer(deliveries, PAGE_WORKER, model_without_wait(delivery->worker, waits.worker));
+    add_integer(deliveries, PAGE_KERNEL, model_without_wait(delivery->kernel, waits.kernel));
     add_integer(deliveries, PAGE_CPU_WAIT, waits.by_gaspipe);
     add_integer(deliveries, PAGE_WORKER_CPU_WAIT, waits.by_worker);
 }

@@ -85,12 +85,6 @@ static void append_extra(struct buf *out, const struct model_delivery *delivery,
         buf_printf(out, " %14.0f", value);
 }
 
-/* What of the time, if it is known, was no wait. */
-static int64_t without_wait(int64_t time, int64_t waited)
-{
-    return time == MODEL_NONE ? MODEL_NONE : time - waited;
-}
-
 /* The times; the wait's are the entry's cell, which the table may leave out. */
 static void append_times(struct rank_entry *entry, const struct model_delivery *delivery)
 {
@@ -98,9 +92,9 @@ static void append_times(struct rank_entry *entry, const struct model_delivery *
     struct buf *out = &entry->text;
 
     append_milliseconds(out, delivery->total);
-    append_milliseconds(out, without_wait(delivery->pipe, waits.up + waits.down));
-    append_milliseconds(out, without_wait(delivery->worker, waits.worker));
-    append_milliseconds(out, without_wait(delivery->kernel, waits.kernel));
+    append_milliseconds(out, model_without_wait(delivery->pipe, waits.up + waits.down));
+    append_milliseconds(out, model_without_wait(delivery->worker, waits.worker));
+    append_milliseconds(out, model_without_wait(delivery->kernel, waits.kernel));
     entry->waited = waits.by_gaspipe + waits.by_worker > 0;
     entry->cell = out->length;
     append_milliseconds(out, entry->waited ? waits.by_gaspipe + waits.by_worker : MODEL_NONE);

@@ -34,7 +34,7 @@ void delivery_rows_render(struct rank_entry *entry, const struct model_delivery 
 int delivery_rows_append(struct buf *out, const struct rank *rank,
                          const struct delivery_rows_extra *extra, struct error *error);
 
-/* What was appended to the entry's text after its row. */
+/* The entry's text after its row. */
 const char *delivery_rows_rest(const struct rank_entry *entry, size_t *length);
 
 #endif

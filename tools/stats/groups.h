@@ -65,7 +65,7 @@ struct group {
     char *name;  /* "v1", "message transfer", "vatstoreGet", "5000"; owned */
     char *label; /* a vat's name, or ""; owned */
     struct histogram columns[GROUP_COLUMNS];
-    struct model_waits waits; /* of its deliveries, for a CPU; merge does not add them */
+    struct model_waits waits; /* its deliveries' waits for a CPU; merging does not add them */
 };
 
 struct groups {

@@ -15,7 +15,7 @@
 #include "counter/program_file.h"
 #include "counter/qemu/code/profile.h"
 #include "counter/qemu/guest/address_space.h"
-#include "counter/qemu/guest/guest_syscalls.h"
+#include "sandbox/guest_syscalls.h"
 
 /* ---- system calls ---- */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_QEMU_GUEST_GUEST_SYSCALLS_H
-#define GASPIPE_COUNTER_QEMU_GUEST_GUEST_SYSCALLS_H
+#ifndef GASPIPE_SANDBOX_GUEST_SYSCALLS_H
+#define GASPIPE_SANDBOX_GUEST_SYSCALLS_H
 
-/* System calls of the guest, an x86-64 program on every machine (Linux's asm/unistd_64.h). */
+/* System calls of the counter's guest, an x86-64 program on every machine (Linux's
+ * asm/unistd_64.h). */
 enum guest_syscall {
     GUEST_READ = 0,
     GUEST_WRITE = 1,
@@ -21,6 +22,8 @@ enum guest_syscall {
     GUEST_SENDMSG = 46,
     GUEST_RECVMSG = 47,
     GUEST_CLONE = 56,
+    GUEST_FORK = 57,
+    GUEST_VFORK = 58,
     GUEST_EXECVE = 59,
     GUEST_EXIT = 60,
     GUEST_KILL = 62,
