@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "store/integrity/page_vfs.h"
 #include "store/store_internal.h"
@@ -20,6 +21,28 @@ int(store_error_set)(const struct store *store, struct error *error, enum error_
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
     return error_set(error, kind, "%s: %s", store->path, words);
+}
+
+static bool is_file_size_limited(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* With SIGXFSZ ignored, a write beyond the limit fails with EFBIG. SQLite keeps no error number
+ * where it cannot enlarge its shared memory, which is the file that grows first. */
+static int input_output_error(struct store *store, const char *words, struct error *error)
+{
+    const int number = sqlite3_system_errno(store->database);
+
+    if (number == EFBIG || (sqlite3_extended_errcode(store->database) == SQLITE_IOERR_SHMSIZE &&
+                            is_file_size_limited()))
+        return store_error_set(store, error, ERROR_SYSTEM,
+                               "a file of the store would be larger than permitted (ulimit -f)");
+    if (number != 0)
+        return error_system(error, number, "%s: %s", store->path, words);
+    return store_error_set(store, error, ERROR_SYSTEM, "%s", words);
 }
 
 int(store_error)(struct store *store, struct error *error)
@@ -51,12 +74,7 @@ int(store_error)(struct store *store, struct error *error)
         error->is_damage = true;
         return -1;
     case SQLITE_IOERR:
-        /* With SIGXFSZ ignored, a write beyond the limit fails with EFBIG. */
-        if (sqlite3_system_errno(store->database) == EFBIG)
-            return store_error_set(
-                store, error, ERROR_SYSTEM,
-                "a file of the store would be larger than permitted (ulimit -f)");
-        return store_error_set(store, error, ERROR_SYSTEM, "%s", words);
+        return input_output_error(store, words, error);
     default:
         return store_error_set(store, error, ERROR_SYSTEM, "%s", words);
     }

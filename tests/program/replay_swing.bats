@@ -210,6 +210,9 @@ change() {
     mkdir empty
     replay empty
     assert_bad_input 3 'empty: no swingstore.sqlite, transcript.VAT.FIRST.END or transcript-VAT.sst'
+    touch empty/gaspipe.sqlite
+    replay empty
+    assert_bad_input 3 'empty: is a store of gaspipe; replay it with --store empty VAT'
 }
 
 # local_replay: what a replay of all spans here prints, in the file local.

@@ -261,9 +261,12 @@ EOF
     # Whole lines only, and what was printed was done.
     jq -c .type slog > /dev/null
     [ "$(grep -c '"kind":"delivery"' <<< "$output")" -lt 800 ]
-    run --separate-stderr bash -c 'ulimit -f 4; exec "$@"' - \
-        "$NATIVE/gaspipe" run --counter none --store small --vat "$token" - < /dev/null
-    assert_bad_input 4 'small/gaspipe.sqlite: a file of the store would be larger than permitted (ulimit -f)'
+    # SQLite's file, and its shared memory.
+    for limit in 4 8; do
+        run --separate-stderr bash -c 'ulimit -f "$1"; shift; exec "$@"' - $limit \
+            "$NATIVE/gaspipe" run --counter none --store small --vat "$token" - < /dev/null
+        assert_bad_input 4 'small/gaspipe.sqlite: a file of the store would be larger than permitted (ulimit -f)'
+    done
     # A sanitized program reads /proc, too.
     if [ "$BUILD" = "$ROOT/build" ] && unshare -rm true 2> /dev/null; then
         run --separate-stderr unshare -rm sh -c 'mount -t tmpfs none /proc; "$@"' - \

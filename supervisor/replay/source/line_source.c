@@ -589,13 +589,23 @@ static int archive_directory_compare(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
+static int refuse_directory(const char *path, bool is_store, struct error *error)
+{
+    if (is_store)
+        return error_set(error, ERROR_INPUT,
+                         "%s: is a store of gaspipe; replay it with --store %s VAT", path, path);
+    return error_set(error, ERROR_INPUT,
+                     "%s: no swingstore.sqlite, transcript.VAT.FIRST.END or transcript-VAT.sst",
+                     path);
+}
+
 int archive_directory_read(struct archive_files *files, const char *path,
                            const struct source_selection *selection, struct error *error)
 {
     const size_t before = files->count;
     DIR *directory = opendir(path);
     struct dirent *entry;
-    bool any = false;
+    bool any = false, is_store = false;
     int taken = 0;
 
     if (directory == NULL)
@@ -604,15 +614,14 @@ int archive_directory_read(struct archive_files *files, const char *path,
     while (taken >= 0 && (errno = 0, entry = readdir(directory)) != NULL) {
         taken = take_archive_file(files, path, entry->d_name, selection);
         any = any || taken > 0;
+        is_store = is_store || strcmp(entry->d_name, "gaspipe.sqlite") == 0;
     }
     if (taken < 0)
         error_memory(error, "the files of an archive");
     else if (errno != 0)
         taken = error_system(error, errno, "cannot read %s", path);
     else if (!any)
-        taken = error_set(
-            error, ERROR_INPUT,
-            "%s: no swingstore.sqlite, transcript.VAT.FIRST.END or transcript-VAT.sst", path);
+        taken = refuse_directory(path, is_store, error);
     else if (files->count == before)
         taken = error_set(error, ERROR_INPUT, "%s: no such span", path);
     (void)closedir(directory); /* was only read */
