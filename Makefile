@@ -107,7 +107,7 @@ help:
 	@echo 'make vats       bundle the vats of the examples and tests'
 	@echo 'make compile-commands  write build/compile_commands.json, for editors and clang-tidy'
 	@echo 'make lint       check layout, includes, circles, clang-tidy, cppcheck, shellcheck'
-	@echo 'make unit       run only the unit tests; make unit TESTS=test_buf builds and runs this one'
+	@echo 'make unit       run only the unit tests; make unit TESTS=buf builds and runs this one'
 	@echo 'make check-quick  run the unit tests and the examples'
 	@echo 'make program    run only the whole-program tests'
 	@echo 'make campaign   try N=100 times each trouble that a run can meet, and compare the outcome'

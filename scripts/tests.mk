@@ -25,7 +25,7 @@ CHANGED_TESTS := $(if $(PART),$(shell git diff --name-only HEAD~5 -- 'tests/prog
 PROGRAM_TESTS := $(if $(PART),$(sort $(filter $(CHANGED_TESTS),$(CHOSEN_TESTS)) $(shell printf '%s\n' $(CHOSEN_TESTS) | \
 	awk 'split("$(PART)", part, "/") && NR % part[2] == part[1] % part[2]')),$(CHOSEN_TESTS))
 GOLDEN_TESTS := $(if $(filter thread,$(SAN)),,$(if $(wildcard tests/golden/*/cmd),scripts/golden))
-narrow = $(if $(TESTS),$(foreach test,$(1),$(if $(filter $(TESTS),$(basename $(notdir $(test)))),$(test))),$(1))
+narrow = $(if $(TESTS),$(foreach test,$(1),$(if $(filter $(TESTS) $(TESTS:%=test_%),$(basename $(notdir $(test)))),$(test))),$(1))
 run_tests = @BUILD=$(BUILD) scripts/run-tests
 
 # Links a test, a fuzzer or a benchmark with the archives that it depends on, and with $(1). There are hundreds of
@@ -108,6 +108,7 @@ check check-quick unit program:
 	@flock -o build/make.lock $(MAKE) --no-print-directory $@-built
 	$(if $(LEFT_OUT),@echo 'left to the ordinary build ($(if $(filter thread,$(SAN)),their threads are tested there only,they are not about what is sanitized)): $(basename $(notdir $(LEFT_OUT)))')
 	$(if $(PART),@echo 'not in part $(PART): $(basename $(notdir $(filter-out $(PROGRAM_TESTS),$(CHOSEN_TESTS))))')
+	$(if $(strip $(call narrow,$($@_tests))),,@echo 'make $@: there is no such test: $(TESTS) (see tests/unit and tests/program)' >&2; exit 1)
 	$(run_tests) $(call narrow,$($@_tests))
 
 golden: all
