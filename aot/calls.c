@@ -83,7 +83,7 @@ static LLVMValueRef load_in_table(struct aot_emitter *emitter, LLVMTypeRef type,
         emitter->table_tag);
 }
 
-/* The reference at an index of a table; gives up if there is none. */
+/* The reference at an index of a table; abandons the call if the index is not valid. */
 static LLVMValueRef element(struct aot_emitter *emitter, uint32_t table, LLVMValueRef index)
 {
     LLVMBuilderRef builder = emitter->builder;

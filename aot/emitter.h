@@ -59,7 +59,7 @@ struct aot_emitter {
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, pointer, nothing;
     LLVMTypeRef *types;      /* functions' types, by number */
     LLVMValueRef *functions; /* by number */
-    LLVMValueRef *values;    /* room for the longest list of arguments or results */
+    LLVMValueRef *values;    /* space for the longest list of arguments or results */
     unsigned tbaa_kind, weight_kind;
     LLVMValueRef memory_tag, table_tag, context_tag, *global_tags, unlikely;
     unsigned nounwind, base_register, memory_effects, will_return, not_optimized, not_inlined;
@@ -119,7 +119,7 @@ void aot_push_condition(struct aot_emitter *emitter, LLVMValueRef condition);
 /* A value that was computed, or may have been. */
 void aot_push_computed(struct aot_emitter *emitter, LLVMValueRef value);
 
-/* Gives up if the value is a NaN that was computed. */
+/* Abandons the call if the value is a NaN that was computed. */
 LLVMValueRef aot_pop(struct aot_emitter *emitter);
 LLVMValueRef aot_checked(struct aot_emitter *emitter, const struct aot_operand *operand);
 

@@ -273,7 +273,7 @@ static void fill_function_array(struct aot_emitter *emitter, LLVMTypeRef type)
     free(items);
 }
 
-/* Of each exported function, and of the start function, the entry's distance. */
+/* Lists the distance of the entry of each exported function, and of the start function. */
 static void fill_entry_array(struct aot_emitter *emitter)
 {
     const struct wasm_module *module = emitter->module;

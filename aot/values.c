@@ -142,7 +142,7 @@ void aot_push_condition(struct aot_emitter *emitter, LLVMValueRef condition)
     aot_push(emitter, LLVMBuildZExt(emitter->builder, condition, emitter->i32, ""));
 }
 
-/* Giving up too often only costs time, so what comes out of a local may have been computed. So may
+/* Abandoning too often only costs time, so what comes out of a local may have been computed. So may
  * a constant, which LLVM computes from others. */
 void aot_push_computed(struct aot_emitter *emitter, LLVMValueRef value)
 {

@@ -24,7 +24,7 @@ enum { SECONDS_MOST = 86400 };
 static const struct option_row rows[] = {
     {"output", "FILE", "write the machine code to FILE (required)",
      OPTION_IS_TEXT(struct compile_options, output), .letter = 'o'},
-    {"max-seconds", "N", "give up after N seconds of processor time (default: 60)",
+    {"max-seconds", "N", "stop after N seconds of CPU time (default: 60)",
      OPTION_IS_NUMBER(struct compile_options, seconds, 1, SECONDS_MOST)},
     {"max-memory", "BYTES", "limit the compiler's memory (default: 2G)",
      OPTION_IS_BYTES(struct compile_options, memory)},

@@ -49,8 +49,7 @@ static int judge_end(const struct module_compiler *compiler, int status, struct 
     if (WIFEXITED(status))
         return error_set(error, ERROR_INPUT, "the module cannot be compiled");
     if (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)
-        return error_set(error, ERROR_INPUT,
-                         "compiling takes more than %" PRIu64 " s of processor time",
+        return error_set(error, ERROR_INPUT, "compiling takes more than %" PRIu64 " s of CPU time",
                          compiler->seconds);
     return error_set(error, ERROR_INPUT,
                      "compiling ended by signal %d (%s); it may use %" PRId64 " MiB of memory",

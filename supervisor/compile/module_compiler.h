@@ -16,7 +16,7 @@
 struct module_compiler {
     char path[PATH_MAX];                   /* gaspipe-wasm-compiler */
     const struct confinement *confinement; /* borrowed */
-    uint64_t seconds;                      /* of processor time */
+    uint64_t seconds;                      /* of CPU time */
     int64_t memory;                        /* bytes that the process may write to */
 };
 

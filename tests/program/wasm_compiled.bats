@@ -55,10 +55,10 @@ storage_module() {
     compile storage
 }
 
-@test "machine code answers a call, and a call that it gives up acts and logs once" {
+@test "machine code answers a call, and a call that it abandons acts and logs once" {
     storage_module
     both_tiers acts traps acts spins recurs acts
-    assert_equal "$(cat tiers)" 'compiled, 3 calls compiled, 3 given up'
+    assert_equal "$(cat tiers)" 'compiled, 3 calls compiled, 3 abandoned'
     [ "$(grep -c '^log key$' compiled)" -eq 5 ]
     grep -q '^traps .* error WebAssembly trap: Memory out of bounds trap.$' compiled
 }
@@ -70,7 +70,7 @@ storage_module() {
     compile storage
     cp first.so storage.wasm.so
     both_tiers acts
-    assert_equal "$(cat tiers)" 'interpreted, 0 calls compiled, 0 given up'
+    assert_equal "$(cat tiers)" 'interpreted, 0 calls compiled, 0 abandoned'
 }
 
 @test "machine code that was cut off or changed is not executed" {
@@ -159,7 +159,7 @@ storage_module() {
         "$BUILD/tests/wasm_exports" -c -g $limit mixed.wasm > compiled 2> "tiers$limit"
         assert_equal "$(cat compiled)" "$(cat interpreted)"
     done
-    assert_equal "$(cat tiers100000)" '7 calls compiled, 7 given up'
+    assert_equal "$(cat tiers100000)" '7 calls compiled, 7 abandoned'
 }
 
 @test "gaspipe compile: the same bytes each time; what it is given wrong is said" {

@@ -26,7 +26,7 @@ static struct options {
     int64_t limit; /* of operations */
 } chosen = {.limit = INT64_MAX / 2};
 
-static uint64_t answered, given_up;
+static uint64_t answered, abandoned;
 
 enum { FILE_LIMIT = 16 * 1024 * 1024, STACK_BYTES = 1024 * 1024, MOST_VALUES = 64 };
 
@@ -72,7 +72,7 @@ static enum wasm_trap begin_again(struct wasm_machine *machine, struct wasm_inst
     return wasm_instance_reset(instance);
 }
 
-/* Machine code's answer, or the interpreter's where it gives up. */
+/* Machine code's answer, or the interpreter's where it abandons the call. */
 static enum wasm_trap call_either(struct wasm_machine *machine, struct wasm_instance *instance,
                                   struct compiled_code *code, uint32_t function, uint64_t *values)
 {
@@ -84,7 +84,7 @@ static enum wasm_trap call_either(struct wasm_machine *machine, struct wasm_inst
             answered++;
             return WASM_TRAP_NONE;
         }
-        given_up++;
+        abandoned++;
         trap = begin_again(machine, instance);
     }
     if (trap == WASM_TRAP_NONE)
@@ -233,6 +233,6 @@ int main(int argc, char **argv)
         buf_free(&bytes);
     }
     if (chosen.is_compiled)
-        fprintf(stderr, "%" PRIu64 " calls compiled, %" PRIu64 " given up\n", answered, given_up);
+        fprintf(stderr, "%" PRIu64 " calls compiled, %" PRIu64 " abandoned\n", answered, abandoned);
     return status;
 }

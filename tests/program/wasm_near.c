@@ -152,9 +152,9 @@ static void print_tiers(const struct near_contract *contract)
 {
     const struct near_tiers tiers = near_contract_tiers(contract);
 
-    fprintf(stderr, "%s, %" PRIu64 " calls compiled, %" PRIu64 " given up\n",
+    fprintf(stderr, "%s, %" PRIu64 " calls compiled, %" PRIu64 " abandoned\n",
             near_contract_is_compiled(contract) ? "compiled" : "interpreted", tiers.compiled,
-            tiers.given_up);
+            tiers.abandoned);
 }
 
 int main(int argc, char **argv)

@@ -344,18 +344,18 @@ static bool run_wasm_function(struct near_contract *contract, uint32_t function,
     return true;
 }
 
-/* Calls the method once, in machine code or in the interpreter. *gave_up: the first did not
+/* Calls the method once, in machine code or in the interpreter. *abandoned: the first did not
  * finish, and the outcome is of no use. */
 static struct near_outcome call_once(struct near_contract *contract, const char *method,
                                      const struct near_context *context,
                                      const struct near_storage *storage, bool is_compiled,
-                                     bool *gave_up)
+                                     bool *abandoned)
 {
     struct near_call *call = &contract->call;
     const bool is_paid_first = contract->parameters.fix_contract_loading_cost != 0;
     uint32_t function;
 
-    *gave_up = false;
+    *abandoned = false;
     call->machine = &contract->machine;
     call->instance = contract->instance;
     near_call_begin(call, context, storage);
@@ -378,7 +378,7 @@ static struct near_outcome call_once(struct near_contract *contract, const char 
     if (contract->unlinkable[0] != '\0')
         near_fail(call, "%s", contract->unlinkable);
     else
-        *gave_up = !run_wasm_function(contract, function, is_compiled);
+        *abandoned = !run_wasm_function(contract, function, is_compiled);
     return outcome(call, false);
 }
 
@@ -387,18 +387,18 @@ struct near_outcome near_contract_call(struct near_contract *contract, const cha
                                        const struct near_storage *storage)
 {
     struct near_outcome result;
-    bool gave_up;
+    bool abandoned;
 
     if (contract->compiled == NULL)
-        return call_once(contract, method, context, storage, false, &gave_up);
+        return call_once(contract, method, context, storage, false, &abandoned);
     near_journal_begin(&contract->journal, storage);
-    result = call_once(contract, method, context, &contract->journal.storage, true, &gave_up);
-    contract->tiers.compiled += !gave_up;
-    contract->tiers.given_up += gave_up;
-    if (!gave_up)
+    result = call_once(contract, method, context, &contract->journal.storage, true, &abandoned);
+    contract->tiers.compiled += !abandoned;
+    contract->tiers.abandoned += abandoned;
+    if (!abandoned)
         return result;
     near_journal_rewind(&contract->journal);
-    return call_once(contract, method, context, &contract->journal.storage, false, &gave_up);
+    return call_once(contract, method, context, &contract->journal.storage, false, &abandoned);
 }
 
 static struct near_contract *wasm_contract_open(const uint8_t *bytes, size_t length,

@@ -59,7 +59,7 @@ struct near_contract *near_contract_open(const uint8_t *bytes, size_t length, co
                                          struct error *error);
 
 /* The same with machine code, borrowed until the contract is closed. It is used if it was made
- * from this module (near_contract_is_compiled()); the interpreter repeats what it gives up. */
+ * from this module (near_contract_is_compiled()); the interpreter repeats what it abandons. */
 struct near_contract *near_contract_open_compiled(const uint8_t *bytes, size_t length,
                                                   const char *version,
                                                   struct compiled_code *compiled,
@@ -68,7 +68,7 @@ bool near_contract_is_compiled(const struct near_contract *contract);
 
 /* Returns how many calls machine code has answered, and how many it gave up. */
 struct near_tiers {
-    uint64_t compiled, given_up;
+    uint64_t compiled, abandoned;
 };
 struct near_tiers near_contract_tiers(const struct near_contract *contract);
 void near_contract_close(struct near_contract *contract);

@@ -293,8 +293,8 @@ void near_call_free(struct near_call *call);
 /* ---- calls that are repeated ---- */
 
 /*
- * What a call asked of its storage, and the answers. If compiled code gives up, the interpreter
- * repeats the call: what the kernel has done and what was logged already is answered from here,
+ * What a call asked of its storage, and the answers. If compiled code abandons it, the interpreter
+ * repeats it: what the kernel has done and what was logged already is answered from here,
  * and the kernel is asked for what follows. So the kernel sees one call.
  */
 struct near_journal {

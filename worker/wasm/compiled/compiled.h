@@ -12,7 +12,7 @@
 
 /*
  * Machine code of a module, and the place of its memory. It gives what the interpreter gives, or
- * gives up: then what the call did to the instance is to be discarded, and the interpreter
+ * abandons the call: then what that did to the instance is to be discarded, and the interpreter
  * repeats it.
  */
 struct compiled_code;
@@ -55,7 +55,8 @@ struct compiled_code {
     uint8_t *base;
 };
 
-/* Installs the handlers of the signals by which compiled code gives up. -1 with ERROR_SYSTEM. */
+/* Installs the handlers of the signals by which compiled code abandons a call. -1 with
+ * ERROR_SYSTEM. */
 int compiled_catch_faults(struct error *error);
 
 #endif

@@ -36,8 +36,8 @@ _Noreturn static void give_up(struct runner *runner)
 
 /*
  * Compiled code faults at an address outside of the memory, at an invalid instruction where it
- * gives up, and at the end of the stack. A fault anywhere else is the worker's own: repeated with
- * the default action, it ends the process.
+ * abandons the call, and at the end of the stack. A fault anywhere else is the worker's own:
+ * repeated with the default action, it ends the process.
  */
 static void on_fault(int number, siginfo_t *info, void *place)
 {
