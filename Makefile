@@ -52,6 +52,7 @@ FORCE:
 ON_X86_64 := $(filter x86_64,$(shell uname -m))
 
 include scripts/xs.mk
+include scripts/blst.mk
 include scripts/npm.mk
 include scripts/swingset.mk
 include scripts/vats.mk
@@ -153,6 +154,10 @@ XS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_below,worker/xs))
 $(BUILD)/obj/worker/xs/%: ROOM_CFLAGS = $(XS_CFLAGS)
 $(XS_OBJECTS): $(XS_ARCHIVE)
 
+# The functions of curves see blst's header.
+$(BUILD)/obj/worker/near/host/host_curves.%: ROOM_CFLAGS = $(BLST_CFLAGS)
+$(BUILD)/obj/worker/near/host/host_curves.o: $(BLST_ARCHIVE)
+
 # Gigabytes of lines pass through these. The worker is not compiled with -O3, because that
 # would change its instruction counts.
 $(BUILD)/obj/slog/% $(BUILD)/obj/base/json/json_same.% $(BUILD)/obj/base/json/scan% \
@@ -231,7 +236,7 @@ $(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto bas
 
 NATIVE_WASM_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker-wasm
 
-$(NATIVE_WASM_WORKER): $(BUILD)/obj/worker/main_wasm.o $(call lib,worker sandbox proto base)
+$(NATIVE_WASM_WORKER): $(BUILD)/obj/worker/main_wasm.o $(call lib,worker sandbox proto base) $(BLST_ARCHIVE)
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(link) -ljansson -lcrypto -lsodium -lsecp256k1 -lm -ldl -lpthread -o $@
@@ -286,7 +291,7 @@ ORDINARY := $(addprefix $(BUILD)/,gaspipe-worker gaspipe-worker-wasm gaspipe-wor
 	$(if $(filter thread,$(SAN)),gaspipe-sandbox))
 
 .PHONY: ordinary
-ordinary: $(XS_ARCHIVE)
+ordinary: $(XS_ARCHIVE) $(BLST_ARCHIVE)
 	@$(MAKE) --no-print-directory SAN= BUILD=build $(ORDINARY:$(BUILD)/%=build/%)
 
 $(ORDINARY): ordinary

@@ -181,7 +181,7 @@ build/gaspipe-worker-metered-profile: build/metered/$(OWN_MACHINE)-profile/gaspi
 
 # The variant of the meter; and the worker that it makes.
 define metered_wasm_rules
-build/metered/$(1)-wasm/gaspipe-worker-wasm: $(METER_TOOLS) $(FILTERS) \
+build/metered/$(1)-wasm/gaspipe-worker-wasm: $(METER_TOOLS) $(FILTERS) $(BLST_ARCHIVE) \
 		$$(foreach room,worker sandbox proto base,$$(call sources_below,$$(room)))
 	@rm -f $$@
 	@$$(MAKE) --no-print-directory SAN= BUILD=$$(@D) CC='$$(call METERED_CC,$(1))' \

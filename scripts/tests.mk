@@ -54,7 +54,7 @@ UNIT_trace := trace counter base
 UNIT_supervisor := supervisor trace kernel store counter sandbox proto slog gas base
 UNIT_tools := tools slog gas base
 define unit_test_rule
-$(BUILD)/tests/$(1)/%: $(BUILD)/obj/tests/unit/$(1)/%.o $(call lib,$(UNIT_$(1))) $(if $(filter worker,$(1)),$(XS_ARCHIVE))
+$(BUILD)/tests/$(1)/%: $(BUILD)/obj/tests/unit/$(1)/%.o $(call lib,$(UNIT_$(1))) $(if $(filter worker,$(1)),$(XS_ARCHIVE) $(BLST_ARCHIVE))
 	$$(call link_test,-lcmocka)
 endef
 $(foreach directory,$(notdir $(wildcard tests/unit/*)),$(eval $(call unit_test_rule,$(directory))))
@@ -70,13 +70,13 @@ $(WASM_SPEC): scripts/fetch-wasm-spec
 # Makes, fills and reads streams of NATS.
 NATS_CLIENT := $(BUILD)/tests/nats_client
 
-$(WASM_RUNNERS) $(NATS_CLIENT): $(BUILD)/tests/%: $(BUILD)/obj/tests/program/%.o $(ARCHIVES) $(XS_ARCHIVE)
+$(WASM_RUNNERS) $(NATS_CLIENT): $(BUILD)/tests/%: $(BUILD)/obj/tests/program/%.o $(ARCHIVES) $(XS_ARCHIVE) $(BLST_ARCHIVE)
 	$(call link_test)
 
 # The workers for which `make conformance` runs tc39/test262.
 BARE_WORKERS := $(BUILD)/tests/bare_workers
 
-$(BARE_WORKERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/conformance/%.o $(ARCHIVES) $(XS_ARCHIVE)
+$(BARE_WORKERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/conformance/%.o $(ARCHIVES) $(XS_ARCHIVE) $(BLST_ARCHIVE)
 	$(call link_test)
 
 # Keep objects that are only intermediate files of a test.
@@ -159,7 +159,7 @@ $(BUILD)/lib/fuzzed.a: $(FUZZED_SUPERVISOR)
 	$(Q)ar rcs $@ $^
 
 $(BUILD)/fuzz/%: ARCHIVES = $(FUZZED)
-$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZED) $(XS_ARCHIVE)
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZED) $(XS_ARCHIVE) $(BLST_ARCHIVE)
 	$(call link_test,-fsanitize=fuzzer)
 
 fuzzers: $(FUZZERS)
@@ -180,7 +180,7 @@ BENCH ?= $(filter-out %.c %.h %.md %.mjs,$(wildcard bench/*))
 # bench/counter and bench/trace compile some of these themselves, in several ways.
 BENCH_PROGRAMS := $(patsubst bench/%.c,$(BUILD)/bench/%,$(filter-out %_plugin.c bench/trace_%,$(wildcard bench/*.c)))
 
-$(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(ARCHIVES) $(XS_ARCHIVE)
+$(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(ARCHIVES) $(XS_ARCHIVE) $(BLST_ARCHIVE)
 	$(call link_test)
 
 # One after the other: each needs the machine to itself.

@@ -203,11 +203,44 @@ EOF
 }
 
 @test "a host function that gaspipe does not have is named" {
-    calls '(import "env" "alt_bn128_pairing_check" (func $p (param i64 i64) (result i64)))
-        (func (export "main") (drop (call $p (i64.const 0) (i64.const 0))))' \
+    calls '(import "env" "promise_batch_action_state_init" (func $p (param i64 i64 i64 i64) (result i64)))
+        (func (export "main") (drop (call $p (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0))))' \
         '{"vat":"m","method":"main","args":[]}'
     assert_status 1
-    [[ $(column error) == *'gaspipe has no alt_bn128_pairing_check'* ]]
+    [[ $(column error) == *'gaspipe has no promise_batch_action_state_init'* ]]
+}
+
+# The generators of BLS12-381's groups, and the first one's opposite; EIP-196's 2 * (1, 2).
+@test "contracts add points and check pairings" {
+    local x=17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb
+    local y=08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1
+    local minus=114d1d6855d545a8aa7d76c8cf2e21f267816aef1db507c96655b9d5caac42364e6f38ba0ecb751bad54dcd6b939c2ca
+    local second=13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e
+    second+=024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8
+    second+=0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1da1aaa9075ff05f79be
+    second+=0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3baca289e193548608b82801
+    local one=01$(printf '0%.0s' {1..62})
+    local two=02${one:2} sum method=sum lines=()
+
+    for sum in "00$one${two}00$one$two" "$x$y$second$x$minus$second" "$x$y$second"; do
+        lines+=("{\"vat\":\"m\",\"method\":\"$method\",\"args\":[{\"base64\":\"$(basenc --base16 -d <<< "${sum^^}" |
+            base64 -w 0)\"}]}")
+        method=check
+    done
+    calls '(import "env" "input" (func $input (param i64)))
+        (import "env" "alt_bn128_g1_sum" (func $sum (param i64 i64 i64)))
+        (import "env" "bls12381_pairing_check" (func $check (param i64 i64) (result i64)))
+        (import "env" "value_return" (func $return (param i64 i64))) (memory 1)
+        (func (export "sum") (call $input (i64.const 0))
+            (call $sum (i64.const -1) (i64.const 0) (i64.const 1)) (call $return (i64.const -1) (i64.const 1)))
+        (func (export "check") (call $input (i64.const 0))
+            (i64.store (i32.const 0) (i64.add (i64.const 48) (call $check (i64.const -1) (i64.const 0))))
+            (call $return (i64.const 1) (i64.const 0)))' "${lines[@]}"
+    assert_status 0
+    column result | tail -n 3 | head -n 1 | jq -r . | base64 -d | basenc --base16 -w 0 > "$BATS_TEST_TMPDIR/point"
+    assert_equal "$(cat "$BATS_TEST_TMPDIR/point")" \
+        "D3CF876DC108C2D3A81C8716A91678D9851518685B04859B021A132EE7440603C4A2185A7ABF3EFFC78F53E349A4A6680A9CAEB2965F84E7927C0A0E8C73ED15"
+    assert_equal "$(column result | tail -n 2 | jq -r . | xargs)" "0 2"
 }
 
 # returns FUNCTION TYPE CALL ARGUMENTS: what the host function writes to a register.

@@ -46,6 +46,30 @@
     X(ed25519_verify_byte)                                                                         \
     X(p256_verify_base)                                                                            \
     X(p256_verify_byte)                                                                            \
+    X(alt_bn128_g1_multiexp_base)                                                                  \
+    X(alt_bn128_g1_multiexp_element)                                                               \
+    X(alt_bn128_g1_sum_base)                                                                       \
+    X(alt_bn128_g1_sum_element)                                                                    \
+    X(alt_bn128_pairing_check_base)                                                                \
+    X(alt_bn128_pairing_check_element)                                                             \
+    X(bls12381_p1_sum_base)                                                                        \
+    X(bls12381_p1_sum_element)                                                                     \
+    X(bls12381_p2_sum_base)                                                                        \
+    X(bls12381_p2_sum_element)                                                                     \
+    X(bls12381_g1_multiexp_base)                                                                   \
+    X(bls12381_g1_multiexp_element)                                                                \
+    X(bls12381_g2_multiexp_base)                                                                   \
+    X(bls12381_g2_multiexp_element)                                                                \
+    X(bls12381_map_fp_to_g1_base)                                                                  \
+    X(bls12381_map_fp_to_g1_element)                                                               \
+    X(bls12381_map_fp2_to_g2_base)                                                                 \
+    X(bls12381_map_fp2_to_g2_element)                                                              \
+    X(bls12381_pairing_base)                                                                       \
+    X(bls12381_pairing_element)                                                                    \
+    X(bls12381_p1_decompress_base)                                                                 \
+    X(bls12381_p1_decompress_element)                                                              \
+    X(bls12381_p2_decompress_base)                                                                 \
+    X(bls12381_p2_decompress_element)                                                              \
     X(log_base)                                                                                    \
     X(log_byte)                                                                                    \
     X(storage_write_base)                                                                          \
@@ -138,6 +162,7 @@
     X(yield_resume_host_fns)                                                                       \
     X(yield_with_id_host_fns)                                                                      \
     X(bls12381_host_fns)                                                                           \
+    X(bls12381_not_in_group_fix)                                                                   \
     X(global_contract_host_fns)                                                                    \
     X(deterministic_account_ids)                                                                   \
     X(chain_id_host_fn)                                                                            \

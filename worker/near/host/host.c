@@ -483,6 +483,7 @@ static enum wasm_trap host_enter(void *context, near_function *function, uint64_
 NEAR_CONTEXT_FUNCTIONS(X)
 NEAR_OTHER_FUNCTIONS(X)
 NEAR_PROMISE_FUNCTIONS(X)
+NEAR_CURVE_FUNCTIONS(X)
 #undef X
 
 #define X(name, ...)                                                                               \
@@ -505,7 +506,7 @@ static const struct {
 } functions[] = {
 #define X(name, parameters, results) {#name, call_##name, parameters, results},
     NEAR_CONTEXT_FUNCTIONS(X) NEAR_OTHER_FUNCTIONS(X) NEAR_PROMISE_FUNCTIONS(X)
-        NEAR_MISSING_FUNCTIONS(X)
+        NEAR_CURVE_FUNCTIONS(X) NEAR_MISSING_FUNCTIONS(X)
 #undef X
 };
 

@@ -98,6 +98,20 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
     X(promise_batch_action_add_gas_key_with_full_access, 4, 0)                                     \
     X(promise_batch_action_add_gas_key_with_function_call, 9, 0)
 
+#define NEAR_CURVE_FUNCTIONS(X)                                                                    \
+    X(alt_bn128_g1_multiexp, 3, 0)                                                                 \
+    X(alt_bn128_g1_sum, 3, 0)                                                                      \
+    X(alt_bn128_pairing_check, 2, 1)                                                               \
+    X(bls12381_p1_sum, 3, 1)                                                                       \
+    X(bls12381_p2_sum, 3, 1)                                                                       \
+    X(bls12381_g1_multiexp, 3, 1)                                                                  \
+    X(bls12381_g2_multiexp, 3, 1)                                                                  \
+    X(bls12381_map_fp_to_g1, 3, 1)                                                                 \
+    X(bls12381_map_fp2_to_g2, 3, 1)                                                                \
+    X(bls12381_pairing_check, 2, 1)                                                                \
+    X(bls12381_p1_decompress, 3, 1)                                                                \
+    X(bls12381_p2_decompress, 3, 1)
+
 /* Known by name and refused when called. */
 #define NEAR_MISSING_FUNCTIONS(X)                                                                  \
     X(promise_batch_action_deploy_global_contract, 3, 0)                                           \
@@ -113,24 +127,13 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
     X(promise_yield_create_with_id, 9, 1)                                                          \
     X(promise_yield_resume, 4, 1)                                                                  \
     X(promise_yield_resume_with_yield_id, 4, 1)                                                    \
-    X(ml_dsa_verify, 6, 1)                                                                         \
-    X(alt_bn128_g1_multiexp, 3, 0)                                                                 \
-    X(alt_bn128_g1_sum, 3, 0)                                                                      \
-    X(alt_bn128_pairing_check, 2, 1)                                                               \
-    X(bls12381_p1_sum, 3, 1)                                                                       \
-    X(bls12381_p2_sum, 3, 1)                                                                       \
-    X(bls12381_g1_multiexp, 3, 1)                                                                  \
-    X(bls12381_g2_multiexp, 3, 1)                                                                  \
-    X(bls12381_map_fp_to_g1, 3, 1)                                                                 \
-    X(bls12381_map_fp2_to_g2, 3, 1)                                                                \
-    X(bls12381_pairing_check, 2, 1)                                                                \
-    X(bls12381_p1_decompress, 3, 1)                                                                \
-    X(bls12381_p2_decompress, 3, 1)
+    X(ml_dsa_verify, 6, 1)
 
 #define X(name, ...) near_function near_host_##name;
 NEAR_CONTEXT_FUNCTIONS(X)
 NEAR_OTHER_FUNCTIONS(X)
 NEAR_PROMISE_FUNCTIONS(X)
+NEAR_CURVE_FUNCTIONS(X)
 #undef X
 
 enum { NEAR_ED25519_KEY_SIZE = 32, NEAR_ED25519_SIGNATURE_SIZE = 64 };
