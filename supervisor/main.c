@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <signal.h>
@@ -72,19 +73,33 @@ static const struct option_command completed[] = {
     {0},
 };
 
-/* libuv aborts where it gets no descriptors for a pipe of its own. */
+/* What started gaspipe may have left some open. */
+static uint64_t count_descriptors(uint64_t limit)
+{
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i < limit; i++)
+        count += fcntl((int)i, F_GETFD) >= 0;
+    return count;
+}
+
+/* libuv aborts where it gets no descriptors for a pipe of its own. A run raises the limit further
+ * once it knows how many workers it has. */
 static int check_descriptors(void)
 {
-    enum { LEAST = 16 };
+    enum { WANTED = 64, OWN = 13 };
     struct rlimit limit;
+    uint64_t open;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= LEAST)
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= WANTED)
         return 0;
-    limit.rlim_cur = limit.rlim_max < LEAST ? limit.rlim_max : LEAST;
-    if (limit.rlim_cur == LEAST && setrlimit(RLIMIT_NOFILE, &limit) == 0)
+    limit.rlim_cur = limit.rlim_max < WANTED ? limit.rlim_max : WANTED;
+    open = count_descriptors(limit.rlim_cur);
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= open + OWN)
         return 0;
-    log_line("open files are limited to %" PRIu64 ", and gaspipe needs at least %d (ulimit -n)",
-             (uint64_t)limit.rlim_cur, LEAST);
+    log_line("open files are limited to %" PRIu64 ", and gaspipe needs at least %" PRIu64
+             " (ulimit -n)",
+             (uint64_t)limit.rlim_cur, open + OWN);
     return ERROR_SYSTEM;
 }
 

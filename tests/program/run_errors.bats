@@ -307,9 +307,13 @@ EOF
         assert_bad_input 4 "open files are limited to $limit (ulimit -n); 1 worker needs 54"
         assert_equal "$output" ''
     done
-    # A soft limit is raised.
-    run --separate-stderr bash -c 'ulimit -S -n 20; "$@"' bash "$BUILD/gaspipe" run --counter none --store store \
-        --vat "$token" - <<< "$mint"
+    run --separate-stderr bash -c 'for fd in {4..18}; do eval "exec $fd< /dev/null"; done; ulimit -n 20; "$@"' bash \
+        "$BUILD/gaspipe" run --counter none --vat "$token" - <<< "$mint"
+    [[ $stderr =~ ^'gaspipe: open files are limited to 20, and gaspipe needs at least '[0-9]+' (ulimit -n)'$ ]]
+    assert_status 4
+    # A soft limit is raised, also where what started gaspipe has left descriptors open.
+    run --separate-stderr bash -c 'for fd in {4..18}; do eval "exec $fd< /dev/null"; done; ulimit -S -n 20; "$@"' bash \
+        "$BUILD/gaspipe" run --counter none --store store --vat "$token" - <<< "$mint"
     assert_status 0
 }
 
