@@ -103,7 +103,7 @@ one_number() {
 
 @test "one number: what compilers answer by what they have inlined, and the checks of _FORTIFY_SOURCE" {
     one_number folding 100
-    assert_equal "$(jq -c '.unsure + (.uncounted | map(select(endswith("_chk") and . != "__printf_chk")))' line)" '[]'
+    assert_equal "$(jq -c '.unsure + (.uncounted | map(select(endswith("_chk") and (test("^__v?printf_chk$") | not))))' line)" '[]'
 }
 
 @test "one number: coroutines; a budget stops them" {
