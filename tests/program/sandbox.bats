@@ -117,7 +117,7 @@ nobody_is_refused() {
 
 nobody_is_refused_under_qemu() {
     refused_all as_nobody "$1/gaspipe-sandbox" --program "$1/escape" \
-        --program "$1/libgascount.so" -- "$(command -v qemu-x86_64)" -plugin "$1/libgascount.so" \
+        --program "$1/libgascount.so" -- "$1/qemu-x86_64" -plugin "$1/libgascount.so" \
         "$1/escape" "${@:2}"
 }
 
@@ -125,9 +125,9 @@ nobody_is_refused_under_qemu() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can become nobody'
     [ -z "$(setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/gaspipe-sandbox" --strict -- "$(type -P true)" 2>&1)" ] ||
         skip "nobody lacks something here"
-    # In a directory that the user cannot read; neither may the build directory's parents be.
+    # In a directory that the user can read; the build directory's parents may not be one.
     open=$(mktemp -d)
-    cp "$ESCAPE" "$BUILD/gaspipe-sandbox" "$BUILD/libgascount.so" "$open"
+    cp "$ESCAPE" "$BUILD/gaspipe-sandbox" "$BUILD/libgascount.so" "$(command -v qemu-x86_64)" "$open"
     chmod 755 "$open"
     if nobody_is_refused "$open" && nobody_is_refused "$open" --confined &&
         nobody_is_refused_under_qemu "$open" && nobody_is_refused_under_qemu "$open" --confined; then
