@@ -200,3 +200,59 @@ EOF
     done > "$BATS_TEST_TMPDIR/money"
     assert_equal "$(sort -u "$BATS_TEST_TMPDIR/money")" 050000e83c80d09f3c2e3b0300000000
 }
+
+# Both functions that yield ask; answer resumes with the first five bytes of its input.
+yielding() {
+    wat2wasm - -o "$BATS_TEST_TMPDIR/y.wasm" << 'EOF'
+(module
+    (import "env" "promise_yield_create" (func $yield (param i64 i64 i64 i64 i64 i64 i64) (result i64)))
+    (import "env" "promise_yield_resume" (func $resume (param i64 i64 i64 i64) (result i32)))
+    (import "env" "promise_yield_create_with_id" (func $name (param i64 i64 i64 i64 i64 i64 i64 i64 i64) (result i64)))
+    (import "env" "promise_yield_resume_with_yield_id" (func $resume_name (param i64 i64 i64 i64) (result i32)))
+    (import "env" "promise_return" (func $return (param i64)))
+    (import "env" "promise_result" (func $result (param i64 i64) (result i64)))
+    (import "env" "value_return" (func $value (param i64 i64)))
+    (import "env" "input" (func $input (param i64)))
+    (import "env" "read_register" (func $register (param i64 i64)))
+    (import "env" "storage_write" (func $write (param i64 i64 i64 i64 i64) (result i64)))
+    (import "env" "storage_read" (func $read (param i64 i64 i64) (result i64)))
+    (memory 1) (data (i32.const 0) "callback") (data (i32.const 16) "key") (data (i32.const 24) "late")
+    (global $Tgas10 i64 (i64.const 10000000000000))
+    (func $yielded (result i64) (call $yield (i64.const 8) (i64.const 0) (i64.const 0) (i64.const 0)
+        (global.get $Tgas10) (i64.const 0) (i64.const 0)))
+    (func $digit (param i32) (i32.store (i32.const 64) (i32.add (i32.const 48) (local.get 0)))
+        (call $value (i64.const 1) (i64.const 64)))
+    (func (export "ask") (call $return (call $yielded))
+        (drop (call $write (i64.const 3) (i64.const 16) (i64.const -1) (i64.const 0) (i64.const 1))))
+    (func (export "answer") (call $input (i64.const 0)) (call $register (i64.const 0) (i64.const 128))
+        (drop (call $read (i64.const 3) (i64.const 16) (i64.const 1)))
+        (call $digit (call $resume (i64.const -1) (i64.const 1) (i64.const 5) (i64.const 128))))
+    (func (export "ask_name") (local i64) (local.set 0 (call $name (i64.const 8) (i64.const 0) (i64.const 0) (i64.const 0)
+            (i64.const 512) (global.get $Tgas10) (i64.const 0) (i64.const 32) (i64.const 256)))
+        (if (i64.eq (local.get 0) (i64.const -1)) (then (call $digit (i32.const 9))) (else (call $return (local.get 0)))))
+    (func (export "answer_name") (call $input (i64.const 0)) (call $register (i64.const 0) (i64.const 128))
+        (call $digit (call $resume_name (i64.const 32) (i64.const 256) (i64.const 5) (i64.const 128))))
+    (func (export "both") (call $return (call $yielded)) (call $register (i64.const 0) (i64.const 128))
+        (drop (call $resume (i64.const 32) (i64.const 128) (i64.const 4) (i64.const 24))))
+    (func (export "callback")
+        (if (i64.eq (call $result (i64.const 0) (i64.const 0)) (i64.const 1))
+            (then (call $value (i64.const -1) (i64.const 0)))
+            (else (call $value (i64.const 4) (i64.const 24))))))
+EOF
+    printf '{"vat":"y","method":%s}\n' "$@" > "$BATS_TEST_TMPDIR/lines"
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat "y=$BATS_TEST_TMPDIR/y.wasm" "$BATS_TEST_TMPDIR/lines"
+    assert_status 0
+}
+
+@test "a yielded promise waits until the contract resumes it, once" {
+    yielding '"ask","args":[""]' '"answer","args":["hello"]' '"answer","args":["again"]' '"both","args":[""]' \
+        '"ask_name","args":[""]' '"ask_name","args":[""]' '"answer_name","args":["named"]' '"answer_name","args":["never"]' \
+        '"ask_name","args":[""]'
+    assert_equal "$(results)" '"hello" 1 0 "late" 9 "named" 1 0 null '
+}
+
+@test "a yielded promise fails after 200 blocks, with the next delivery" {
+    yielding '"ask","args":["",{"blockHeight":1000}]' '"ask_name","args":["",{"blockHeight":1001}]' \
+        '"answer_name","args":["hello",{"blockHeight":1199}]' '"answer","args":["hello",{"blockHeight":1200}]'
+    assert_equal "$(results)" '"hello" 1 "late" 0 '
+}

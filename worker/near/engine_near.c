@@ -16,6 +16,7 @@
 #include "worker/engine.h"
 #include "worker/near/call/call.h"
 #include "worker/near/call/parameters.h"
+#include "worker/near/holdings.h"
 #include "worker/near/message.h"
 #include "worker/near/vat.h"
 #include "worker/wasm/compiled/compiled.h"
@@ -204,44 +205,6 @@ struct engine {
     uint64_t block_cost;
 };
 
-/* ---- what the vat keeps of its account ---- */
-
-static const char account_key[] = "near.account";
-#define FIRST_BALANCE ((unsigned __int128)UINT64_C(1000000000000000000) * 1000000000)
-
-struct holdings {
-    uint64_t usage; /* the bytes that its records take */
-    unsigned __int128 balance;
-};
-
-static struct holdings read_holdings(struct engine *engine)
-{
-    struct holdings holdings = {.usage = engine->kind->size(engine->contract),
-                                .balance = FIRST_BALANCE};
-    json_t *kept = near_vat_get(&engine->vat, account_key);
-
-    if (kept != NULL) {
-        holdings.usage = (uint64_t)json_integer_value(json_object_get(kept, "usage"));
-        (void)near_amount_read(json_object_get(kept, "balance"), &holdings.balance);
-    }
-    json_decref(kept);
-    return holdings;
-}
-
-static void write_holdings(struct engine *engine, const struct holdings *before,
-                           const struct holdings *after)
-{
-    char text[NEAR_AMOUNT_SIZE];
-    json_t *kept;
-
-    if (before->usage == after->usage && before->balance == after->balance)
-        return;
-    kept = json_pack("{s:I,s:s}", "usage", (json_int_t)after->usage, "balance",
-                     near_amount_text(after->balance, text));
-    near_vat_set(&engine->vat, account_key, kept);
-    json_decref(kept);
-}
-
 /* ---- results of commands ---- */
 
 static struct engine_result ok_with(struct engine *engine)
@@ -356,7 +319,7 @@ static struct engine_result engine_near_judge(struct engine *engine,
 /* A message in progress. */
 struct work {
     struct near_message *message;
-    struct holdings holdings;
+    struct near_holdings holdings;
     struct near_outbox outbox;
     struct near_outcome outcome; /* of the last function call */
     bool has_outcome;            /* the last step was one */
@@ -381,6 +344,11 @@ static void add_up(struct engine *engine, const struct near_context *context,
     engine->block_cost += outcome->block_cost;
 }
 
+static bool near_is_waiting(const void *yields, const char *name)
+{
+    return json_object_get(yields, name) != NULL;
+}
+
 static struct engine_result do_call(struct engine *engine, struct work *work,
                                     const struct near_step *step)
 {
@@ -397,6 +365,9 @@ static struct engine_result do_call(struct engine *engine, struct work *work,
     context->balance = work->holdings.balance;
     context->storage_usage = work->holdings.usage;
     context->prepaid_gas = step->gas;
+    context->is_waiting = near_is_waiting;
+    context->yields = work->holdings.yields;
+    context->yielded = work->holdings.yielded;
     context->operation_limit = limit > engine->operations ? limit - engine->operations : limit != 0;
     work->outcome = engine->kind->call(engine->contract, step->method, context, &storage);
     work->has_outcome = true;
@@ -452,29 +423,51 @@ static void resolve_result(struct work *work)
         near_outbox_resolve(&work->outbox, work->message, has_result ? outcome->result : &nothing);
 }
 
-static struct engine_result do_message(struct engine *engine, struct near_message *message)
+static struct near_outbox outbox_of(struct engine *engine, struct near_holdings *holdings)
 {
-    const struct holdings before = read_holdings(engine);
-    struct work work = {.message = message, .holdings = before};
+    return (struct near_outbox){.vat = &engine->vat,
+                                .accounts = near_identity_accounts(&engine->identity),
+                                .account = engine->identity.account,
+                                .balance = &holdings->balance,
+                                .yields = holdings->yields,
+                                .yielded = &holdings->yielded};
+}
 
-    work.outbox = (struct near_outbox){.vat = &engine->vat,
-                                       .accounts = near_identity_accounts(&engine->identity),
-                                       .account = engine->identity.account,
-                                       .balance = &work.holdings.balance};
-    if (message->reports_balance)
-        work.holdings.balance = message->context.balance;
+static struct engine_result do_steps(struct engine *engine, struct work *work,
+                                     const struct near_holdings *before)
+{
+    const struct near_message *message = work->message;
+
+    if (!message->context.is_view)
+        near_outbox_expire(&work->outbox, message->context.block_height);
     for (size_t i = 0; i < message->step_count && !engine->vat.is_lost; i++) {
-        const struct engine_result result = do_step(engine, &work, i);
+        const struct engine_result result = do_step(engine, work, i);
 
-        if (result.outcome != ENGINE_OK || (work.has_outcome && work.outcome.error != NULL))
+        if (result.outcome != ENGINE_OK || (work->has_outcome && work->outcome.error != NULL))
             return result;
     }
-    if (work.has_outcome && work.holdings.balance < work.outcome.stored)
-        return lacks_balance(engine, &work);
-    resolve_result(&work);
+    if (work->has_outcome && work->holdings.balance < work->outcome.stored)
+        return lacks_balance(engine, work);
+    resolve_result(work);
     if (!message->context.is_view)
-        write_holdings(engine, &before, &work.holdings);
+        near_holdings_write(&engine->vat, before, &work->holdings);
     return reply_text(engine, "[\"ok\",null]");
+}
+
+static struct engine_result do_message(struct engine *engine, struct near_message *message)
+{
+    struct near_holdings before =
+        near_holdings_read(&engine->vat, engine->kind->size(engine->contract));
+    struct work work = {.message = message, .holdings = near_holdings_copy(&before)};
+    struct engine_result result;
+
+    work.outbox = outbox_of(engine, &work.holdings);
+    if (message->reports_balance)
+        work.holdings.balance = message->context.balance;
+    result = do_steps(engine, &work, &before);
+    near_holdings_free(&work.holdings);
+    near_holdings_free(&before);
+    return result;
 }
 
 static struct engine_result run_message(struct engine *engine, const json_t *delivery)
@@ -496,12 +489,10 @@ static struct engine_result run_message(struct engine *engine, const json_t *del
 /* Handles notifications about the vat's own promises: ["notify", [[promise, how], ..]]. */
 static struct engine_result take_notify(struct engine *engine, const json_t *delivery)
 {
-    const struct holdings before = read_holdings(engine);
-    struct holdings after = before;
-    struct near_outbox outbox = {.vat = &engine->vat,
-                                 .accounts = near_identity_accounts(&engine->identity),
-                                 .account = engine->identity.account,
-                                 .balance = &after.balance};
+    struct near_holdings before =
+                             near_holdings_read(&engine->vat, engine->kind->size(engine->contract)),
+                         after = near_holdings_copy(&before);
+    struct near_outbox outbox = outbox_of(engine, &after);
     const json_t *resolution;
     size_t i;
 
@@ -509,7 +500,9 @@ static struct engine_result take_notify(struct engine *engine, const json_t *del
     {
         near_outbox_settled(&outbox, resolution);
     }
-    write_holdings(engine, &before, &after);
+    near_holdings_write(&engine->vat, &before, &after);
+    near_holdings_free(&after);
+    near_holdings_free(&before);
     return reply_text(engine, "[\"ok\",null]");
 }
 
@@ -517,9 +510,10 @@ static struct engine_result take_notify(struct engine *engine, const json_t *del
 static struct engine_result start_contract(struct engine *engine)
 {
     const struct near_storage storage = near_vat_storage(&engine->vat);
-    const struct holdings before = read_holdings(engine);
+    const struct near_holdings before =
+        near_holdings_read(&engine->vat, engine->kind->size(engine->contract));
     struct near_context context = near_message_context();
-    struct holdings after = before;
+    struct near_holdings after = before;
     struct near_outcome outcome;
     struct engine_result result;
 
@@ -532,7 +526,7 @@ static struct engine_result start_contract(struct engine *engine)
     if (result.outcome != ENGINE_OK || outcome.error != NULL)
         return result;
     after.usage = outcome.storage_usage;
-    write_holdings(engine, &before, &after);
+    near_holdings_write(&engine->vat, &before, &after);
     return reply_text(engine, "[\"ok\",null]");
 }
 

@@ -91,6 +91,9 @@ struct near_context near_message_context(void);
  *       "resolve"  [PROMISE, is_exact]: the delivery's message has its result
  *       "refund"   yoctoNEAR that return if it fails, to "refundTo" or else the vat
  *
+ * A yielded promise is a receipt that misses one result, which the contract gives by its name, or
+ * the passing of blocks. `yields` has {NAME: [N, the block in which it fails]}.
+ *
  * A sent receipt is the promise p+N.
  */
 struct near_outbox {
@@ -98,12 +101,17 @@ struct near_outbox {
     const char *accounts;       /* the device that finds accounts; NULL if absent */
     const char *account;        /* the vat's own */
     unsigned __int128 *balance; /* where refunds go */
+    json_t *yields;             /* changed when a call yields or resumes */
+    uint64_t *yielded;          /* promises that NEAR named so far */
 };
 
 /* Takes the receipts of a successful call. `returned`: the receipt whose result becomes the
  * message's, or NEAR_NO_RECEIPT. */
 void near_outbox_take(struct near_outbox *outbox, const struct near_receipts *receipts,
                       const struct near_message *message, uint32_t returned);
+
+/* Fails yielded promises that no call resumed before this block. */
+void near_outbox_expire(struct near_outbox *outbox, uint64_t block_height);
 
 /* Handles the kernel's notification ["p+N", is_rejected, capdata] for a sent receipt. */
 void near_outbox_settled(struct near_outbox *outbox, const json_t *resolution);

@@ -421,6 +421,11 @@ struct batch {
     json_t **records;
 };
 
+static uint32_t missing_results(const struct near_receipt *receipt)
+{
+    return receipt->yield[0] != '\0' ? 1 : receipt->wait_count;
+}
+
 static json_t *make_receipt_record(const struct batch *batch, uint32_t index)
 {
     const struct near_receipt *receipt = &batch->receipts->receipts[index];
@@ -429,10 +434,10 @@ static json_t *make_receipt_record(const struct batch *batch, uint32_t index)
         json_pack("{s:{s:o,s:o}}", "send", "to", outbox_text_of(&receipt->receiver), "methargs",
                   methargs_of(batch->outbox, receipt, &batch->message->context));
 
-    if (receipt->wait_count > 0) {
-        json_object_set_new(record, "wait", json_integer(receipt->wait_count));
+    if (missing_results(receipt) > 0) {
+        json_object_set_new(record, "wait", json_integer(missing_results(receipt)));
         json_object_set_new(record, "results", json_array());
-        for (uint32_t i = 0; i < receipt->wait_count; i++)
+        for (uint32_t i = 0; i < missing_results(receipt); i++)
             json_array_append_new(json_object_get(record, "results"), json_null());
     }
     if (deposit > 0)
@@ -494,14 +499,68 @@ static void return_result(const struct batch *batch)
         add_receiver(batch, batch->returned, json_string(message->context.receivers[i]));
 }
 
+/* ---- yielded promises ---- */
+
+static void keep_yields(const struct batch *batch)
+{
+    const struct near_outbox *outbox = batch->outbox;
+
+    for (uint32_t i = 0; i < batch->receipts->count; i++) {
+        const struct near_receipt *receipt = &batch->receipts->receipts[i];
+
+        if (receipt->yield[0] == '\0')
+            continue;
+        json_object_set_new(outbox->yields, receipt->yield,
+                            json_pack("[I,I]", batch->first + i, (json_int_t)receipt->expires));
+        *outbox->yielded += receipt->yield[0] == NEAR_YIELD_BY_DATA;
+    }
+}
+
+/* The first that resumes it counts. */
+static void end_yield(const struct near_outbox *outbox, const char *name,
+                      const struct ending *ending)
+{
+    json_t *kept = json_object_get(outbox->yields, name), *place;
+
+    if (kept == NULL)
+        return;
+    place = json_pack("[I,i]", json_integer_value(json_array_get(kept, 0)), 0);
+    json_object_del(outbox->yields, name);
+    notify_waiting(outbox, place, ending);
+    json_decref(place);
+}
+
+static void resume_yields(const struct near_outbox *outbox, const struct near_receipts *receipts)
+{
+    for (uint32_t i = 0; i < receipts->resumption_count; i++) {
+        const struct near_resumption *resumption = &receipts->resumptions[i];
+
+        end_yield(outbox, resumption->yield, &(struct ending){.bytes = resumption->payload});
+    }
+}
+
+void near_outbox_expire(struct near_outbox *outbox, uint64_t block_height)
+{
+    const struct ending failure = {.is_failed = true};
+    const char *name;
+    json_t *kept;
+    void *next;
+
+    json_object_foreach_safe(outbox->yields, next, name, kept)
+    {
+        if ((uint64_t)json_integer_value(json_array_get(kept, 1)) <= block_height)
+            end_yield(outbox, name, &failure);
+    }
+}
+
 /* Writes all records before sending one, because sending may settle it at once. */
 static void dispatch_batch(const struct batch *batch)
 {
     for (uint32_t i = 0; i < batch->receipts->count; i++)
-        if (batch->receipts->receipts[i].wait_count > 0)
+        if (missing_results(&batch->receipts->receipts[i]) > 0)
             write_receipt(batch->outbox, batch->first + i, batch->records[i]);
     for (uint32_t i = 0; i < batch->receipts->count; i++)
-        if (batch->receipts->receipts[i].wait_count == 0)
+        if (missing_results(&batch->receipts->receipts[i]) == 0)
             send_record(batch->outbox, batch->first + i, batch->records[i]);
 }
 
@@ -511,8 +570,10 @@ void near_outbox_take(struct near_outbox *outbox, const struct near_receipts *re
     struct batch batch = {
         .outbox = outbox, .receipts = receipts, .message = message, .returned = returned};
 
-    if (receipts->count == 0)
+    if (receipts->count == 0) {
+        resume_yields(outbox, receipts);
         return;
+    }
     batch.records = calloc(receipts->count, sizeof *batch.records);
     if (batch.records == NULL) {
         outbox->vat->is_lost = true;
@@ -524,7 +585,9 @@ void near_outbox_take(struct near_outbox *outbox, const struct near_receipts *re
     for (uint32_t i = 0; i < receipts->count; i++)
         link_waiting_receipt(&batch, i);
     return_result(&batch);
+    keep_yields(&batch);
     dispatch_batch(&batch);
+    resume_yields(outbox, receipts);
     for (uint32_t i = 0; i < receipts->count; i++)
         json_decref(batch.records[i]);
     free(batch.records);

@@ -68,6 +68,23 @@ struct near_action *near_receipt_add_action(struct near_receipt *receipt,
     return &grown[receipt->action_count++];
 }
 
+struct near_resumption *near_receipts_add_resumption(struct near_receipts *receipts,
+                                                     const char *yield, struct wasm_bytes payload)
+{
+    struct near_resumption *grown =
+        reallocarray(receipts->resumptions, receipts->resumption_count + 1u, sizeof *grown);
+    struct near_resumption made = {.yield = ""};
+
+    if (grown == NULL)
+        return NULL;
+    receipts->resumptions = grown;
+    if (payload.length > 0 && buf_append(&made.payload, payload.data, payload.length) != 0)
+        return NULL;
+    snprintf(made.yield, sizeof made.yield, "%s", yield);
+    grown[receipts->resumption_count] = made;
+    return &grown[receipts->resumption_count++];
+}
+
 /* ---- gas that is left ---- */
 
 typedef void action_visitor(struct near_action *action, void *context);
@@ -137,6 +154,9 @@ void near_receipts_free(struct near_receipts *receipts)
         free_receipt(&receipts->receipts[i]);
     for (uint32_t i = 0; i < receipts->promise_count; i++)
         free(receipts->promises[i].receipts);
+    for (uint32_t i = 0; i < receipts->resumption_count; i++)
+        buf_free(&receipts->resumptions[i].payload);
+    free(receipts->resumptions);
     free(receipts->receipts);
     free(receipts->promises);
     *receipts = (struct near_receipts){0};

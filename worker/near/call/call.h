@@ -35,6 +35,12 @@ struct near_action {
     uint64_t weight; /* its share in the gas that the call leaves */
 };
 
+/* A yielded promise's name: NEAR_YIELD_BY_DATA and a hash, or NEAR_YIELD_BY_NAME and what the
+ * contract chose, 32 bytes in hexadecimal. */
+enum { NEAR_YIELD_BYTES = 32, NEAR_YIELD_SIZE = 1 + 2 * NEAR_YIELD_BYTES + 1 };
+#define NEAR_YIELD_BY_DATA 'd'
+#define NEAR_YIELD_BY_NAME 'y'
+
 struct near_receipt {
     struct buf receiver;
     struct buf refund_to; /* the account that gets its deposits if it fails; empty: the sender */
@@ -42,6 +48,14 @@ struct near_receipt {
     uint32_t action_count;
     uint32_t *waits_for; /* earlier receipts, whose results it receives */
     uint32_t wait_count;
+    char yield[NEAR_YIELD_SIZE]; /* waits to be resumed by this name; "": it does not */
+    uint64_t expires;            /* the block in which that has failed */
+};
+
+/* Bytes for the receipt that waits by this name. */
+struct near_resumption {
+    char yield[NEAR_YIELD_SIZE];
+    struct buf payload;
 };
 
 /* A promise is one receipt, or a join of several. */
@@ -57,6 +71,8 @@ struct near_receipts {
     uint32_t count;
     struct near_promise *promises;
     uint32_t promise_count;
+    struct near_resumption *resumptions;
+    uint32_t resumption_count;
 };
 
 /* Each copies its arguments; NULL if out of memory. The returned pointer is valid until the next
@@ -68,6 +84,8 @@ struct near_promise *near_receipts_add_promise(struct near_receipts *receipts, b
                                                const uint32_t *members, uint32_t count);
 struct near_action *near_receipt_add_action(struct near_receipt *receipt,
                                             enum near_action_kind kind);
+struct near_resumption *near_receipts_add_resumption(struct near_receipts *receipts,
+                                                     const char *yield, struct wasm_bytes payload);
 
 /* Distributes remaining gas to the function calls with a weight, in proportion; the last one
  * gets the remainder. False if none has a weight. */
@@ -110,6 +128,10 @@ struct near_context {
     unsigned __int128 balance, locked_balance, deposit; /* balance: without the deposit */
     uint64_t storage_usage;
     uint64_t prepaid_gas;
+    /* Returns true if a promise of this name that the account yielded waits; NULL: none does. */
+    bool (*is_waiting)(const void *yields, const char *name);
+    const void *yields;
+    uint64_t yielded;         /* promises that it has yielded and NEAR named */
     uint64_t operation_limit; /* the host's own limit, whatever gas is left; 0: none */
     bool is_view;
     const struct near_promise_result *results; /* of the receipts that it waited for */

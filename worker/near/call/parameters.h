@@ -89,6 +89,11 @@
     X(promise_and_base)                                                                            \
     X(promise_and_per_promise)                                                                     \
     X(promise_return)                                                                              \
+    X(yield_create_base)                                                                           \
+    X(yield_create_byte)                                                                           \
+    X(yield_create_with_id_base)                                                                   \
+    X(yield_resume_base)                                                                           \
+    X(yield_resume_byte)                                                                           \
     X(validator_stake_base)                                                                        \
     X(validator_total_stake_base)
 
@@ -140,6 +145,8 @@
     X(max_receipt_size)                                                                            \
     X(max_promises_per_function_call_action)                                                       \
     X(max_number_input_data_dependencies)                                                          \
+    X(yield_timeout_length_in_blocks)                                                              \
+    X(max_yield_payload_size)                                                                      \
     X(max_functions_number_per_contract)                                                           \
     X(max_locals_per_contract)                                                                     \
     X(max_tables_per_contract)                                                                     \

@@ -84,6 +84,10 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
     X(promise_result, 2, 1)                                                                        \
     X(promise_return, 1, 0)                                                                        \
     X(promise_set_refund_to, 3, 0)                                                                 \
+    X(promise_yield_create, 7, 1)                                                                  \
+    X(promise_yield_create_with_id, 9, 1)                                                          \
+    X(promise_yield_resume, 4, 1)                                                                  \
+    X(promise_yield_resume_with_yield_id, 4, 1)                                                    \
     X(promise_batch_action_create_account, 1, 0)                                                   \
     X(promise_batch_action_deploy_contract, 3, 0)                                                  \
     X(promise_batch_action_function_call, 7, 0)                                                    \
@@ -123,10 +127,6 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
     X(set_state_init_data_entry, 6, 0)                                                             \
     X(promise_batch_action_universal_state_init, 4, 0)                                             \
     X(universal_state_init_to_account_id, 3, 0)                                                    \
-    X(promise_yield_create, 7, 1)                                                                  \
-    X(promise_yield_create_with_id, 9, 1)                                                          \
-    X(promise_yield_resume, 4, 1)                                                                  \
-    X(promise_yield_resume_with_yield_id, 4, 1)                                                    \
     X(ml_dsa_verify, 6, 1)
 
 #define X(name, ...) near_function near_host_##name;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <openssl/evp.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "worker/near/call/call.h"
 #include "worker/near/host/host.h"
 
@@ -636,4 +638,154 @@ bool near_host_promise_batch_action_add_gas_key_with_function_call(struct near_c
            near_pay_action(call, NEAR_FEE_add_function_call_key_base, 1, own) &&
            near_pay_action(call, NEAR_FEE_add_function_call_key_byte, bytes, own) &&
            add_gas_key(call, receipt, key, a[3], own) && add_names(call, receipt, names);
+}
+
+/* ---- yielded promises: calls of the contract itself that wait until it resumes them ---- */
+
+static void name_yield(char name[NEAR_YIELD_SIZE], char kind, const uint8_t bytes[NEAR_YIELD_BYTES])
+{
+    name[0] = kind;
+    hex_write(name + 1, bytes, NEAR_YIELD_BYTES);
+    name[NEAR_YIELD_SIZE - 1] = '\0';
+}
+
+/* Names are used once: the hash is of the account and of how many promises it yielded before. */
+static bool new_yield(struct near_call *call, uint8_t bytes[NEAR_YIELD_BYTES])
+{
+    enum { ACCOUNT = 64 };
+    const char *account = call->context->current_account;
+    uint8_t text[ACCOUNT + sizeof(uint64_t)] = {0};
+    uint64_t number = call->context->yielded;
+
+    for (uint32_t i = 0; i < call->receipts.count; i++)
+        number += call->receipts.receipts[i].yield[0] == NEAR_YIELD_BY_DATA;
+    memcpy(text, account, strnlen(account, ACCOUNT));
+    memcpy(text + ACCOUNT, &number, sizeof number);
+    call->is_lost |= EVP_Digest(text, sizeof text, bytes, NULL, EVP_sha256(), NULL) != 1;
+    return !call->is_lost;
+}
+
+/* The call can also resume a promise that it yields itself. */
+static bool is_waiting(const struct near_call *call, const char *name)
+{
+    const struct near_context *context = call->context;
+
+    for (uint32_t i = 0; i < call->receipts.count; i++)
+        if (strcmp(call->receipts.receipts[i].yield, name) == 0)
+            return true;
+    return context->is_waiting != NULL && context->is_waiting(context->yields, name);
+}
+
+/* a[0] gets the promise. */
+static bool add_yield(struct near_call *call, uint64_t *a, const char *name,
+                      const struct function_call *made)
+{
+    const struct near_fee *fee = &call->parameters->fee[NEAR_FEE_new_action_receipt];
+    const struct near_fee *data = &call->parameters->fee[NEAR_FEE_new_data_receipt_base];
+    const uint32_t number = call->receipts.count;
+    const char *own = call->context->current_account;
+    struct near_receipt *receipt;
+
+    if (!near_pay_fee(call, NEAR_FEE_function_call_base, 0, made->gas) ||
+        !near_pay_fee(call, NEAR_FEE_new_action_receipt,
+                      fee->send_sir + data->send_sir + data->execution, fee->execution))
+        return false;
+    receipt = near_receipts_add(&call->receipts, own, strlen(own), NULL, 0);
+    if (receipt == NULL)
+        return near_no_memory(call);
+    memcpy(receipt->yield, name, NEAR_YIELD_SIZE);
+    receipt->expires =
+        call->context->block_height + call->parameters->yield_timeout_length_in_blocks;
+    return add_promise(call, a, false, &number, 1) &&
+           near_pay_action(call, NEAR_FEE_function_call_base, 1, true) &&
+           near_pay_action(call, NEAR_FEE_function_call_byte,
+                           (uint64_t)made->method.length + made->arguments.length, true) &&
+           deduct_deposit(call, made->amount) && add_call_action(call, receipt, made);
+}
+
+static bool take_yield_call(struct near_call *call, const uint64_t *a, struct function_call *made)
+{
+    if (!near_take(call, a[0], a[1], &made->method))
+        return false;
+    if (made->method.length == 0)
+        return near_fail(call, "Tried to call an empty method name.");
+    return near_take(call, a[2], a[3], &made->arguments);
+}
+
+static bool pay_yield_bytes(struct near_call *call, const struct function_call *made)
+{
+    return near_pay_each(call, NEAR_COST_yield_create_byte,
+                         (uint64_t)made->method.length + made->arguments.length);
+}
+
+bool near_host_promise_yield_create(struct near_call *call, uint64_t *a)
+{
+    struct function_call made = {.gas = a[4], .weight = a[5]};
+    const uint64_t id = a[6];
+    uint8_t bytes[NEAR_YIELD_BYTES];
+    char name[NEAR_YIELD_SIZE];
+
+    if (!host_action_begin(call, "promise_yield_create") ||
+        !near_pay(call, NEAR_COST_yield_create_base) || !take_yield_call(call, a, &made) ||
+        !pay_yield_bytes(call, &made) || !new_yield(call, bytes))
+        return false;
+    name_yield(name, NEAR_YIELD_BY_DATA, bytes);
+    return add_yield(call, a, name, &made) && near_register_set(call, id, bytes, sizeof bytes);
+}
+
+/* Gives UINT64_MAX if a promise of that name waits already. */
+bool near_host_promise_yield_create_with_id(struct near_call *call, uint64_t *a)
+{
+    struct function_call made = {.gas = a[5], .weight = a[6]};
+    struct wasm_bytes chosen;
+    char name[NEAR_YIELD_SIZE];
+
+    if (!host_action_begin(call, "promise_yield_create_with_id") ||
+        !near_pay(call, NEAR_COST_yield_create_with_id_base) ||
+        !near_take_amount(call, a[4], &made.amount) || !take_yield_call(call, a, &made) ||
+        !near_take(call, a[7], a[8], &chosen))
+        return false;
+    if (chosen.length != NEAR_YIELD_BYTES)
+        return near_fail(call, "yield id is malformed");
+    if (!pay_yield_bytes(call, &made))
+        return false;
+    name_yield(name, NEAR_YIELD_BY_NAME, chosen.data);
+    if (!is_waiting(call, name))
+        return add_yield(call, a, name, &made);
+    a[0] = UINT64_MAX;
+    return true;
+}
+
+/* The payload's length is paid for before it is read, so it cannot be a register's. */
+static bool resume_yield(struct near_call *call, uint64_t *a, char kind, const char *malformed)
+{
+    const uint64_t limit = call->parameters->max_yield_payload_size;
+    struct wasm_bytes given, payload;
+    char name[NEAR_YIELD_SIZE];
+
+    if (!near_pay(call, NEAR_COST_yield_resume_base) ||
+        !near_pay_each(call, NEAR_COST_yield_resume_byte, a[2]) ||
+        !near_take(call, a[0], a[1], &given) || !near_take(call, a[2], a[3], &payload))
+        return false;
+    if (payload.length > limit)
+        return near_fail(call, "Yield resume payload is %u bytes which exceeds the %llu byte limit",
+                         payload.length, (unsigned long long)limit);
+    if (given.length != NEAR_YIELD_BYTES)
+        return near_fail(call, "%s", malformed);
+    name_yield(name, kind, given.data);
+    a[0] = is_waiting(call, name);
+    return a[0] == 0 || near_receipts_add_resumption(&call->receipts, name, payload) != NULL ||
+           near_no_memory(call);
+}
+
+bool near_host_promise_yield_resume(struct near_call *call, uint64_t *a)
+{
+    return host_action_begin(call, "promise_yield_resume") &&
+           resume_yield(call, a, NEAR_YIELD_BY_DATA, "yield resumption token is malformed");
+}
+
+bool near_host_promise_yield_resume_with_yield_id(struct near_call *call, uint64_t *a)
+{
+    return host_action_begin(call, "promise_yield_resume_with_yield_id") &&
+           resume_yield(call, a, NEAR_YIELD_BY_NAME, "yield id is malformed");
 }
