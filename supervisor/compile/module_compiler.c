@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,12 +43,28 @@ static int limit(pid_t pid, int resource, uint64_t most, struct error *error)
     return error_system(error, errno, "cannot limit %s", program_name);
 }
 
-static int judge_end(const struct module_compiler *compiler, int status, struct error *error)
+/* What the process wrote on stderr: its first line, without the program's name. */
+static void read_complaint(int file, char *words, size_t size)
 {
+    static const char prefix[] = "gaspipe-wasm-compiler: ";
+    const ssize_t length = pread(file, words, size - 1, 0);
+
+    words[length > 0 ? length : 0] = '\0';
+    words[strcspn(words, "\n")] = '\0';
+    if (strncmp(words, prefix, sizeof prefix - 1) == 0)
+        memmove(words, words + sizeof prefix - 1, strlen(words + sizeof prefix - 1) + 1);
+}
+
+static int judge_end(const struct module_compiler *compiler, int status, int complaints,
+                     struct error *error)
+{
+    char words[ERROR_TEXT_SIZE / 2];
+
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
+    read_complaint(complaints, words, sizeof words);
     if (WIFEXITED(status))
-        return error_set(error, ERROR_INPUT, "the module cannot be compiled");
+        return error_set(error, ERROR_INPUT, "the module cannot be compiled: %s", words);
     if (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)
         return error_set(error, ERROR_INPUT, "compiling takes more than %" PRIu64 " s of CPU time",
                          compiler->seconds);
@@ -87,10 +104,9 @@ static int spawn(const struct module_compiler *compiler, const int fds[3], pid_t
     return result;
 }
 
-int module_compiler_run(const struct module_compiler *compiler, int module, int output,
-                        struct error *error)
+static int run_process(const struct module_compiler *compiler, const int fds[3],
+                       struct error *error)
 {
-    const int fds[3] = {module, output, STDERR_FILENO};
     struct error limiting;
     int status, limited;
     pid_t pid;
@@ -105,9 +121,24 @@ int module_compiler_run(const struct module_compiler *compiler, int module, int 
     if (child_process_reap(pid, &status, error) != 0)
         return -1;
     if (limited == 0)
-        return judge_end(compiler, status, error);
+        return judge_end(compiler, status, fds[2], error);
     *error = limiting;
     return -1;
+}
+
+int module_compiler_run(const struct module_compiler *compiler, int module, int output,
+                        struct error *error)
+{
+    /* Read once the process has ended, as a pipe could not be. */
+    const int complaints = memfd_create("gaspipe-complaints", MFD_CLOEXEC);
+    const int fds[3] = {module, output, complaints};
+    int result;
+
+    if (complaints < 0)
+        return error_system(error, errno, "cannot start %s", program_name);
+    result = run_process(compiler, fds, error);
+    (void)close(complaints); /* only the process has written to it */
+    return result;
 }
 
 /* ---- which compiler it is ---- */

@@ -28,8 +28,7 @@ int module_compiler_find(struct module_compiler *compiler, const struct confinem
                          struct error *error);
 
 /* Compiles what is read from a file to the end of another. -1 with ERROR_INPUT if the module
- * cannot be compiled or exceeds the limits (the compiler has said more on stderr), or with
- * ERROR_SYSTEM. */
+ * cannot be compiled or exceeds the limits, or with ERROR_SYSTEM. */
 int module_compiler_run(const struct module_compiler *compiler, int module, int output,
                         struct error *error);
 
