@@ -56,6 +56,12 @@ export const negated = () => {
   return 'ok';
 };
 
+export const indices = () => {
+  is('not ASCII', /\u20ac(b)/d.exec('\u20ac\u20acb').indices, '1,3,2,3');
+  is('each', [...'\u00e9\u20acb\u{1f600}'.matchAll(/(?<n>.)/dgu)].map(each => each.indices.groups.n), '0,1,1,2,2,3,3,5');
+  return 'ok';
+};
+
 export const sources = () => {
   is('a slash', [/\/\//.source, RegExp('/').source, RegExp('\\/').source, RegExp('\\\\/').source], ['\\/\\/', '\\/', '\\/', '\\\\\\/']);
   is('an end of line', [RegExp('\n').source, RegExp('\\\n').source, RegExp('\\\u2028\r').source], ['\\n', '\\n', '\\u2028\\r']);

@@ -44,6 +44,7 @@ export const emptied = n => { const o = {}; for (let i = 0; i < n; i++) o[`k${i}
 export const parsedKeys = n => Object.keys(JSON.parse(`{${range(n).map(i => `"k${i}":${i}`)}}`)).length; // linear
 export const matchWide = n => '\u00e9'.repeat(n).match(/./g).length; // linear
 export const matchAllWide = n => [...'\u00e9'.repeat(n).matchAll(/./g)].length; // linear
+export const matchIndices = n => [...'\u00e9'.repeat(n).matchAll(/./dg)].length; // linear
 export const replaceWide = n => '\u00e9'.repeat(n).replace(/./g, x => x + x).length; // linear
 
 // Collects garbage in a heap of n objects that refer to each other, to the next one or all over the heap.
