@@ -88,7 +88,7 @@ one_number() {
 @test "texts are compared once, as libc does, at the end of a page too" {
     one_number compare
     assert_equal "$(cat said)" "$("$OUT/compare-libc")"
-    # Of a million bytes. Comparing byte by byte, or twice, takes four instructions for each.
+    # Comparing a million bytes one by one, or twice, takes four instructions for each.
     run "$ROOT/build/gaspipe" count --json -- "$OUT/compare" 1000000
     assert_status 0
     [ "$(tail -n 1 <<< "$output" | jq .least)" -lt 2000000 ] || fail "$output"
@@ -359,7 +359,8 @@ int main(void) {
     local flag
 
     printf 'int main(void) { return 0; }\n' > main.c
-    for flag in -fsanitize=address -fsanitize=undefined,thread -fprofile-instr-generate --coverage; do
+    for flag in -fsanitize=address -fsanitize=undefined,thread -fprofile-instr-generate --coverage \
+        -fmemory-profile -fsanitize=cfi; do
         run --separate-stderr "$CC" $flag main.c -o main
         assert_bad_input 2 "$flag cannot be combined with a meter"
     done
@@ -441,6 +442,57 @@ int main(void) { int sum = 0; gasmark_start(); for (int i = 0; i < 100; i++) sum
     echo 'int main(void) { return nothing; }' > bad.c
     run "$CC" -c bad.c -o bad.o
     assert_status 1
+}
+
+@test "no way of naming sources leaves them without a meter; each has one number" {
+    local number way
+
+    printf '#ifdef __OPTIMIZE__\n#define TURNS 10\n#else\n#define TURNS 20\n#endif
+#if !defined(__CHAR_UNSIGNED__) && defined(__GASPIPE_METER__)
+volatile int sum;
+#endif
+int main(void) { for (int i = 0; i < TURNS; i++) sum += i; return sum - 45; }\n' > main.c
+    "$CC" main.c -omain
+    number=$(cost ./main)
+    printf -- '-O2 "way 1.c"\n-o way1' > 'words of 1'
+    cp main.c 'way 1.c'
+    "$CC" '@words of 1'
+    "$CC" -O0 -E main.c -o way2.i
+    "$CC" -c way2.i
+    "$CC" way2.o -o way2
+    cp main.c way3.CPP
+    "$CXX" -- way3.CPP -o way3
+    "$CC" -O0 -x c-header main.c -o way4.pch
+    echo > nothing.c
+    "$CC" -O3 -include-pch way4.pch nothing.c -o way4
+    "$CXX" -flto -fwhole-program-vtables -x c++ main.c -o way5
+    for way in 1 2 3 4 5; do
+        metered "./way$way"
+        assert_equal "$ended $(jq .cost line)" "0 $number" "way $way"
+    done
+    "$CC" --target=aarch64-linux-gnu -E main.c | grep -q '^volatile'
+
+    printf '.globl other\nother: ret\n.section .note.GNU-stack\n' > other.S
+    "$CC" -c main.c other.S
+    "$CC" -c -x assembler - -o standard.o < other.S
+    nm other.o standard.o | grep -c ' T other' | grep -qx 2
+    mkdir made
+    "$CC" -MD main.c -o made/main
+    "$CC" -MD -MFmade/joined -c main.c
+    "$CC" -Wp,-MMD,made/preprocessor -c main.c
+    assert_equal "$(cat made/main.d made/joined made/preprocessor | tr '\n' ' ')" \
+        'made/main: main.c main.o: main.c main.o: main.c '
+}
+
+@test "C++20 modules count as their importers do" {
+    printf 'export module sums;\nexport int sum(int n) { int s = 0; while (n) s += n--; return s; }\n' > sums.cppm
+    printf 'import sums;\nint main() { return sum(9) - 45; }\n' > user.cc
+    "$CXX" -std=c++20 --precompile sums.cppm -o sums.pcm
+    "$CXX" -std=c++20 -fmodule-file=sums=sums.pcm user.cc sums.pcm -o two-steps
+    "$CXX" -std=c++20 -O0 -fmodule-output=other.pcm -c sums.cppm
+    "$CXX" -std=c++20 -O0 -fmodule-file=sums=other.pcm user.cc sums.o -o one-step
+    assert_equal "$(cost ./two-steps)" "$(cost ./one-step)"
+    assert_equal "$(jq -c '[.cost > 50, .uncounted]' line)" '[true,[]]'
 }
 
 @test "gaspipe-meter: what it is given wrong is said in one line" {
