@@ -13,6 +13,7 @@
 #include "kernel/graph/gc.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
+#include "kernel/lifecycle/vat_lifecycle.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"
@@ -197,78 +198,6 @@ static int queue_item(struct kernel *kernel, json_t *item, struct error *error)
     return result;
 }
 
-/* Counts the references that a vat's parameters hold, and returns them; the caller frees. */
-static int parameter_slots(struct kernel *kernel, const struct kernel_vat_setup *setup,
-                           json_t **slots, struct error *error)
-{
-    char kref[KERNEL_REF_SIZE];
-    int64_t device;
-
-    *slots = json_array();
-    if (setup->device == NULL)
-        return 0;
-    if (device_root(kernel, setup->device, &device, kref, error) != 0 ||
-        refcount_increment(kernel, kref, REFCOUNT_KERNEL, error) != 0)
-        return -1;
-    return json_array_append_new(*slots, json_string(kref)) == 0 ? 0 : error_memory(error, "a vat");
-}
-
-static int queue_start(struct kernel *kernel, int64_t vat, const struct kernel_vat_setup *setup,
-                       struct error *error)
-{
-    const char *text = setup->parameters != NULL ? setup->parameters : "{}";
-    json_t *tree = json_value_read(text, strlen(text), JSON_DECODE_ANY, NULL), *slots;
-
-    if (tree == NULL)
-        return error_set(error, ERROR_INPUT, "the parameters of a vat are no JSON");
-    if (parameter_slots(kernel, setup, &slots, error) != 0) {
-        json_decref(tree);
-        json_decref(slots);
-        return -1;
-    }
-    return queue_item(kernel,
-                      json_pack("{s:s,s:o,s:o}", "type", "startVat", "vatID",
-                                json_sprintf("v%" PRId64, vat), "vatParameters",
-                                capdata_make(tree, slots)),
-                      error);
-}
-
-static int create_named(struct kernel *kernel, const char *name, const struct vat_record *record,
-                        int64_t *vat, struct error *error)
-{
-    if (vat_record_take_number(kernel, vat, error) != 0 ||
-        vat_record_name(kernel, name, *vat, error) != 0)
-        return -1;
-    return vat_record_create(kernel, *vat, record, error);
-}
-
-static int create_static(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
-                         struct error *error)
-{
-    struct vat_record record = {.name = setup->name,
-                                .bundle_id = setup->bundle_id,
-                                .runtime = setup->runtime,
-                                .brings_limit = setup->brings_limit};
-    char kref[KERNEL_REF_SIZE];
-    json_t *threshold = reap_threshold(setup->creation_options);
-    int result;
-
-    if (threshold == NULL)
-        return error_memory(error, "a vat's options");
-    record.reap_threshold = threshold;
-    result = create_named(kernel, setup->name, &record, vat, error);
-    json_decref(threshold);
-    if (result != 0)
-        return -1;
-    if (queue_start(kernel, *vat, setup, error) != 0)
-        return -1;
-    if (strcmp(setup->name, "vatAdmin") != 0)
-        return 0;
-    if (clist_export_root(kernel, *vat, kref, error) != 0)
-        return -1;
-    return keys_set(kernel, "vatAdminRootKref", kref, error);
-}
-
 static int compare_setup(const struct kernel_vat_setup *setup, const char *bundle_id,
                          enum kernel_vat_runtime runtime, struct error *error)
 {
@@ -325,7 +254,8 @@ int kernel_provide_vat(struct kernel *kernel, const struct kernel_vat_setup *set
         return compare_living(kernel, setup, *vat, error);
     if (compare_ended(kernel, setup, vat, &found, error) != 0)
         return -1;
-    return found ? 0 : crank_hash_outside(kernel, create_static(kernel, setup, vat, error), error);
+    return found ? 0
+                 : crank_hash_outside(kernel, static_vat_create(kernel, setup, vat, error), error);
 }
 
 /* No upgradeID: the operator asked, so the vatAdmin vat is not notified. */

@@ -2,16 +2,19 @@
 #include "kernel/devices/device.h"
 
 #include <inttypes.h>
+#include <openssl/evp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/queue.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/reference.h"
 #include "kernel/state.h"
+#include "store/store.h"
 
 enum { FIRST_OBJECT = 10, FIRST_DEVICE = 20, FIRST_PROMISE = 30 };
 
@@ -152,5 +155,33 @@ int device_send(struct kernel *kernel, const char *target, const char *method, j
                                  : error_memory(error, "a device's message");
 
     json_decref(message);
+    return result;
+}
+
+/* A bundle without a name is kept under the SHA-512 of its JSON. */
+static int hash_id(const struct buf *json, char bundle_id[DEVICE_BUNDLE_ID_SIZE],
+                   struct error *error)
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned int length;
+
+    if (EVP_Digest(json->data, json->length, digest, &length, EVP_sha512(), NULL) != 1)
+        return error_set(error, ERROR_SYSTEM, "SHA-512 failed");
+    memcpy(bundle_id, "h1-", sizeof "h1-");
+    hex_write(bundle_id + 3, digest, length);
+    return 0;
+}
+
+int device_keep_bundle(struct kernel *kernel, const json_t *bundle,
+                       char bundle_id[DEVICE_BUNDLE_ID_SIZE], struct error *error)
+{
+    struct buf json = {0};
+    int result = -1;
+
+    if (keys_json_text(&json, bundle, error) == 0 && hash_id(&json, bundle_id, error) == 0)
+        result =
+            store_bundle_put(kernel->store, bundle_id,
+                             (struct iovec){.iov_base = json.data, .iov_len = json.length}, error);
+    buf_free(&json);
     return result;
 }

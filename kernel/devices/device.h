@@ -56,6 +56,11 @@ int device_set_state(struct kernel *kernel, int64_t device, const json_t *state,
 int device_send(struct kernel *kernel, const char *target, const char *method, json_t *arguments,
                 struct error *error);
 
+/* Stores a bundle that has no name, under the hash of its JSON. */
+enum { DEVICE_BUNDLE_ID_SIZE = 160 };
+int device_keep_bundle(struct kernel *kernel, const json_t *bundle,
+                       char bundle_id[DEVICE_BUNDLE_ID_SIZE], struct error *error);
+
 /* Answers with a text. */
 int device_answer_text(struct device_call *call, const char *text, struct error *error);
 

@@ -7,6 +7,7 @@
 #include "kernel/devices/device.h"
 #include "kernel/graph/clist.h"
 #include "kernel/graph/object.h"
+#include "kernel/lifecycle/vat_lifecycle.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/reference.h"
@@ -14,7 +15,8 @@
 #include "kernel/state.h"
 
 /* Gives NEAR contracts each other's root objects: find(account) returns the root object of the
- * static vat of that name, or undefined. */
+ * static vat of that name, or undefined. deploy(account, module in base64, protocol version)
+ * creates such a vat, unless there is one. */
 
 static int device_accounts_find(struct kernel *kernel, struct device_call *call,
                                 struct error *error)
@@ -39,10 +41,57 @@ static int device_accounts_find(struct kernel *kernel, struct device_call *call,
     return 0;
 }
 
+/* Creates the vat as `gaspipe run --vat` does. */
+static int create_account_vat(struct kernel *kernel, const char *account, const char *source,
+                              const char *protocol, struct error *error)
+{
+    char bundle_id[DEVICE_BUNDLE_ID_SIZE];
+    struct kernel_vat_setup setup = {.name = account,
+                                     .bundle_id = bundle_id,
+                                     .runtime = KERNEL_VAT_PLAIN,
+                                     .device = "accounts",
+                                     .brings_limit = true};
+    json_t *bundle = json_pack("{s:s,s:s}", "moduleFormat", "gaspipeWasm", "source", source);
+    struct buf parameters = {0};
+    int64_t vat;
+    int result = device_keep_bundle(kernel, bundle, bundle_id, error);
+
+    json_decref(bundle);
+    buf_printf(&parameters, "{\"account\":\"%s\",\"accounts\":\"$0\",\"protocol\":\"%s\"}", account,
+               protocol);
+    setup.parameters = buf_string(&parameters);
+    if (result == 0)
+        result = setup.parameters != NULL ? static_vat_create(kernel, &setup, &vat, error)
+                                          : error_memory(error, "a vat");
+    buf_free(&parameters);
+    return result;
+}
+
+static int device_accounts_deploy(struct kernel *kernel, struct device_call *call,
+                                  struct error *error)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+    const char *account = capdata_text(json_array_get(call->arguments, 0));
+    const char *source = capdata_text(json_array_get(call->arguments, 1));
+    const char *protocol = capdata_text(json_array_get(call->arguments, 2));
+    int64_t vat;
+    bool found;
+
+    if (account == NULL || source == NULL || protocol == NULL || account[0] == '\0' ||
+        strlen(account) > KERNEL_NAME_LIMIT || account[strspn(account, allowed)] != '\0' ||
+        protocol[strspn(protocol, allowed)] != '\0')
+        return device_refuse(call, error, "needs an account, a module and a protocol version");
+    if (vat_record_named(kernel, account, &vat, &found, error) != 0)
+        return -1;
+    return found ? 0 : create_account_vat(kernel, account, source, protocol, error);
+}
+
 static int device_accounts(struct kernel *kernel, struct device_call *call, struct error *error)
 {
     if (strcmp(call->method, "find") == 0)
         return device_accounts_find(kernel, call, error);
+    if (strcmp(call->method, "deploy") == 0)
+        return device_accounts_deploy(kernel, call, error);
     return device_refuse(call, error, "no such method");
 }
 

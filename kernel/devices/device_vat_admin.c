@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <jansson.h>
-#include <openssl/evp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/json/json_value.h"
-#include "base/number.h"
 #include "kernel/devices/device.h"
 #include "kernel/graph/queue.h"
 #include "kernel/kernel.h"
@@ -22,8 +20,6 @@
 #include "store/store.h"
 
 /* Bundles in the store, and the vatAdmin device's nodes for them. */
-
-enum { BUNDLE_DEVICE_ID_SIZE = 160 };
 
 enum { BUNDLE_ID_LENGTH = 131 }; /* "b1-" and a SHA-512 in hexadecimal digits */
 
@@ -85,37 +81,9 @@ failed:
     return NULL;
 }
 
-/* A bundle without a name is kept under the SHA-512 of its JSON. */
-static int hash_id(const struct buf *json, char bundle_id[BUNDLE_DEVICE_ID_SIZE],
-                   struct error *error)
-{
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned int length;
-
-    if (EVP_Digest(json->data, json->length, digest, &length, EVP_sha512(), NULL) != 1)
-        return error_set(error, ERROR_SYSTEM, "SHA-512 failed");
-    memcpy(bundle_id, "h1-", sizeof "h1-");
-    hex_write(bundle_id + 3, digest, length);
-    return 0;
-}
-
-static int keep_json(struct kernel *kernel, const json_t *bundle,
-                     char bundle_id[BUNDLE_DEVICE_ID_SIZE], struct error *error)
-{
-    struct buf json = {0};
-    int result = -1;
-
-    if (keys_json_text(&json, bundle, error) == 0 && hash_id(&json, bundle_id, error) == 0)
-        result =
-            store_bundle_put(kernel->store, bundle_id,
-                             (struct iovec){.iov_base = json.data, .iov_len = json.length}, error);
-    buf_free(&json);
-    return result;
-}
-
 /* Stores a bundle that was given as a value; *kept is false if it is not a bundle. */
 static int bundle_device_keep(struct kernel *kernel, const json_t *value,
-                              char bundle_id[BUNDLE_DEVICE_ID_SIZE], bool *kept,
+                              char bundle_id[DEVICE_BUNDLE_ID_SIZE], bool *kept,
                               struct error *error)
 {
     json_t *bundle = json_is_object(value) ? convert(value, false) : NULL;
@@ -123,7 +91,7 @@ static int bundle_device_keep(struct kernel *kernel, const json_t *value,
 
     *kept = json_is_string(json_object_get(bundle, "moduleFormat"));
     if (*kept)
-        result = keep_json(kernel, bundle, bundle_id, error);
+        result = device_keep_bundle(kernel, bundle, bundle_id, error);
     json_decref(bundle);
     return result;
 }
@@ -526,7 +494,7 @@ static int create_by_bundle_id(struct kernel *kernel, struct device_call *call, 
 
 static int create_by_bundle(struct kernel *kernel, struct device_call *call, struct error *error)
 {
-    char bundle_id[BUNDLE_DEVICE_ID_SIZE];
+    char bundle_id[DEVICE_BUNDLE_ID_SIZE];
     bool kept;
 
     if (bundle_device_keep(kernel, argument(call, 0), bundle_id, &kept, error) != 0)

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json/json_value.h"
+#include "kernel/devices/device.h"
 #include "kernel/graph/clist.h"
 #include "kernel/graph/gc.h"
 #include "kernel/graph/object.h"
@@ -17,6 +19,92 @@
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"
 #include "store/store.h"
+
+/* ---- static vats ---- */
+
+/* Takes over the item; NULL: out of memory. */
+static int queue_start_item(struct kernel *kernel, json_t *item, struct error *error)
+{
+    int result = item != NULL ? queue_add(kernel, QUEUE_ACCEPTANCE, item, error)
+                              : error_memory(error, "a vat");
+
+    json_decref(item);
+    return result;
+}
+
+/* Counts the references that a vat's parameters hold, and returns them; the caller frees. */
+static int parameter_slots(struct kernel *kernel, const struct kernel_vat_setup *setup,
+                           json_t **slots, struct error *error)
+{
+    char kref[KERNEL_REF_SIZE];
+    int64_t device;
+
+    *slots = json_array();
+    if (setup->device == NULL)
+        return 0;
+    if (device_root(kernel, setup->device, &device, kref, error) != 0 ||
+        refcount_increment(kernel, kref, REFCOUNT_KERNEL, error) != 0)
+        return -1;
+    return json_array_append_new(*slots, json_string(kref)) == 0 ? 0 : error_memory(error, "a vat");
+}
+
+static int queue_start(struct kernel *kernel, int64_t vat, const struct kernel_vat_setup *setup,
+                       struct error *error)
+{
+    const char *text = setup->parameters != NULL ? setup->parameters : "{}";
+    json_t *tree = json_value_read(text, strlen(text), JSON_DECODE_ANY, NULL), *slots;
+
+    if (tree == NULL)
+        return error_set(error, ERROR_INPUT, "the parameters of a vat are no JSON");
+    if (parameter_slots(kernel, setup, &slots, error) != 0) {
+        json_decref(tree);
+        json_decref(slots);
+        return -1;
+    }
+    return queue_start_item(kernel,
+                            json_pack("{s:s,s:o,s:o}", "type", "startVat", "vatID",
+                                      json_sprintf("v%" PRId64, vat), "vatParameters",
+                                      capdata_make(tree, slots)),
+                            error);
+}
+
+static int create_named(struct kernel *kernel, const char *name, const struct vat_record *record,
+                        int64_t *vat, struct error *error)
+{
+    if (vat_record_take_number(kernel, vat, error) != 0 ||
+        vat_record_name(kernel, name, *vat, error) != 0)
+        return -1;
+    return vat_record_create(kernel, *vat, record, error);
+}
+
+int static_vat_create(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
+                      struct error *error)
+{
+    struct vat_record record = {.name = setup->name,
+                                .bundle_id = setup->bundle_id,
+                                .runtime = setup->runtime,
+                                .brings_limit = setup->brings_limit};
+    char kref[KERNEL_REF_SIZE];
+    json_t *threshold = reap_threshold(setup->creation_options);
+    int result;
+
+    if (threshold == NULL)
+        return error_memory(error, "a vat's options");
+    record.reap_threshold = threshold;
+    result = create_named(kernel, setup->name, &record, vat, error);
+    json_decref(threshold);
+    if (result != 0)
+        return -1;
+    if (queue_start(kernel, *vat, setup, error) != 0)
+        return -1;
+    if (strcmp(setup->name, "vatAdmin") != 0)
+        return 0;
+    if (clist_export_root(kernel, *vat, kref, error) != 0)
+        return -1;
+    return keys_set(kernel, "vatAdminRootKref", kref, error);
+}
+
+/* ---- dynamic vats ---- */
 
 static const char *dynamic_vat_text_of(const json_t *object, const char *name)
 {

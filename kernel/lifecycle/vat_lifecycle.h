@@ -9,6 +9,10 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 
+/* Writes the records of a static vat, and queues its startVat. Its name must be new. */
+int static_vat_create(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
+                      struct error *error);
+
 /* Vats that other vats create, upgrade and change. The vatAdmin device queues this work. */
 
 /* Writes the records of the vat that a "create-vat" item asks for. */

@@ -265,20 +265,32 @@ static int find_vat_root(const struct scope *scope, const char *name,
     return found ? 0 : refuse_vat_name(scope->kernel, name, error);
 }
 
+/* Finds the vat, or one whose account ends the name: its contract may create the other. */
+static int find_vat_or_parent(struct kernel *kernel, const char *name, bool *found,
+                              struct error *error)
+{
+    int64_t vat;
+    int result = kernel_vat_named(kernel, name, &vat, found, error);
+
+    for (const char *dot = strchr(name, '.'); result == 0 && !*found && dot != NULL;
+         dot = strchr(dot + 1, '.'))
+        result = kernel_vat_named(kernel, dot + 1, &vat, found, error);
+    return result;
+}
+
 int delivery_line_check_vat(struct kernel *kernel, const char *text, size_t length,
                             struct error *error)
 {
     struct delivery_line line;
     struct error ignored;
     bool found = true;
-    int64_t vat;
     int result = 0;
 
     if (delivery_line_parse(&line, text, length, &ignored) != 0)
         return 0;
     /* kernel_root() would export the vat's root before its time. */
     if (line.vat != NULL)
-        result = kernel_vat_named(kernel, line.vat, &vat, &found, error);
+        result = find_vat_or_parent(kernel, line.vat, &found, error);
     if (result == 0 && !found)
         result = refuse_vat_name(kernel, line.vat, error);
     delivery_line_free(&line);

@@ -256,3 +256,90 @@ EOF
         '"answer_name","args":["hello",{"blockHeight":1199}]' '"answer","args":["hello",{"blockHeight":1200}]'
     assert_equal "$(results)" '"hello" 1 "late" 0 '
 }
+
+# A factory, which makes child.f.near of its input, with 10^24 yoctoNEAR; its callback says whether
+# that is done or lost. ask calls the child.
+factory() {
+    wat2wasm - -o "$BATS_TEST_TMPDIR/child.wasm" << 'EOF'
+(module (import "env" "input" (func $input (param i64))) (import "env" "value_return" (func $value (param i64 i64)))
+    (import "env" "current_account_id" (func $own (param i64))) (import "env" "account_balance" (func $balance (param i64)))
+    (import "env" "panic" (func $panic))
+    (import "env" "storage_write" (func $write (param i64 i64 i64 i64 i64) (result i64)))
+    (import "env" "storage_read" (func $read (param i64 i64 i64) (result i64)))
+    (memory 1) (data (i32.const 0) "key")
+    (func (export "new") (call $input (i64.const 0)) (drop (call $write (i64.const 3) (i64.const 0) (i64.const -1) (i64.const 0) (i64.const 1))) (call $value (i64.const -1) (i64.const 0)))
+    (func (export "bad") (call $panic))
+    (func (export "get") (if (i64.eqz (call $read (i64.const 3) (i64.const 0) (i64.const 1))) (then (call $panic))) (call $value (i64.const -1) (i64.const 1)))
+    (func (export "who") (call $own (i64.const 0)) (call $value (i64.const -1) (i64.const 0)))
+    (func (export "money") (call $balance (i64.const 64)) (call $value (i64.const 16) (i64.const 64))))
+EOF
+    wat2wasm - -o "$BATS_TEST_TMPDIR/f.wasm" << 'EOF'
+(module (import "env" "input" (func $input (param i64))) (import "env" "value_return" (func $value (param i64 i64)))
+    (import "env" "promise_batch_create" (func $batch (param i64 i64) (result i64)))
+    (import "env" "promise_batch_then" (func $then (param i64 i64 i64) (result i64)))
+    (import "env" "promise_batch_action_create_account" (func $create (param i64)))
+    (import "env" "promise_batch_action_transfer" (func $transfer (param i64 i64)))
+    (import "env" "promise_batch_action_deploy_contract" (func $deploy (param i64 i64 i64)))
+    (import "env" "promise_batch_action_function_call" (func $call (param i64 i64 i64 i64 i64 i64 i64)))
+    (import "env" "promise_return" (func $return (param i64)))
+    (import "env" "promise_result" (func $result (param i64 i64) (result i64)))
+    (memory 1) (data (i32.const 0) "child.f.near") (data (i32.const 16) "new") (data (i32.const 24) "hello") (data (i32.const 32) "made") (data (i32.const 40) "done") (data (i32.const 48) "lost") (data (i32.const 56) "f.near") (data (i32.const 64) "get") (data (i32.const 72) "bad")
+    (data (i32.const 128) "\00\00\a1\ed\cc\ce\1b\c2\d3\00")
+    (func $make (param $method i64) (local $p i64) (call $input (i64.const 0))
+    (local.set $p (call $batch (i64.const 12) (i64.const 0))) (call $create (local.get $p)) (call $transfer (local.get $p) (i64.const 128))
+    (call $deploy (local.get $p) (i64.const -1) (i64.const 0))
+    (call $call (local.get $p) (i64.const 3) (local.get $method) (i64.const 5) (i64.const 24) (i64.const 256) (i64.const 10000000000000))
+    (local.set $p (call $then (local.get $p) (i64.const 6) (i64.const 56)))
+    (call $call (local.get $p) (i64.const 4) (i64.const 32) (i64.const 0) (i64.const 0) (i64.const 256) (i64.const 10000000000000))
+    (call $return (local.get $p)))
+    (func (export "make") (call $make (i64.const 16)))
+    (func (export "spoil") (call $make (i64.const 72)))
+    (func (export "made") (call $value (i64.const 4) (if (result i64) (i64.eq (call $result (i64.const 0) (i64.const 0)) (i64.const 1)) (then (i64.const 40)) (else (i64.const 48)))))
+    (func (export "ask") (local $p i64) (local.set $p (call $batch (i64.const 12) (i64.const 0)))
+    (call $call (local.get $p) (i64.const 3) (i64.const 64) (i64.const 0) (i64.const 0) (i64.const 256) (i64.const 10000000000000)) (call $return (local.get $p))))
+EOF
+    CHILD="[{\"base64\":\"$(base64 -w 0 "$BATS_TEST_TMPDIR/child.wasm")\"}]"
+}
+
+# of_factory OPTION... -- LINE...
+of_factory() {
+    local options=()
+
+    for (( ; $# > 0; )); do
+        [ "$1" != -- ] || break
+        options+=("$1")
+        shift
+    done
+    shift
+    printf '{"vat":%s}\n' "$@" > "$BATS_TEST_TMPDIR/lines"
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none "${options[@]}" \
+        --vat "f.near=$BATS_TEST_TMPDIR/f.wasm" "$BATS_TEST_TMPDIR/lines"
+}
+
+@test "a factory makes an account with a contract, which the same batch and later receipts call" {
+    local store=$BATS_TEST_TMPDIR/store vat
+
+    factory
+    of_factory --store "$store" -- '"f.near","method":"ask","args":[""]' "\"f.near\",\"method\":\"make\",\"args\":$CHILD" \
+        '"f.near","method":"ask","args":[""]' "\"f.near\",\"method\":\"make\",\"args\":$CHILD" \
+        '"child.f.near","method":"who","args":[""]'
+    assert_equal "$(results)" \
+        '{"#error":"Can'"'"'t complete the action because account \"child.f.near\" doesn'"'"'t exist","name":"Error"} "done" "hello" "lost" "child.f.near" '
+    # Its balance is what was transferred, and it lives on in the store.
+    of_factory --store "$store" -- '"child.f.near","method":"money","args":[""]' '"child.f.near","method":"get","args":[""]'
+    assert_status 0
+    [ "$(results | cut -d ' ' -f 1 | jq -r . | base64 -d | od -A n -t x1 | xargs)" = "00 00 a1 ed cc ce 1b c2 d3 00 00 00 00 00 00 00" ] ||
+        fail "$(results)"
+    [[ $(results) == *' "hello" ' ]]
+    for vat in f.near child.f.near; do
+        "$NATIVE/gaspipe" replay --counter none --store "$store" $vat > "$BATS_TEST_TMPDIR/replay" 2>&1 ||
+            fail "$(cat "$BATS_TEST_TMPDIR/replay")"
+    done
+}
+
+@test "a line for an account that no contract has created is an error in its turn" {
+    factory
+    of_factory -- '"f.near","method":"ask","args":[""]' '"other.f.near","method":"who","args":[""]'
+    assert_status 3
+    [[ $stderr == *'lines:2: no vat "other.f.near"'* ]] || fail "$stderr"
+}

@@ -428,6 +428,7 @@ static struct near_outbox outbox_of(struct engine *engine, struct near_holdings 
     return (struct near_outbox){.vat = &engine->vat,
                                 .accounts = near_identity_accounts(&engine->identity),
                                 .account = engine->identity.account,
+                                .protocol = engine->identity.protocol,
                                 .balance = &holdings->balance,
                                 .yields = holdings->yields,
                                 .yielded = &holdings->yielded};

@@ -153,7 +153,7 @@ int near_value_bytes(struct buf *bytes, const json_t *value)
     return json_value_write(bytes, value);
 }
 
-static json_t *base64_of(const void *bytes, size_t length)
+json_t *near_base64_of(const void *bytes, size_t length)
 {
     unsigned char *text = malloc(length / 3 * 4 + 5);
     json_t *value = NULL;
@@ -178,7 +178,7 @@ json_t *near_value_exact(const void *bytes, size_t length)
 {
     json_t *text = value_text_of(bytes, length);
 
-    return text != NULL ? text : json_pack("{s:o}", "base64", base64_of(bytes, length));
+    return text != NULL ? text : json_pack("{s:o}", "base64", near_base64_of(bytes, length));
 }
 
 /* Bytes for the user: JSON parsed, other text as a string, other bytes as a base64 string. */
@@ -188,7 +188,7 @@ static json_t *near_value_shown(const void *bytes, size_t length)
 
     if (value == NULL)
         value = value_text_of(bytes, length);
-    return value != NULL ? value : base64_of(bytes, length);
+    return value != NULL ? value : near_base64_of(bytes, length);
 }
 
 json_t *near_value_of_result(const struct buf *bytes, bool is_exact)

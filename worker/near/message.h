@@ -30,6 +30,9 @@ json_t *near_value_exact(const void *bytes, size_t length);
  * undefined, if none are wanted. The caller's. */
 json_t *near_value_of_result(const struct buf *bytes, bool is_exact);
 
+/* Bytes in base64, the caller's. */
+json_t *near_base64_of(const void *bytes, size_t length);
+
 /* Decodes standard base64. Appends; -1 if invalid or out of memory. */
 int near_base64_decode(struct buf *bytes, const char *text, size_t length);
 
@@ -85,7 +88,8 @@ struct near_context near_message_context(void);
  *
  *     "near.next"  the number of the next receipt
  *     "near.r.N"   receipt N, JSON, until it is settled and no receipt waits for it:
- *       "send"     the message, until it is sent: {"to", "methargs", "receivers"}
+ *       "send"     the message, until it is sent: {"to", "methargs", "receivers"}; with "create"
+ *                  if the account must be new, and "deploy", a module in base64
  *       "wait"     the number of missing results; "results": those that have come
  *       "then"     [[N, i], ..]: it is result i of receipt N
  *       "resolve"  [PROMISE, is_exact]: the delivery's message has its result
@@ -100,6 +104,7 @@ struct near_outbox {
     struct near_vat *vat;
     const char *accounts;       /* the device that finds accounts; NULL if absent */
     const char *account;        /* the vat's own */
+    const char *protocol;       /* of contracts that it deploys */
     unsigned __int128 *balance; /* where refunds go */
     json_t *yields;             /* changed when a call yields or resumes */
     uint64_t *yielded;          /* promises that NEAR named so far */

@@ -337,21 +337,30 @@ static json_t *error_of(json_t *words)
     return json_pack("{s:o,s:[]}", "body", body, "slots");
 }
 
+/* In nearcore's words, whose %s is the account. */
+static void fail_receipt(const struct near_outbox *outbox, json_int_t number, const json_t *record,
+                         const char *before, const char *account, const char *after)
+{
+    struct ending ending = {.is_failed = true};
+    json_t *reason = error_of(json_sprintf("%s\\\"%s\\\"%s", before, account, after));
+
+    ending.reason = reason;
+    settle_receipt(outbox, number, record, &ending);
+    json_decref(reason);
+}
+
 static void settle_without_vat(const struct near_outbox *outbox, json_int_t number,
                                const json_t *record, const char *account, const json_t *world)
 {
-    struct ending ending = {.is_failed = has_call(world)};
-    json_t *reason = NULL;
+    const struct ending done = {.is_failed = false};
 
-    if (!ending.is_failed) {
-        report_transfers(outbox, world, account);
-    } else {
-        reason = error_of(json_sprintf(
-            "Can't complete the action because account \\\"%s\\\" doesn't exist", account));
-        ending.reason = reason;
+    if (has_call(world)) {
+        fail_receipt(outbox, number, record, "Can't complete the action because account ", account,
+                     " doesn't exist");
+        return;
     }
-    settle_receipt(outbox, number, record, &ending);
-    json_decref(reason);
+    report_transfers(outbox, world, account);
+    settle_receipt(outbox, number, record, &done);
 }
 
 /* ---- sending ---- */
@@ -391,6 +400,20 @@ static void send_methargs(const struct near_outbox *outbox, json_int_t number, j
     near_vat_send(outbox->vat, target, methargs, awaited ? promise : NULL);
 }
 
+/* Makes the vat of a contract that the receipt deploys. A new account has only what the receipt
+ * transfers. */
+static void deploy_contract(const struct near_outbox *outbox, const char *account,
+                            const json_t *send, json_t *world)
+{
+    const char *module = json_string_value(json_object_get(send, "deploy"));
+
+    if (module == NULL || outbox->accounts == NULL)
+        return;
+    near_vat_deploy(outbox->vat, outbox->accounts, account, module, outbox->protocol);
+    if (json_object_get(send, "create") != NULL)
+        json_object_set_new(world, "balance", json_string("0"));
+}
+
 static void send_record(const struct near_outbox *outbox, json_int_t number, json_t *record)
 {
     json_t *send = json_incref(json_object_get(record, "send"));
@@ -399,13 +422,28 @@ static void send_record(const struct near_outbox *outbox, json_int_t number, jso
     json_t *world = json_array_get(json_array_get(methargs, 1), 1);
     json_t *results = json_object_get(record, "results");
     char target[TARGET_SIZE];
+    bool found;
 
-    if (account != NULL && json_array_size(results) > 0)
+    if (account == NULL) {
+        json_decref(send);
+        return;
+    }
+    if (json_array_size(results) > 0)
         json_object_set(world, "results", results);
-    if (account != NULL && find_target(outbox, account, target))
-        send_methargs(outbox, number, record, target, methargs);
-    else if (account != NULL)
-        settle_without_vat(outbox, number, record, account, world);
+    found = find_target(outbox, account, target);
+    if (found && json_object_get(send, "create") != NULL) {
+        fail_receipt(outbox, number, record, "Can't create a new account ", account,
+                     ", because it already exists");
+    } else {
+        if (!found && json_object_get(send, "deploy") != NULL) {
+            deploy_contract(outbox, account, send, world);
+            found = find_target(outbox, account, target);
+        }
+        if (found)
+            send_methargs(outbox, number, record, target, methargs);
+        else
+            settle_without_vat(outbox, number, record, account, world);
+    }
     json_decref(send);
 }
 
@@ -426,6 +464,20 @@ static uint32_t missing_results(const struct near_receipt *receipt)
     return receipt->yield[0] != '\0' ? 1 : receipt->wait_count;
 }
 
+/* Notes in the message what is done to the account before it receives the message. */
+static void note_account_actions(const struct near_receipt *receipt, json_t *send)
+{
+    for (uint32_t i = 0; i < receipt->action_count; i++) {
+        const struct near_action *action = &receipt->actions[i];
+
+        if (action->kind == NEAR_ACTION_CREATE_ACCOUNT)
+            json_object_set_new(send, "create", json_true());
+        if (action->kind == NEAR_ACTION_DEPLOY_CONTRACT)
+            json_object_set_new(send, "deploy",
+                                near_base64_of(action->arguments.data, action->arguments.length));
+    }
+}
+
 static json_t *make_receipt_record(const struct batch *batch, uint32_t index)
 {
     const struct near_receipt *receipt = &batch->receipts->receipts[index];
@@ -434,6 +486,7 @@ static json_t *make_receipt_record(const struct batch *batch, uint32_t index)
         json_pack("{s:{s:o,s:o}}", "send", "to", outbox_text_of(&receipt->receiver), "methargs",
                   methargs_of(batch->outbox, receipt, &batch->message->context));
 
+    note_account_actions(receipt, json_object_get(record, "send"));
     if (missing_results(receipt) > 0) {
         json_object_set_new(record, "wait", json_integer(missing_results(receipt)));
         json_object_set_new(record, "results", json_array());

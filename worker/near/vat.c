@@ -180,21 +180,37 @@ void near_vat_log(struct near_vat *vat, const char *text, size_t length)
     (void)ask_plainly(vat);
 }
 
+/* Takes over the arguments. */
+static json_t *call_accounts(struct near_vat *vat, const char *accounts, const char *method,
+                             json_t *arguments, json_t **root)
+{
+    vat_begin(vat, "[\"syscall\",[\"callNow\",");
+    json_text_string(&vat->request, accounts, strlen(accounts));
+    buf_printf(&vat->request, ",\"%s\",{\"body\":", method);
+    near_value_write_body(&vat->request, arguments);
+    buf_append_string(&vat->request, ",\"slots\":[]}]]");
+    json_decref(arguments);
+    return ask_kernel(vat, root);
+}
+
+void near_vat_deploy(struct near_vat *vat, const char *accounts, const char *account,
+                     const char *module, const char *protocol)
+{
+    json_t *root;
+
+    (void)call_accounts(vat, accounts, "deploy", json_pack("[s,s,s]", account, module, protocol),
+                        &root);
+    json_decref(root);
+}
+
 bool near_vat_find(struct near_vat *vat, const char *accounts, const char *account, char target[32])
 {
-    json_t *arguments = json_pack("[s]", account);
     const char *slot;
     const json_t *answer;
     json_t *root;
     bool found;
 
-    vat_begin(vat, "[\"syscall\",[\"callNow\",");
-    json_text_string(&vat->request, accounts, strlen(accounts));
-    buf_append_string(&vat->request, ",\"find\",{\"body\":");
-    near_value_write_body(&vat->request, arguments);
-    buf_append_string(&vat->request, ",\"slots\":[]}]]");
-    json_decref(arguments);
-    answer = ask_kernel(vat, &root);
+    answer = call_accounts(vat, accounts, "find", json_pack("[s]", account), &root);
     slot = json_string_value(json_array_get(json_object_get(answer, "slots"), 0));
     found = slot != NULL && strlen(slot) < 32;
     if (found)

@@ -31,6 +31,10 @@ void near_vat_log(struct near_vat *vat, const char *text, size_t length);
 
 /* Finds the root object of the vat with that account, through the device `accounts`; false if
  * there is no such vat. */
+/* Makes a vat of a module, in base64, for an account that has none. */
+void near_vat_deploy(struct near_vat *vat, const char *accounts, const char *account,
+                     const char *module, const char *protocol);
+
 bool near_vat_find(struct near_vat *vat, const char *accounts, const char *account,
                    char target[32]);
 
