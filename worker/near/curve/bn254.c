@@ -59,7 +59,7 @@ static bool limbs_are_below(const uint64_t *number, const uint64_t *limit)
 /* The number is below 2p. */
 static struct bn254_fp fp_reduce(struct bn254_fp number)
 {
-    struct bn254_fp less;
+    struct bn254_fp less = {0};
 
     return limbs_subtract(less.limb, number.limb, prime) != 0 ? number : less;
 }
