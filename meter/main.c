@@ -357,7 +357,7 @@ static int meter(const struct options *options, const struct ir *ir, struct erro
      * on. */
     if (!options->naive && !options->profile) {
         bounded_split(&bounded, ir);
-        local_callees_find(&local_callees, ir, &bounded.functions);
+        local_callees_find(&local_callees, ir, &bounded);
     }
     last = LLVMGetLastFunction(ir->module);
     support_make(&support, ir, &bounded, &local_callees, !options->no_budgets && !options->naive,

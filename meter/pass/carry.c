@@ -31,11 +31,12 @@ static bool is_local_callee(LLVMValueRef function)
 }
 
 void local_callees_find(struct pointer_set *local_callees, const struct ir *ir,
-                        const struct pointer_set *bounded)
+                        const struct bounded *bounded)
 {
     for (LLVMValueRef function = LLVMGetFirstFunction(ir->module); function;
          function = LLVMGetNextFunction(function))
-        if (is_local_callee(function) && !pointer_set_find(bounded, function, NULL))
+        if (is_local_callee(function) && !pointer_set_find(&bounded->functions, function, NULL) &&
+            !pointer_set_find(&bounded->outers, function, NULL))
             pointer_set_add(local_callees, function, 0);
 }
 

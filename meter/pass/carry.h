@@ -23,13 +23,6 @@
  * decide where a budget stops the code.
  */
 
-/* Adds the local callees to the set. `bounded` functions are not local callees. */
-void local_callees_find(struct pointer_set *local_callees, const struct ir *ir,
-                        const struct pointer_set *bounded);
-
-/* Returns true if the instruction calls one. */
-bool local_callees_calls(const struct pointer_set *local_callees, LLVMValueRef instruction);
-
 /* Bounded functions end soon and run no foreign code. Units pending in the caller stay there across
  * the call. A call that may unwind (invoke) does not count as one. */
 struct bounded {
@@ -46,5 +39,13 @@ struct bounded {
 void bounded_split(struct bounded *bounded, const struct ir *ir);
 
 void bounded_free(struct bounded *bounded);
+
+/* Adds the local callees to the set. `bounded` functions, inner and outer, are not local callees:
+ * they take no units from their callers. */
+void local_callees_find(struct pointer_set *local_callees, const struct ir *ir,
+                        const struct bounded *bounded);
+
+/* Returns true if the instruction calls one. */
+bool local_callees_calls(const struct pointer_set *local_callees, LLVMValueRef instruction);
 
 #endif
