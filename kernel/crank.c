@@ -369,6 +369,8 @@ static int end_delivery_judge(struct kernel *kernel, const struct kernel_outcome
     if (delivery->illegal.length > 0)
         return fail_vat(results, buf_string(&delivery->illegal), error);
     if (outcome->came == KERNEL_CAME_ERROR && spares_vat(kernel)) {
+        if (delivery->exit_failure && delivery->exit_info != NULL)
+            take_exit(delivery, results);
         results->undo = results->rejects_message = true;
         return 0;
     }

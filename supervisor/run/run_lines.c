@@ -191,12 +191,17 @@ static int accept_message(struct run_lines *lines, const struct delivery_line *l
                           struct error *error)
 {
     struct buf reason = {0};
-    bool ended = false;
+    bool ended = false, lives = false;
+    int64_t vat;
     int result = 0;
 
     if (line->vat != NULL)
         result = run_vats_why_ended(lines->store, line->vat, &reason, &ended, error);
+    /* A contract may have created the account again. */
     if (result == 0 && ended)
+        result =
+            kernel_vat_named(scheduler_kernel(lines->scheduler), line->vat, &vat, &lives, error);
+    if (result == 0 && ended && !lives)
         result = buf_string(&reason) != NULL
                      ? refuse_line(lines, line, "the vat has ended", reason.data, error)
                      : error_memory(error, "a delivery");

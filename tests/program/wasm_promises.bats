@@ -337,6 +337,15 @@ of_factory() {
     done
 }
 
+@test "a deployment that fails makes no account, and can be repeated" {
+    factory
+    of_factory -- "\"f.near\",\"method\":\"spoil\",\"args\":$CHILD" '"f.near","method":"ask","args":[""]' \
+        "\"f.near\",\"method\":\"make\",\"args\":$CHILD" '"child.f.near","method":"get","args":[""]'
+    assert_status 1
+    assert_equal "$(results)" \
+        '"lost" {"#error":"Can'"'"'t complete the action because account \"child.f.near\" doesn'"'"'t exist","name":"Error"} "done" "hello" '
+}
+
 @test "a line for an account that no contract has created is an error in its turn" {
     factory
     of_factory -- '"f.near","method":"ask","args":[""]' '"other.f.near","method":"who","args":[""]'

@@ -455,6 +455,14 @@ static struct engine_result do_steps(struct engine *engine, struct work *work,
     return reply_text(engine, "[\"ok\",null]");
 }
 
+static bool has_failed(const struct engine *engine)
+{
+    static const char begins[] = "[\"error\"";
+
+    return engine->reply.length > strlen(begins) &&
+           memcmp(engine->reply.data, begins, strlen(begins)) == 0;
+}
+
 static struct engine_result do_message(struct engine *engine, struct near_message *message)
 {
     struct near_holdings before =
@@ -466,6 +474,8 @@ static struct engine_result do_message(struct engine *engine, struct near_messag
     if (message->reports_balance)
         work.holdings.balance = message->context.balance;
     result = do_steps(engine, &work, &before);
+    if (message->ends_vat && has_failed(engine))
+        near_vat_exit(&engine->vat, "the receipt that deployed the contract failed");
     near_holdings_free(&work.holdings);
     near_holdings_free(&before);
     return result;

@@ -416,6 +416,8 @@ static bool message_take_member(struct near_message *message, const char *name, 
         return take_receivers(message, value);
     if (strcmp(name, "exact") == 0)
         return take_flag(value, &message->is_exact);
+    if (strcmp(name, "created") == 0) /* from outbox.c only */
+        return take_flag(value, &message->ends_vat);
     if (strcmp(name, "actions") == 0)
         return json_is_array(value);
     return strcmp(name, "view") == 0 && take_flag(value, &context->is_view);

@@ -52,6 +52,7 @@ struct near_message {
     struct near_step *steps; /* owned; done in order, all or none */
     size_t step_count;
     bool is_exact;               /* the result's receiver wants the bytes */
+    bool ends_vat;               /* it made the account, which ends if it fails */
     bool reports_balance;        /* else it is what the vat keeps */
     struct near_context context; /* all but the vat's own account, what it keeps, and the step's */
     struct near_promise_result *results; /* owned, with their bytes */

@@ -410,6 +410,7 @@ static void deploy_contract(const struct near_outbox *outbox, const char *accoun
     if (module == NULL || outbox->accounts == NULL)
         return;
     near_vat_deploy(outbox->vat, outbox->accounts, account, module, outbox->protocol);
+    json_object_set_new(world, "created", json_true());
     if (json_object_get(send, "create") != NULL)
         json_object_set_new(world, "balance", json_string("0"));
 }

@@ -180,6 +180,17 @@ void near_vat_log(struct near_vat *vat, const char *text, size_t length)
     (void)ask_plainly(vat);
 }
 
+void near_vat_exit(struct near_vat *vat, const char *reason)
+{
+    json_t *text = json_string(reason);
+
+    vat_begin(vat, "[\"syscall\",[\"exit\",true,{\"body\":");
+    near_value_write_body(&vat->request, text);
+    buf_append_string(&vat->request, ",\"slots\":[]}]]");
+    json_decref(text);
+    (void)ask_plainly(vat);
+}
+
 /* Takes over the arguments. */
 static json_t *call_accounts(struct near_vat *vat, const char *accounts, const char *method,
                              json_t *arguments, json_t **root)

@@ -35,6 +35,9 @@ void near_vat_log(struct near_vat *vat, const char *text, size_t length);
 void near_vat_deploy(struct near_vat *vat, const char *accounts, const char *account,
                      const char *module, const char *protocol);
 
+/* Ends the vat as a failure after the delivery, which then has no other effect. */
+void near_vat_exit(struct near_vat *vat, const char *reason);
+
 bool near_vat_find(struct near_vat *vat, const char *accounts, const char *account,
                    char target[32]);
 
