@@ -639,6 +639,15 @@ static int compile_vats(struct run *run, struct error *error)
                                 scheduler_kernel(run->scheduler), error);
 }
 
+static void report_missing_profile(const struct run_options *options)
+{
+    if (options->profile != NULL || options->profile_folded != NULL)
+        log_line(
+            "--profile%s: has no lines for contracts in WebAssembly; --json prints their gas by "
+            "cost, as gasProfile",
+            options->profile != NULL ? "" : "-folded");
+}
+
 static int add_vats(struct run *run, struct error *error)
 {
     struct kernel *kernel = scheduler_kernel(run->scheduler);
@@ -647,8 +656,10 @@ static int add_vats(struct run *run, struct error *error)
     if (run_vats_add(&run->options, run->store, kernel, &any, error) != 0 ||
         compile_vats(run, error) != 0 || run_vats_raise_files(&run->options, kernel, error) != 0)
         return -1;
-    if (any)
+    if (any) {
         output_show_burnt(&run->output);
+        report_missing_profile(&run->options);
+    }
     /* A misspelt name would leave its vat in the store. */
     if (run_vats_any_new(&run->options, kernel, &any, error) != 0 ||
         (any && run_lines_check_names(&run->lines, error) != 0))

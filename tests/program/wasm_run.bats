@@ -243,6 +243,18 @@ EOF
     assert_equal "$(column result | tail -n 2 | jq -r . | xargs)" "0 2"
 }
 
+@test "a profile of a contract in WebAssembly says where its gas is" {
+    wat2wasm - -o "$BATS_TEST_TMPDIR/m.wasm" <<< '(module (func (export "main")))'
+    echo '{"vat":"m","method":"main","args":[]}' > "$BATS_TEST_TMPDIR/lines"
+    for option in --profile --profile-folded; do
+        run --separate-stderr "$NATIVE/gaspipe" run --counter none $option "$BATS_TEST_TMPDIR/profile" --vat \
+            "m=$BATS_TEST_TMPDIR/m.wasm" "$BATS_TEST_TMPDIR/lines"
+        assert_status 0
+        [[ $stderr == *"$option: has no lines for contracts in WebAssembly; --json prints their gas by cost, as gasProfile"* ]] ||
+            fail "$stderr"
+    done
+}
+
 # returns FUNCTION TYPE CALL ARGUMENTS: what the host function writes to a register.
 returns() {
     calls "(import \"env\" \"$1\" (func \$f $2)) (import \"env\" \"value_return\" (func \$r (param i64 i64)))
