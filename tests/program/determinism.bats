@@ -17,6 +17,7 @@ costs() {
 install_into() {
     mkdir -p "$1"
     cp "$BUILD"/{gaspipe,gaspipe-worker,gaspipe-sandbox,libgascount.so} "$1/"
+    [ ! -e "$BUILD/gaspipe-qemu" ] || cp "$BUILD/gaspipe-qemu" "$1/"
     cp -r "$ROOT/examples" "$1/"
     chmod -R a+rX "$BATS_TEST_TMPDIR"
 }

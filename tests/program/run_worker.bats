@@ -26,12 +26,12 @@ costs() {
     assert_equal "$(jq -c 'select(.kind == "delivery") | [.instructions, .pipe >= 0, .worker > 0,
         (.pipe + .worker + .kernel - .total | fabs) < 3e-6]' <<< "$output" | sort -u)" '[null,true,true,true]'
     # Its slog has the same, and nothing that the worker did not report.
-    times=$(jq -c 'select(.kind == "delivery") | [.total, .pipe, .worker, .kernel]' <<< "$output")
+    times=$(jq -c 'select(.kind == "delivery") | [.total, .pipe, .worker, .kernel] | map(. + 0)' <<< "$output")
     assert_equal "$(grep -c monotimes "$BATS_TEST_TMPDIR/slog")" 0
     run "$BUILD/slogreport" --json "$BATS_TEST_TMPDIR/slog"
     assert_status 0
     assert_equal "$(jq -c 'select(.kind == "delivery") | .overrun' <<< "$output" | sort -u)" false
-    assert_equal "$(jq -c 'select(.kind == "delivery") | [.total, .pipe, .worker, .kernel]' <<< "$output")" \
+    assert_equal "$(jq -c 'select(.kind == "delivery") | [.total, .pipe, .worker, .kernel] | map(. + 0)' <<< "$output")" \
         "$times"
 }
 

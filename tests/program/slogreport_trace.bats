@@ -100,7 +100,7 @@ delivery() {
     well_nested trace.json as-it-is
     assert_equal "$(jq -r '[.traceEvents[] | select(.name == "thread_name") | .args.name] | join(",")' trace.json)" \
         'kernel,v2 ,v1 ,kernel (2)'
-    assert_equal "$(spans trace.json | jq -s -c '[.[] | select(.cat == "kernel" and .name == "vatstoreGet") | [.ts, .to]] | sort')" \
+    assert_equal "$(spans trace.json | jq -s -c '[.[] | select(.cat == "kernel" and .name == "vatstoreGet") | [.ts + 0, .to + 0]] | sort')" \
         '[[-10,20],[10,30]]'
 }
 
@@ -109,7 +109,7 @@ delivery() {
     { delivery 1 0 100 10 40 && delivery 1 50 90 60 70; } | sed 's/^[0-9]* //' > slog
     slogreport --trace trace.json slog
     well_nested trace.json as-it-is
-    assert_equal "$(spans trace.json | jq -s -c '[.[] | select(.cat == "delivery") | [.tid == 1, .ts, .to]] | sort')" \
+    assert_equal "$(spans trace.json | jq -s -c '[.[] | select(.cat == "delivery") | [.tid == 1, .ts + 0, .to + 0]] | sort')" \
         '[[false,50,90],[true,0,100]]'
 }
 

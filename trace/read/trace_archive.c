@@ -410,6 +410,11 @@ static int by_lane(const void *a, const void *b)
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
+static bool are_of_one_thread(const struct archive_request *x, const struct archive_request *y)
+{
+    return x->process == y->process && x->thread == y->thread;
+}
+
 /* Numbers the requests of each thread. */
 static int name_requests(const struct archive *archive, struct error *error)
 {
@@ -417,11 +422,9 @@ static int name_requests(const struct archive *archive, struct error *error)
 
     for (size_t i = 0; i < archive->delivery_count; i++) {
         struct archive_delivery *const delivery = &archive->deliveries[i];
-        const struct archive_delivery *const before = i > 0 ? delivery - 1 : NULL;
-        const bool more = before != NULL && before->request.process == delivery->request.process &&
-                          before->request.thread == delivery->request.thread;
+        const bool more = i > 0 && are_of_one_thread(&delivery[-1].request, &delivery->request);
 
-        delivery->delivery_num = more ? before->delivery_num + 1 : 1;
+        delivery->delivery_num = more ? delivery[-1].delivery_num + 1 : 1;
         trace_value_words(id, delivery->request.id);
         if (asprintf(&delivery->name, "%s %s(%s) #%" PRId64, delivery->vat_id, delivery->method, id,
                      delivery->delivery_num) < 0)
