@@ -104,8 +104,9 @@ null
 }
 
 @test "parameters, instances, RegExps, digits of numbers, BigInts and positions in strings are the language's" {
-    everywhere language names bounds escapes negated indices sources texts bigints
+    everywhere language names bounds escapes negated indices proxyKeys sources texts bigints
     assert_equal "$(jq -c '.[:2]' first)" '["ok",null]
+["ok","ok"]
 ["ok","ok"]
 ["ok","ok"]
 ["ok","ok"]

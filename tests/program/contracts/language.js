@@ -62,6 +62,35 @@ export const indices = () => {
   return 'ok';
 };
 
+// A proxy's keys are looked up by a hash where there are many.
+export const proxyKeys = () => {
+  const target = {}, symbols = [];
+  for (let i = 0; i < 150; i++) {
+    symbols.push(Symbol(i));
+    Object.assign(target, { [`k${i}`]: i, [i * 3]: i, [symbols[i]]: i });
+  }
+  const all = Reflect.ownKeys(target);
+  const listed = (keys, object = target) => {
+    try {
+      return Reflect.ownKeys(new Proxy(object, { ownKeys: () => keys })).length;
+    } catch (error) {
+      return error.message.replace(/.*: /, '');
+    }
+  };
+  const proxy = new Proxy(target, { ownKeys: Reflect.ownKeys });
+  const collecting = { ...all, length: all.length, get 400() { new ArrayBuffer(3e7); return 'k7'; } };
+  is('all', [listed(all), all.every((key, i) => Reflect.ownKeys(proxy)[i] === key)], '450,true');
+  is('names and symbols', [Object.getOwnPropertyNames(proxy).length, Object.getOwnPropertySymbols(proxy).length], '300,150');
+  is('twice', [listed([...all, 'k149']), listed([...all, 'k0']), listed([...all, symbols[148]]), listed([...all, '447'])],
+     Array(4).fill('duplicate key'));
+  is('twice, and garbage is collected meanwhile', listed(collecting), 'duplicate key');
+  Object.preventExtensions(target);
+  is('not extensible', listed(all), 450);
+  is('one too few', listed(all.slice(1)), 'no key for property of non-extensible object');
+  is('one too many', listed([...all, 'other']), 'key for non-existent property of non-extensible object');
+  return 'ok';
+};
+
 export const sources = () => {
   is('a slash', [/\/\//.source, RegExp('/').source, RegExp('\\/').source, RegExp('\\\\/').source], ['\\/\\/', '\\/', '\\/', '\\\\\\/']);
   is('an end of line', [RegExp('\n').source, RegExp('\\\n').source, RegExp('\\\u2028\r').source], ['\\n', '\\n', '\\u2028\\r']);

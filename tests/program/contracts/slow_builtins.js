@@ -42,6 +42,7 @@ export const symbolRegistry = n => { for (let i = 0; i < n * 40; i++) Symbol.for
 export const dictionary = n => { const o = {}; for (let i = 0; i < n; i++) o[`k${i}`] = i; for (const k in o) o.sum += o[k]; }; // linear
 export const emptied = n => { const o = {}; for (let i = 0; i < n; i++) o[`k${i}`] = i; for (let i = n; i--;) delete o[`k${i}`]; }; // linear
 export const parsedKeys = n => Object.keys(JSON.parse(`{${range(n).map(i => `"k${i}":${i}`)}}`)).length; // linear
+export const proxyKeys = n => { const keys = range(n).flatMap(i => [`k${i}`, Symbol()]); Reflect.ownKeys(new Proxy({}, { ownKeys: () => keys })); }; // linear
 export const matchWide = n => '\u00e9'.repeat(n).match(/./g).length; // linear
 export const matchAllWide = n => [...'\u00e9'.repeat(n).matchAll(/./g)].length; // linear
 export const matchIndices = n => [...'\u00e9'.repeat(n).matchAll(/./dg)].length; // linear
