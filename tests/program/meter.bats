@@ -278,14 +278,14 @@ stops_alike() {
     local way budget number lines
 
     for budget in 1000 2500000 20000000; do
-        for way in jump signals builtin context swap copy constant measure; do
+        for way in jump signals builtin context swap copy constant measure search; do
             number=$(GASMETER_BUDGET=$budget cost "$OUT/escapes" $way 100000000)
             assert_equal "$(jq -r .ended line)" budget "$way $budget"
             [ "$number" -le $((budget + (budget > 10000000 ? budget / 100 : 100000))) ] ||
                 fail "$way, budget $budget: $number"
         done
     done
-    for way in copy constant; do
+    for way in copy constant search; do
         stops_alike 2500000 escapes $way 100000000
     done
     export GASMETER_BUDGET=2500000
