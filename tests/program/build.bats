@@ -107,7 +107,7 @@ depends() {
     local name
 
     for name in "${@:2}"; do
-        dpkg-deb -f "$BUILD/$1_"*.deb Depends | grep -qE "(^|, )$name( |,|\$)" || fail "$1 does not depend on $name" || return
+        dpkg-deb -f "$BUILD/$1_"*.deb Depends | grep -qE "(^|, )$name(t64)?( |,|\$)" || fail "$1 does not depend on $name" || return
     done
 }
 
