@@ -12,6 +12,7 @@ void gasmeter_refill(void);
 void gasmeter_flush(uint64_t units);
 void gasmeter_block(uint64_t units);
 uint64_t gasmeter_string_bytes(const char *string);
+uint64_t gasmeter_reach_bytes(const char *from, const char *to);
 uint64_t gasmeter_common_bytes(const char *one, const char *other, uint64_t most);
 
 /* The same for contracts with a profile (meter/runtime/profile.h). */
@@ -56,6 +57,7 @@ int main(int argc, char **argv)
         {"gasmeter_flush", (uintptr_t)gasmeter_flush},
         {"gasmeter_block", (uintptr_t)gasmeter_block},
         {"gasmeter_string_bytes", (uintptr_t)gasmeter_string_bytes},
+        {"gasmeter_reach_bytes", (uintptr_t)gasmeter_reach_bytes},
         {"gasmeter_common_bytes", (uintptr_t)gasmeter_common_bytes},
         {"gasmeter_add_notes", (uintptr_t)forget_notes},
         {"gasmeter_keep_notes", (uintptr_t)forget_notes},

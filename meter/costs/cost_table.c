@@ -57,8 +57,9 @@ static int read_bytes(const struct line *line, struct cost *cost, struct error *
         enum cost_bytes bytes;
         size_t arguments;
     } kinds[] = {
-        {"bytes", COST_ARGUMENT, 1},  {"result", COST_RESULT, 0},   {"string", COST_STRING, 1},
-        {"strings", COST_STRINGS, 2}, {"strings", COST_LIMITED, 3},
+        {"bytes", COST_ARGUMENT, 1}, {"result", COST_RESULT, 0},   {"reach", COST_REACH, 1},
+        {"string", COST_STRING, 1},  {"string", COST_PAIR, 2},     {"string", COST_APPEND, 3},
+        {"text", COST_TEXT, 2},      {"strings", COST_STRINGS, 2}, {"strings", COST_LIMITED, 3},
     };
 
     uint32_t *arguments[] = {&cost->first, &cost->second, &cost->third};
@@ -74,8 +75,11 @@ static int read_bytes(const struct line *line, struct cost *cost, struct error *
                 return -1;
         return 0;
     }
-    return complain(
-        line, "after the cost, expected 'bytes N', 'result', 'string N', 'strings N N [N]'", error);
+    return complain(line,
+                    "after the cost, expected 'bytes N', 'result', 'reach N', 'string N [N [N]]', "
+                    "'text N N' or "
+                    "'strings N N [N]'",
+                    error);
 }
 
 static int add_table_cost(struct cost_list *list, const struct line *line, struct error *error)

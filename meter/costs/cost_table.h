@@ -16,6 +16,10 @@ enum cost_bytes {
     COST_ARGUMENT, /* the number that argument `first` has */
     COST_RESULT,   /* the number that the call returns */
     COST_STRING,   /* the length of the string `first` */
+    COST_PAIR,     /* the lengths of the strings `first` and `second` */
+    COST_APPEND,   /* likewise, but `second` counts at most argument `third` */
+    COST_TEXT,     /* the length of the string `first`, at most argument `second` */
+    COST_REACH,    /* from pointer `first` to the returned one, or the string's length if NULL */
     COST_STRINGS,  /* the length of the common prefix of the strings `first` and `second` */
     COST_LIMITED,  /* likewise, but at most argument `third` */
 };

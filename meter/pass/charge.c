@@ -544,16 +544,25 @@ static LLVMValueRef build_string_bytes(const struct charge *charge, LLVMBuilderR
                           1, "");
 }
 
+static LLVMValueRef build_reach_bytes(const struct charge *charge, LLVMBuilderRef builder,
+                                      LLVMValueRef from, LLVMValueRef to)
+{
+    const struct ir *ir = charge->ir;
+    LLVMTypeRef parameters[] = {ir->pointer, ir->pointer};
+    LLVMTypeRef type = LLVMFunctionType(ir->i64, parameters, 2, false);
+    LLVMValueRef arguments[] = {from, to};
+
+    return LLVMBuildCall2(builder, type, declare_reader(ir, "gasmeter_reach_bytes", type),
+                          arguments, 2, "");
+}
+
 static LLVMValueRef build_common_bytes(const struct charge *charge, LLVMBuilderRef builder,
-                                       const struct cost *cost, LLVMValueRef call)
+                                       LLVMValueRef one, LLVMValueRef other, LLVMValueRef most)
 {
     const struct ir *ir = charge->ir;
     LLVMTypeRef parameters[] = {ir->pointer, ir->pointer, ir->i64};
     LLVMTypeRef type = LLVMFunctionType(ir->i64, parameters, 3, false);
-    LLVMValueRef arguments[] = {LLVMGetOperand(call, cost->first),
-                                LLVMGetOperand(call, cost->second),
-                                cost->bytes == COST_LIMITED ? LLVMGetOperand(call, cost->third)
-                                                            : ir_number(ir, UINT64_MAX)};
+    LLVMValueRef arguments[] = {one, other, most};
 
     return LLVMBuildCall2(builder, type, declare_reader(ir, "gasmeter_common_bytes", type),
                           arguments, 3, "");
@@ -575,7 +584,10 @@ static LLVMValueRef compare_the_rest(const struct charge *charge, LLVMBuilderRef
                                      const struct cost *cost, LLVMValueRef call)
 {
     const struct ir *ir = charge->ir;
-    LLVMValueRef same = build_common_bytes(charge, builder, cost, call);
+    LLVMValueRef same = build_common_bytes(
+        charge, builder, LLVMGetOperand(call, cost->first), LLVMGetOperand(call, cost->second),
+        cost->bytes == COST_LIMITED ? LLVMGetOperand(call, cost->third)
+                                    : ir_number(ir, UINT64_MAX));
 
     move_pointer(ir, builder, call, cost->first, same);
     move_pointer(ir, builder, call, cost->second, same);
@@ -593,14 +605,42 @@ static bool has_arguments(const struct cost *cost, LLVMValueRef call)
 
     switch (cost->bytes) {
     case COST_STRING:
+    case COST_REACH:
         return cost->first < count;
+    case COST_PAIR:
+    case COST_TEXT:
     case COST_STRINGS:
         return cost->first < count && cost->second < count;
+    case COST_APPEND:
     case COST_LIMITED:
         return cost->first < count && cost->second < count && cost->third < count;
     default:
         return true;
     }
+}
+
+/* A string is equal to itself up to its end. */
+static LLVMValueRef build_text_bytes(const struct charge *charge, LLVMBuilderRef builder,
+                                     LLVMValueRef text, LLVMValueRef most)
+{
+    return build_common_bytes(charge, builder, text, text, most);
+}
+
+static LLVMValueRef build_length(const struct charge *charge, LLVMBuilderRef builder,
+                                 const struct cost *cost, LLVMValueRef call)
+{
+    LLVMValueRef first = LLVMGetOperand(call, cost->first), second;
+
+    if (cost->bytes == COST_TEXT)
+        return build_text_bytes(charge, builder, first, LLVMGetOperand(call, cost->second));
+    first = build_string_bytes(charge, builder, first);
+    if (cost->bytes == COST_STRING)
+        return first;
+    second = LLVMGetOperand(call, cost->second);
+    second = cost->bytes == COST_APPEND
+                 ? build_text_bytes(charge, builder, second, LLVMGetOperand(call, cost->third))
+                 : build_string_bytes(charge, builder, second);
+    return LLVMBuildAdd(builder, first, second, "");
 }
 
 bool charge_is_variable(const struct charge *charge, LLVMValueRef instruction)
@@ -626,9 +666,10 @@ LLVMValueRef charge_before(struct charge *charge, LLVMBuilderRef builder, LLVMVa
         return is_small_constant(bytes) ? NULL : build_units(charge, builder, bytes);
     switch (cost->bytes) {
     case COST_STRING:
-        return build_units(
-            charge, builder,
-            build_string_bytes(charge, builder, LLVMGetOperand(instruction, cost->first)));
+    case COST_PAIR:
+    case COST_APPEND:
+    case COST_TEXT:
+        return build_units(charge, builder, build_length(charge, builder, cost, instruction));
     case COST_STRINGS:
     case COST_LIMITED:
         return compare_the_rest(charge, builder, cost, instruction);
@@ -640,11 +681,17 @@ LLVMValueRef charge_before(struct charge *charge, LLVMBuilderRef builder, LLVMVa
 LLVMValueRef charge_after(struct charge *charge, LLVMBuilderRef builder, LLVMValueRef instruction)
 {
     const struct cost *cost = cost_of(charge, instruction);
+    LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(instruction));
 
-    if (!cost || cost->bytes != COST_RESULT ||
-        LLVMGetTypeKind(LLVMTypeOf(instruction)) != LLVMIntegerTypeKind)
-        return NULL;
-    return build_units(charge, builder, instruction);
+    if (cost && cost->bytes == COST_RESULT && kind == LLVMIntegerTypeKind)
+        return build_units(charge, builder, instruction);
+    if (cost && cost->bytes == COST_REACH && kind == LLVMPointerTypeKind &&
+        has_arguments(cost, instruction))
+        return build_units(charge, builder,
+                           build_reach_bytes(charge, builder,
+                                             LLVMGetOperand(instruction, cost->first),
+                                             instruction));
+    return NULL;
 }
 
 bool charge_leaves(const struct charge *charge, LLVMValueRef instruction)

@@ -7,11 +7,18 @@
 /* The lengths that libc functions are charged by if no argument has them. */
 
 uint64_t gasmeter_string_bytes(const char *string);
+uint64_t gasmeter_reach_bytes(const char *from, const char *to);
 uint64_t gasmeter_common_bytes(const char *one, const char *other, uint64_t most);
 
 uint64_t gasmeter_string_bytes(const char *string)
 {
     return strlen(string);
+}
+
+/* What a search has read that found a place, or none. */
+uint64_t gasmeter_reach_bytes(const char *from, const char *to)
+{
+    return to != NULL ? (uint64_t)(to - from) : strlen(from);
 }
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));

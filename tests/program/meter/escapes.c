@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -100,6 +101,38 @@ static void search(char *to, const char *text, size_t length)
     }
 }
 
+/* Reads or writes a long string by the function that a name says. */
+static long scan(const char *name, char *to, char *text)
+{
+    if (strcmp(name, "strcat") == 0)
+        return *strcat(text, "");
+    if (strcmp(name, "strncat") == 0)
+        return *to = '\0', *strncat(to, text, LARGE);
+    if (strcmp(name, "stpcpy") == 0)
+        return *stpcpy(to, text);
+    if (strcmp(name, "strchr") == 0)
+        return strchr(text, 'y') != NULL;
+    if (strcmp(name, "strpbrk") == 0)
+        return strpbrk(text, "yz") != NULL;
+    if (strcmp(name, "strcspn") == 0)
+        return (long)strcspn(text, "yz") & 1;
+    if (strcmp(name, "strcasecmp") == 0)
+        return strcasecmp(text, to);
+    if (strcmp(name, "strncasecmp") == 0)
+        return strncasecmp(text, to, LARGE);
+    text = strcmp(name, "strdup") == 0 ? strdup(text) : strndup(text, LARGE);
+    free(text);
+    return text == NULL;
+}
+
+static void scan_often(const char *name, char *to, char *text)
+{
+    memset(to, 'X', LARGE);
+    to[LARGE] = '\0';
+    while (++turns < last)
+        turns += scan(name, to, text) & 1;
+}
+
 /* The child spends all of its budget. */
 static void fork_child(void)
 {
@@ -151,6 +184,8 @@ int main(int argc, char **argv)
         measure(from);
     if (strcmp(way, "search") == 0)
         search(to, from, LARGE);
+    if (strncmp(way, "st", 2) == 0)
+        scan_often(way, to, from);
     if (strcmp(way, "vfork") == 0)
         fork_child();
     free(to);

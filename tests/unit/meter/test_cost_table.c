@@ -63,7 +63,9 @@ static void test_calls_by_bytes_results_and_strings(void **state)
     struct cost_table table =
         parsed("version 1\nbytes-per-unit 8\ncall memcpy 1 bytes 2\ncall strlen 1 result\n"
                "call strdup 5 string 0\ncall strcmp 1 strings 0 1\ncall strncmp 1 strings 0 1 2\n"
-               "call abs 1\n");
+               "call abs 1\ncall strcat 1 string 0 1\ncall strndup 1 text 0 1\n"
+               "call strncat 1 string 0 1 2\n"
+               "call strchr 1 reach 0\n");
     static const struct {
         const char *name;
         enum cost_bytes bytes;
@@ -72,6 +74,8 @@ static void test_calls_by_bytes_results_and_strings(void **state)
         {"memcpy", COST_ARGUMENT, 2, 0, 0}, {"strlen", COST_RESULT, 0, 0, 0},
         {"strdup", COST_STRING, 0, 0, 0},   {"strcmp", COST_STRINGS, 0, 1, 0},
         {"strncmp", COST_LIMITED, 0, 1, 2}, {"abs", COST_FIXED, 0, 0, 0},
+        {"strcat", COST_PAIR, 0, 1, 0},     {"strndup", COST_TEXT, 0, 1, 0},
+        {"strchr", COST_REACH, 0, 0, 0},    {"strncat", COST_APPEND, 0, 1, 2},
     };
 
     (void)state;
