@@ -219,9 +219,10 @@ EOF
     second+=024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8
     second+=0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1da1aaa9075ff05f79be
     second+=0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3baca289e193548608b82801
-    local one=01$(printf '0%.0s' {1..62})
-    local two=02${one:2} sum method=sum lines=()
+    local one two sum method=sum lines=()
 
+    one=01$(printf '0%.0s' {1..62})
+    two=02${one:2}
     for sum in "00$one${two}00$one$two" "$x$y$second$x$minus$second" "$x$y$second"; do
         lines+=("{\"vat\":\"m\",\"method\":\"$method\",\"args\":[{\"base64\":\"$(basenc --base16 -d <<< "${sum^^}" |
             base64 -w 0)\"}]}")
