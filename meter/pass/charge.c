@@ -597,28 +597,6 @@ static LLVMValueRef compare_the_rest(const struct charge *charge, LLVMBuilderRef
     return build_units(charge, builder, same);
 }
 
-/* Returns true if the call has all arguments that its cost names. A program may declare any
- * function with any arguments. */
-static bool has_arguments(const struct cost *cost, LLVMValueRef call)
-{
-    unsigned count = LLVMGetNumArgOperands(call);
-
-    switch (cost->bytes) {
-    case COST_STRING:
-    case COST_REACH:
-        return cost->first < count;
-    case COST_PAIR:
-    case COST_TEXT:
-    case COST_STRINGS:
-        return cost->first < count && cost->second < count;
-    case COST_APPEND:
-    case COST_LIMITED:
-        return cost->first < count && cost->second < count && cost->third < count;
-    default:
-        return true;
-    }
-}
-
 /* A string is equal to itself up to its end. */
 static LLVMValueRef build_text_bytes(const struct charge *charge, LLVMBuilderRef builder,
                                      LLVMValueRef text, LLVMValueRef most)
@@ -659,8 +637,7 @@ LLVMValueRef charge_before(struct charge *charge, LLVMBuilderRef builder, LLVMVa
     const struct cost *cost = cost_of(charge, instruction);
     LLVMValueRef bytes = bytes_argument(cost, instruction);
 
-    if (!cost || !has_arguments(cost, instruction) ||
-        convention_is_free(&charge->convention, instruction))
+    if (!cost || convention_is_free(&charge->convention, instruction))
         return NULL;
     if (bytes)
         return is_small_constant(bytes) ? NULL : build_units(charge, builder, bytes);
@@ -681,12 +658,10 @@ LLVMValueRef charge_before(struct charge *charge, LLVMBuilderRef builder, LLVMVa
 LLVMValueRef charge_after(struct charge *charge, LLVMBuilderRef builder, LLVMValueRef instruction)
 {
     const struct cost *cost = cost_of(charge, instruction);
-    LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(instruction));
 
-    if (cost && cost->bytes == COST_RESULT && kind == LLVMIntegerTypeKind)
+    if (cost && cost->bytes == COST_RESULT)
         return build_units(charge, builder, instruction);
-    if (cost && cost->bytes == COST_REACH && kind == LLVMPointerTypeKind &&
-        has_arguments(cost, instruction))
+    if (cost && cost->bytes == COST_REACH)
         return build_units(charge, builder,
                            build_reach_bytes(charge, builder,
                                              LLVMGetOperand(instruction, cost->first),

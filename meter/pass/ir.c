@@ -107,14 +107,56 @@ static bool is_not_builtin(LLVMValueRef instruction)
            LLVMGetStringAttributeAtIndex(around, LLVMAttributeFunctionIndex, all, length);
 }
 
+static bool is_argument(LLVMValueRef call, uint32_t number, LLVMTypeKind kind)
+{
+    return number < (uint32_t)LLVMGetNumArgOperands(call) &&
+           LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, number))) == kind;
+}
+
+static bool is_size(const struct ir *ir, LLVMValueRef call, uint32_t number)
+{
+    return is_argument(call, number, LLVMIntegerTypeKind) &&
+           LLVMTypeOf(LLVMGetOperand(call, number)) == ir->i64;
+}
+
+/* A program may have a function of its own by libc's name, such as index(), with other arguments.
+ */
+static bool has_types(const struct ir *ir, LLVMValueRef call, const struct cost *cost)
+{
+    const LLVMTypeKind result = LLVMGetTypeKind(LLVMTypeOf(call));
+
+    switch (cost->bytes) {
+    case COST_FIXED:
+        return true;
+    case COST_ARGUMENT:
+        return is_argument(call, cost->first, LLVMIntegerTypeKind);
+    case COST_RESULT:
+        return result == LLVMIntegerTypeKind;
+    case COST_REACH:
+        return result == LLVMPointerTypeKind && is_argument(call, cost->first, LLVMPointerTypeKind);
+    case COST_TEXT:
+        return is_argument(call, cost->first, LLVMPointerTypeKind) &&
+               is_size(ir, call, cost->second);
+    case COST_STRING:
+        return is_argument(call, cost->first, LLVMPointerTypeKind);
+    default:
+        return is_argument(call, cost->first, LLVMPointerTypeKind) &&
+               is_argument(call, cost->second, LLVMPointerTypeKind) &&
+               (cost->bytes == COST_PAIR || cost->bytes == COST_STRINGS ||
+                is_size(ir, call, cost->third));
+    }
+}
+
 const struct cost *ir_libc_call(const struct ir *ir, LLVMValueRef instruction)
 {
     const char *name = ir_callee_name(instruction);
+    const struct cost *cost;
 
     if (!*name || LLVMGetInstructionOpcode(instruction) != LLVMCall ||
         ir_has_body(LLVMGetCalledValue(instruction)) || is_not_builtin(instruction))
         return NULL;
-    return cost_of_call(ir->costs, name);
+    cost = cost_of_call(ir->costs, name);
+    return cost && has_types(ir, instruction, cost) ? cost : NULL;
 }
 
 LLVMValueRef ir_number(const struct ir *ir, uint64_t number)

@@ -48,7 +48,8 @@ LLVMValueRef ir_callee_here(LLVMValueRef instruction);
 bool ir_returns_again(LLVMValueRef instruction);
 
 /* Returns the cost of this call's libc function; NULL if none. Functions that the module defines,
- * or that are not libc's (-fno-builtin), have none. */
+ * that are not libc's (-fno-builtin), or that are called with other types than libc's, have none.
+ */
 const struct cost *ir_libc_call(const struct ir *ir, LLVMValueRef instruction);
 
 LLVMValueRef ir_number(const struct ir *ir, uint64_t number);

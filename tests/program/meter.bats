@@ -296,6 +296,17 @@ stops_alike() {
     assert_equal "$ended $(jq .ended line)" '30 "budget"'
 }
 
+@test "a function of the program's own by a name of libc is not charged as libc's" {
+    printf 'char *index(long a, long b);\nlong swab(long a);\nchar *strndup(char *a, int b);\nint main(void)
+{ char a; return index(1, 2) == 0 && swab(3) == 3 && strndup(&a, 4) == &a ? 0 : 1; }\n' > main.c
+    printf 'char *index(long a, long b) { return a > b ? (char *)a : 0; }\nlong swab(long a) { return a; }
+char *strndup(char *a, int b) { return b > 0 ? a : 0; }\n' > own.c
+    "$CC" -w -O1 main.c own.c -o main
+    "$CC" -w -O0 main.c own.c -o main-O0
+    assert_equal "$(cost ./main)" "$(cost ./main-O0)"
+    ./main
+}
+
 @test "a library that is unloaded leaves its units and its notes; one that spins as it loads is stopped" {
     printf '#include <stdlib.h>
 static volatile long n;

@@ -66,7 +66,7 @@ struct near_contract *near_contract_open_compiled(const uint8_t *bytes, size_t l
                                                   struct error *error);
 bool near_contract_is_compiled(const struct near_contract *contract);
 
-/* Returns how many calls machine code has answered, and how many it gave up. */
+/* Returns how many calls machine code has answered, and how many it abandoned. */
 struct near_tiers {
     uint64_t compiled, abandoned;
 };

@@ -29,8 +29,6 @@ void near_vat_delete(struct near_vat *vat, const char *key);
 /* A line on the vat's console. */
 void near_vat_log(struct near_vat *vat, const char *text, size_t length);
 
-/* Finds the root object of the vat with that account, through the device `accounts`; false if
- * there is no such vat. */
 /* Makes a vat of a module, in base64, for an account that has none. */
 void near_vat_deploy(struct near_vat *vat, const char *accounts, const char *account,
                      const char *module, const char *protocol);
@@ -38,6 +36,8 @@ void near_vat_deploy(struct near_vat *vat, const char *accounts, const char *acc
 /* Ends the vat as a failure after the delivery, which then has no other effect. */
 void near_vat_exit(struct near_vat *vat, const char *reason);
 
+/* Finds the root object of the vat with that account, through the device `accounts`; false if
+ * there is no such vat. */
 bool near_vat_find(struct near_vat *vat, const char *accounts, const char *account,
                    char target[32]);
 
