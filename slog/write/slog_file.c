@@ -55,7 +55,7 @@ enum { MAGIC_SIZE = 4, BLOCK_HEADER_SIZE = 3, BLOCK_RLE = 1, BLOCK_RESERVED = 3 
  */
 enum { OUR_DESCRIPTOR = 0, OUR_HEADER_SIZE = MAGIC_SIZE + 2 };
 
-static const char magic[MAGIC_SIZE] = "\x28\xb5\x2f\xfd";
+static const char magic[] = "\x28\xb5\x2f\xfd";
 static char empty_last_block[BLOCK_HEADER_SIZE] = {1, 0, 0};
 const struct iovec zstd_tail_end = {empty_last_block, sizeof empty_last_block};
 

@@ -26,7 +26,7 @@ struct mark_record {
 /* Each kind of sealed bytes has a seed of its own. */
 enum { MARK_SEED = 0 };
 
-static const char magic[8] = "gaspmark";
+static const char magic[] = "gaspmark";
 
 static int mark_path(char path[PATH_MAX], const char *store, struct error *error)
 {
@@ -83,7 +83,7 @@ static int read_mark_record(const char *path, struct mark_record *record, bool *
     if (length == 0 || (length == sizeof *record && memcmp(record, &nothing, sizeof nothing) == 0))
         return 0;
     if (length != sizeof *record || !make_mark_sound(record) ||
-        memcmp(record->magic, magic, sizeof magic) != 0)
+        memcmp(record->magic, magic, sizeof record->magic) != 0)
         return error_set(error, ERROR_SYSTEM,
                          "%s: the mark of the last commit is damaged: if the store next to it is "
                          "what it should be, remove the mark",
@@ -130,7 +130,7 @@ static int write_mark_record(const struct commit_mark *mark, const struct stat *
 {
     struct mark_record record = {.last = mark->last, .next = mark->next};
 
-    memcpy(record.magic, magic, sizeof magic);
+    memcpy(record.magic, magic, sizeof record.magic);
     memcpy(record.boot, mark->boot, sizeof record.boot);
     if (closed != NULL) {
         record.closed = 1;

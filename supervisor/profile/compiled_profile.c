@@ -119,16 +119,17 @@ static bool take_function(struct reading *reading, char *text)
 {
     const char *at = text;
     uint64_t numbers[2];
-    char *file;
+    char *name, *file;
     size_t index;
 
     if (!take_line_numbers(&at, numbers, 2))
         return false;
-    file = strchr(at, ' ');
+    name = text + (at - text);
+    file = strchr(name, ' ');
     if (file == NULL)
         return false;
     *file++ = '\0';
-    index = find_or_add_function(reading, at, file, fit_line(numbers[1]));
+    index = find_or_add_function(reading, name, file, fit_line(numbers[1]));
     return index != SIZE_MAX && note_index(&reading->functions, numbers[0], index);
 }
 

@@ -99,13 +99,13 @@ static void *take_aligned_or_end(size_t size, size_t alignment)
     return block;
 }
 
-static void free_sized(void *block, size_t size)
+static void release_sized(void *block, size_t size)
 {
     (void)size;
     native_heap_free(block);
 }
 
-static void free_aligned(void *block, size_t size, size_t alignment)
+static void release_aligned(void *block, size_t size, size_t alignment)
 {
     (void)size, (void)alignment;
     native_heap_free(block);
@@ -242,10 +242,10 @@ static const struct native_symbol table[] = {
     AS("_ZnamSt11align_val_t", take_aligned_or_end),
     AS("_ZdlPv", native_heap_free),
     AS("_ZdaPv", native_heap_free),
-    AS("_ZdlPvm", free_sized),
-    AS("_ZdaPvm", free_sized),
-    AS("_ZdlPvmSt11align_val_t", free_aligned),
-    AS("_ZdaPvmSt11align_val_t", free_aligned),
+    AS("_ZdlPvm", release_sized),
+    AS("_ZdaPvm", release_sized),
+    AS("_ZdlPvmSt11align_val_t", release_aligned),
+    AS("_ZdaPvmSt11align_val_t", release_aligned),
     AS("__cxa_pure_virtual", end_by_pure_virtual),
     AS("__cxa_guard_acquire", acquire_guard),
     AS("__cxa_guard_release", release_guard),

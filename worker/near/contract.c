@@ -346,10 +346,10 @@ static bool run_wasm_function(struct near_contract *contract, uint32_t function,
 
 /* Calls the method once, in machine code or in the interpreter. *abandoned: the first did not
  * finish, and the outcome is of no use. */
-static struct near_outcome call_once(struct near_contract *contract, const char *method,
-                                     const struct near_context *context,
-                                     const struct near_storage *storage, bool is_compiled,
-                                     bool *abandoned)
+static struct near_outcome attempt_call(struct near_contract *contract, const char *method,
+                                        const struct near_context *context,
+                                        const struct near_storage *storage, bool is_compiled,
+                                        bool *abandoned)
 {
     struct near_call *call = &contract->call;
     const bool is_paid_first = contract->parameters.fix_contract_loading_cost != 0;
@@ -390,15 +390,15 @@ struct near_outcome near_contract_call(struct near_contract *contract, const cha
     bool abandoned;
 
     if (contract->compiled == NULL)
-        return call_once(contract, method, context, storage, false, &abandoned);
+        return attempt_call(contract, method, context, storage, false, &abandoned);
     near_journal_begin(&contract->journal, storage);
-    result = call_once(contract, method, context, &contract->journal.storage, true, &abandoned);
+    result = attempt_call(contract, method, context, &contract->journal.storage, true, &abandoned);
     contract->tiers.compiled += !abandoned;
     contract->tiers.abandoned += abandoned;
     if (!abandoned)
         return result;
     near_journal_rewind(&contract->journal);
-    return call_once(contract, method, context, &contract->journal.storage, false, &abandoned);
+    return attempt_call(contract, method, context, &contract->journal.storage, false, &abandoned);
 }
 
 static struct near_contract *wasm_contract_open(const uint8_t *bytes, size_t length,
