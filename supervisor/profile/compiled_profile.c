@@ -124,7 +124,7 @@ static bool take_function(struct reading *reading, char *text)
 
     if (!take_line_numbers(&at, numbers, 2))
         return false;
-    name = text + (at - text);
+    name = text + (at - text); /* where `at` points, to be changed */
     file = strchr(name, ' ');
     if (file == NULL)
         return false;
