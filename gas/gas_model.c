@@ -98,7 +98,7 @@ double gas_model_price_cost(const struct gas_model *model, uint64_t units)
     return ceil(model->block_cost * (double)units);
 }
 
-/* What costs nothing need not be known. */
+/* An amount that costs nothing may be unknown (NAN). */
 static double part_of(double weight, double amount)
 {
     return weight > 0 ? weight * amount : 0;

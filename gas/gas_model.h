@@ -7,8 +7,8 @@
 #include "base/error.h"
 
 /*
- * What is paid for what was counted: gas for each, zero or more, not
- * necessarily whole. All zeros: nothing costs anything.
+ * Prices in gas for each counted thing: zero or more, not necessarily whole. All zeros: nothing
+ * costs anything.
  */
 struct gas_model {
     double instruction;
@@ -33,7 +33,7 @@ double gas_model_price(const struct gas_model *model, uint64_t instructions, uin
 /* The same for units of block cost. */
 double gas_model_price_cost(const struct gas_model *model, uint64_t units);
 
-/* What a delivery used; NAN where it is not known. */
+/* The amounts that a delivery used; NAN where unknown. */
 struct gas_usage {
     double computrons, instructions, bytes_read, bytes_written, syscalls, block_cost;
 };

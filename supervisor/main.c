@@ -73,7 +73,7 @@ static const struct option_command completed[] = {
     {0},
 };
 
-/* What started gaspipe may have left some open. */
+/* Counts open files: the program that started gaspipe may have left some open. */
 static uint64_t count_descriptors(uint64_t limit)
 {
     uint64_t count = 0;

@@ -15,7 +15,7 @@ uint64_t gasmeter_string_bytes(const char *string)
     return strlen(string);
 }
 
-/* What a search has read that found a place, or none. */
+/* Returns the bytes that a search read: up to the place it found, or else the whole string. */
 uint64_t gasmeter_reach_bytes(const char *from, const char *to)
 {
     return to != NULL ? (uint64_t)(to - from) : strlen(from);

@@ -14,8 +14,8 @@
  * Appends whole lines to a file, without losing or repeating any when a write fails: plain text,
  * or Zstandard if its name ends with ".zst".
  *
- * What was written can be read at once, also from a compressed file, and also if this process is
- * killed next. Each opening begins a new frame, after finishing one that a killed writer left.
+ * Readers see each write at once, also in a compressed file, and also if this process is killed
+ * next. Each opening begins a new frame, after finishing one that a killed writer left.
  */
 struct slog_file;
 

@@ -82,7 +82,7 @@ int inspect_reader(struct store *store, const char *directory, struct error *err
 
 /* ---- rebuild.c ---- */
 
-/* What was lost with pages of a file. */
+/* Rows and contents that were lost with pages of a file. */
 struct store_losses {
     int64_t rows;     /* of vats */
     struct buf vats;  /* which, "v1, v3"; the caller frees it */

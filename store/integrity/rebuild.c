@@ -49,7 +49,7 @@ struct rebuild {
     size_t table;
     sqlite3_stmt *insert;
 
-    /* Of the copy: what it lacks according to the running hashes. */
+    /* Rows that the copy lacks according to the running hashes. */
     struct store_losses *losses;
     bool unexplained; /* it differs where nothing was lost */
     bool failed;
@@ -320,7 +320,7 @@ static bool is_explained(const struct rebuild *rebuild, int64_t vat)
            lacks(rebuild, ROW_SNAPSHOT);
 }
 
-/* Of a lost hash it is known only that rows are there: see store_rebuild(). */
+/* A lost hash proves only that there were rows: see store_rebuild(). */
 static bool has_lost_hash(const struct rebuild *rebuild, const struct vat_sum *kept)
 {
     return lacks(rebuild, ROW_SUM) && kept->rows == 0;

@@ -43,7 +43,7 @@ static int limit(pid_t pid, int resource, uint64_t most, struct error *error)
     return error_system(error, errno, "cannot limit %s", program_name);
 }
 
-/* What the process wrote on stderr: its first line, without the program's name. */
+/* Reads the first line that the process wrote on stderr, without the program's name. */
 static void read_complaint(int file, char *words, size_t size)
 {
     static const char prefix[] = "gaspipe-wasm-compiler: ";

@@ -303,7 +303,7 @@ static int check_stream_options(const struct run_options *options, char **operan
     return nats_address_parse(&address, options->from, error);
 }
 
-/* What is counted is the interpreter's work. */
+/* Counters measure the interpreter, so compiled code excludes them. */
 static int check_wasm(struct run_options *options, struct error *error)
 {
     if (options->wasm != RUN_WASM_COMPILED)
@@ -315,8 +315,7 @@ static int check_wasm(struct run_options *options, struct error *error)
     if (!options->counters.qemu && !options->counters.compiled)
         return 0;
     return error_set(error, ERROR_USAGE,
-                     "--wasm compiled needs --counter none: what is counted is the interpreter's "
-                     "work");
+                     "--wasm compiled needs --counter none: counters measure the interpreter");
 }
 
 static int check_combination(struct run_options *options, char **operands, struct error *error)

@@ -176,7 +176,7 @@ storage_module() {
     run "$BUILD/gaspipe" compile storage.wasm
     assert_equal "$status $output" "2 gaspipe: compile: give the output's name with -o FILE (see gaspipe compile --help)"
     run "$BUILD/gaspipe" run --wasm compiled --counter qemu --vat a=storage.wasm -
-    assert_equal "$status $output" "2 gaspipe: run: --wasm compiled needs --counter none: what is counted is the interpreter's work (see gaspipe run --help)"
+    assert_equal "$status $output" "2 gaspipe: run: --wasm compiled needs --counter none: counters measure the interpreter (see gaspipe run --help)"
 }
 
 @test "gaspipe run --wasm compiled gives what the interpreter gives, and compiles once" {

@@ -54,7 +54,7 @@ static uint64_t mix(uint64_t sum, const void *bytes, uint64_t length)
     return sum;
 }
 
-/* What else the call has left: the machine's operations, the memory, the globals. */
+/* Prints the rest of the state after the call: operations, memory, globals. */
 static void print_rest(const struct wasm_machine *machine, const struct wasm_instance *instance,
                        enum wasm_trap trap)
 {

@@ -21,8 +21,8 @@ struct rank_entry {
     bool reverse; /* words sort Z first */
     uint64_t number;
     struct buf text;
-    /* Of a row in the text (tools/stats/delivery_rows.h): the cell of the wait for a CPU, and
-     * where the row ends. */
+    /* In the text (tools/stats/delivery_rows.h): where the cell of the wait for a CPU begins and
+     * ends, and where the row ends. */
     size_t cell, cell_end, row_end;
     bool waited;
 };

@@ -315,9 +315,9 @@ void near_call_free(struct near_call *call);
 /* ---- calls that are repeated ---- */
 
 /*
- * What a call asked of its storage, and the answers. If compiled code abandons it, the interpreter
- * repeats it: what the kernel has done and what was logged already is answered from here,
- * and the kernel is asked for what follows. So the kernel sees one call.
+ * A call's requests to its storage, and the answers. If compiled code abandons the call, the
+ * interpreter repeats it: requests that the kernel has answered are answered from here, and only
+ * later ones reach the kernel. So the kernel sees one call.
  */
 struct near_journal {
     const struct near_storage *kernel;  /* borrowed */

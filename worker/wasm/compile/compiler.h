@@ -145,7 +145,7 @@ struct wasm_compiler {
     uint32_t block_count;
 
     const uint8_t *instruction; /* its first byte; NULL before the first one */
-    /* Of the first operand with a wrong type, if the fault is one. */
+    /* If an operand has a wrong type: the types of the first such operand. */
     bool has_types;
     uint8_t expected_type;
     uint8_t found_type; /* WASM_UNKNOWN: there was no operand */

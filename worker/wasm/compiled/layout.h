@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /*
- * What compiled code (aot/) and the worker that runs it share.
+ * The memory layout that compiled code (aot/) and the worker that runs it share.
  *
  * The context ends where the linear memory begins, so one pointer, the memory's base, leads to
- * both. Compiled code checks no address: behind the memory lie 8 GiB that cannot be accessed.
+ * both. Compiled code checks no address: after the memory lie 8 GiB that cannot be accessed.
  */
 enum {
     COMPILED_CONTEXT_SIZE = 65536,

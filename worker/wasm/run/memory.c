@@ -12,7 +12,7 @@ static uint64_t mapped_for(uint64_t size)
     return size != 0 ? size : LEAST_MAPPED;
 }
 
-/* What is left over loses its bytes and can no longer be accessed. */
+/* Bytes past the new size are discarded and can no longer be accessed. */
 static bool resize_in_place(struct wasm_memory *memory, uint64_t size)
 {
     uint8_t *end = memory->bytes + memory->size;
