@@ -329,67 +329,24 @@ static inline txSlot *first_half(const txSlot *slot)
     }
 }
 
-/*
- * Handles the slot itself as XS's marker does. Slots that it refers to are put on the list, the
- * last first. The second of two is checked when it leaves the list, since following the
- * first may have visited it.
- */
-/* NOLINTNEXTLINE(readability-function-size): one case for each kind of slot */
-__attribute__((always_inline)) static inline void value(txMachine *the, txSlot *slot,
-                                                        enum purpose purpose)
+/* The kinds that few slots have. */
+__attribute__((always_inline)) static inline void rare_value(txMachine *the, txSlot *slot,
+                                                             enum purpose purpose)
 {
-    txSlot *next = NULL;
-
-again:
     switch (slot->kind) {
-    case XS_REFERENCE_KIND:
-        instance_of(the, slot->value.reference);
-        break;
-    case XS_CLOSURE_KIND:
-        next = slot->value.closure;
-        break;
-    case XS_INSTANCE_KIND:
-        instance_of(the, slot);
-        break;
-    case XS_ARGUMENTS_SLOPPY_KIND:
-    case XS_ARGUMENTS_STRICT_KIND:
-    case XS_ARRAY_KIND:
-    case XS_STACK_KIND:
-        array(the, slot, purpose);
-        break;
     case XS_CALLBACK_KIND: /* snapshots never have closures of these */
         if (purpose != INDEX)
             instance_of(the, slot->value.callback.closures);
         break;
-    case XS_CODE_KIND:
-        if (purpose == VALUES)
-            use_chunk(slot->value.code.address);
-        /* fallthrough */
-    case XS_CODE_X_KIND:
-        instance_of(the, slot->value.code.closures);
-        break;
     case XS_HOST_KIND:
         host(the, slot, purpose);
-        break;
-    case XS_ACCESSOR_KIND:
-    case XS_HOME_KIND:
-    case XS_PROXY_KIND:
-        push(the, SECOND_HALF, slot);
-        instance_of(the, first_half(slot));
         break;
     case XS_MODULE_KIND:
     case XS_PROGRAM_KIND:
         instance_of(the, slot->value.module.realm);
         break;
-    case XS_EXPORT_KIND:
-        push(the, SECOND_HALF, slot);
-        next = slot->value.export.closure;
-        break;
     case XS_ERROR_KIND:
         instance_of(the, slot->value.error.info);
-        break;
-    case XS_LIST_KIND:
-        push(the, LIST, slot->value.list.first);
         break;
     case XS_PRIVATE_KIND:
         push(the, CHAIN, slot->value.private.first);
@@ -402,10 +359,6 @@ again:
     case XS_WEAK_MAP_KIND:
     case XS_WEAK_SET_KIND:
         push(the, LIST, slot->value.weakList.first);
-        break;
-    case XS_WEAK_ENTRY_KIND:
-        if (is_met(slot->value.weakEntry.check))
-            next = slot->value.weakEntry.value;
         break;
     case XS_WEAK_REF_KIND:
         if (purpose != INDEX)
@@ -422,11 +375,64 @@ again:
             data(slot);
         break;
     }
-    if (next != NULL && !is_met(next)) {
+}
+
+/*
+ * Handles the slot itself as XS's marker does. Slots that it refers to are put on the list, the
+ * last first. The second of two is checked when it leaves the list, since following the
+ * first may have visited it.
+ */
+__attribute__((always_inline)) static inline void value(txMachine *the, txSlot *slot,
+                                                        enum purpose purpose)
+{
+    for (txSlot *next = NULL;; slot = next, next = NULL) {
+        switch (slot->kind) {
+        case XS_REFERENCE_KIND:
+            instance_of(the, slot->value.reference);
+            break;
+        case XS_CLOSURE_KIND:
+            next = slot->value.closure;
+            break;
+        case XS_INSTANCE_KIND:
+            instance_of(the, slot);
+            break;
+        case XS_ARGUMENTS_SLOPPY_KIND:
+        case XS_ARGUMENTS_STRICT_KIND:
+        case XS_ARRAY_KIND:
+        case XS_STACK_KIND:
+            array(the, slot, purpose);
+            break;
+        case XS_CODE_KIND:
+            if (purpose == VALUES)
+                use_chunk(slot->value.code.address);
+            /* fallthrough */
+        case XS_CODE_X_KIND:
+            instance_of(the, slot->value.code.closures);
+            break;
+        case XS_ACCESSOR_KIND:
+        case XS_HOME_KIND:
+        case XS_PROXY_KIND:
+            push(the, SECOND_HALF, slot);
+            instance_of(the, first_half(slot));
+            break;
+        case XS_EXPORT_KIND:
+            push(the, SECOND_HALF, slot);
+            next = slot->value.export.closure;
+            break;
+        case XS_LIST_KIND:
+            push(the, LIST, slot->value.list.first);
+            break;
+        case XS_WEAK_ENTRY_KIND:
+            if (is_met(slot->value.weakEntry.check))
+                next = slot->value.weakEntry.value;
+            break;
+        default:
+            rare_value(the, slot, purpose);
+            break;
+        }
+        if (__builtin_expect(next == NULL, 1) || is_met(next))
+            return;
         meet(next, purpose);
-        slot = next;
-        next = NULL;
-        goto again;
     }
 }
 
