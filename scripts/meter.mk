@@ -80,7 +80,7 @@ $(METER_PARTS)/include/gasmeter.h: meter/gasmeter.h
 $(METER_PARTS)/include/portable_jmp_buf.h: meter/portable_jmp_buf.h
 $(METER_HEADERS):
 	@mkdir -p $(@D)
-	$(Q)cp $< $@
+	$(Q)cp --remove-destination $< $@
 
 # The run-time part, for each machine that there is a libc for; never metered itself. Its second argument
 # are options of clang, its third what there must be before.
@@ -174,10 +174,10 @@ metered-variants: $(METERED_VARIANTS:%=build/metered/$(OWN_MACHINE)-%/gaspipe-wo
 $(foreach machine,$(METERED_ALL),$(eval $(call metered_worker_rules,$(machine))))
 
 $(METERED_WORKER): build/metered/$(OWN_MACHINE)/gaspipe-worker
-	$(Q)cp $< $@
+	$(Q)cp --remove-destination $< $@
 
 build/gaspipe-worker-metered-profile: build/metered/$(OWN_MACHINE)-profile/gaspipe-worker
-	$(Q)cp $< $@
+	$(Q)cp --remove-destination $< $@
 
 # The variant of the meter; and the worker that it makes.
 define metered_wasm_rules
