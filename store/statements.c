@@ -73,6 +73,11 @@ int(store_error)(struct store *store, struct error *error)
                         words);
         error->is_damage = true;
         return -1;
+    case SQLITE_READONLY:
+        return store_error_set(store, error, ERROR_SYSTEM,
+                               "gaspipe cannot write it or its directory (%s): change their "
+                               "permissions, or copy the store",
+                               words);
     case SQLITE_IOERR:
         return input_output_error(store, words, error);
     default:

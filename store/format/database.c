@@ -164,6 +164,10 @@ static int connect_database(struct store *store, int flags, struct error *error)
         return store_error_set(store, error, ERROR_SYSTEM, "cannot open the store: %s",
                                store->database == NULL ? sqlite3_errstr(code)
                                                        : sqlite3_errmsg(store->database));
+    /* SQLite opens a file for reading that it cannot open for writing. */
+    if ((flags & SQLITE_OPEN_READWRITE) != 0 && sqlite3_db_readonly(store->database, NULL) == 1)
+        return store_error_set(store, error, ERROR_SYSTEM,
+                               "gaspipe cannot write it: change its permissions");
     /* Cannot fail on an open database. */
     (void)sqlite3_busy_handler(store->database, wait_for_lock, NULL);
     return 0;

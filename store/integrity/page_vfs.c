@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -43,6 +44,7 @@ struct page_file {
     bool suspect;            /* a page that was read had a wrong one */
     struct page_judge judge; /* asked once; no function: never, or was asked */
     bool writes;             /* it was opened for writing */
+    bool is_unchangeable;    /* by this user, and it has no log */
     const char *name;        /* borrowed */
     unsigned char *page;     /* buffer for a page that is being written, with its checksum */
 };
@@ -342,6 +344,13 @@ static int control_pages(sqlite3_file *file, int what, void *argument)
     return pass_control(file, what, argument);
 }
 
+/* SQLite then needs no file of shared memory, which it could not make. */
+static int page_characteristics(sqlite3_file *file)
+{
+    return device_characteristics(file) |
+           (((const struct page_file *)file)->is_unchangeable ? SQLITE_IOCAP_IMMUTABLE : 0);
+}
+
 /* Version 2, without xFetch: a page in mapped memory would be read past the check. */
 static const sqlite3_io_methods page_methods = {
     .iVersion = 2,
@@ -356,7 +365,7 @@ static const sqlite3_io_methods page_methods = {
     .xCheckReservedLock = check_reserved_lock,
     .xFileControl = control_pages,
     .xSectorSize = sector_size,
-    .xDeviceCharacteristics = device_characteristics,
+    .xDeviceCharacteristics = page_characteristics,
     .xShmMap = map_shared,
     .xShmLock = lock_shared,
     .xShmBarrier = order_shared,
@@ -541,6 +550,22 @@ static int open_inner(struct outer_file *outer, size_t size, const sqlite3_io_me
     return code;
 }
 
+/* A run that has the store open has a log. */
+static bool has_log(sqlite3_filename name)
+{
+    return access(sqlite3_filename_wal(name), F_OK) == 0;
+}
+
+static bool can_write_directory_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    char *directory = slash == NULL ? strdup(".") : strndup(name, (size_t)(slash - name) + 1);
+    const bool can = directory == NULL || access(directory, W_OK) == 0;
+
+    free(directory);
+    return can;
+}
+
 static int open_vfs_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
                          int *flags_found)
 {
@@ -552,8 +577,11 @@ static int open_vfs_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *
     }
     if ((flags & SQLITE_OPEN_MAIN_DB) == 0)
         return system_vfs->xOpen(system_vfs, name, file, flags, flags_found);
-    *(struct page_file *)file =
-        (struct page_file){.writes = (flags & SQLITE_OPEN_READWRITE) != 0, .name = name};
+    *(struct page_file *)file = (struct page_file){
+        .writes = (flags & SQLITE_OPEN_READWRITE) != 0,
+        .is_unchangeable = (flags & SQLITE_OPEN_READWRITE) == 0 && name != NULL &&
+                           !can_write_directory_of(name) && !has_log(name),
+        .name = name};
     return open_inner((struct outer_file *)file, sizeof(struct page_file), &page_methods, name,
                       flags, flags_found);
 }
