@@ -174,12 +174,25 @@ static inline void world_queue(struct world *world, const char *name)
     json_decref(methargs);
 }
 
-/* Waits for the pause after a host failure to end. */
+static inline void note_timer(uv_handle_t *handle, void *active)
+{
+    if (handle->type == UV_TIMER && uv_is_active(handle))
+        *(bool *)active = true;
+}
+
+/* Waits for the pause after a host failure to end. A round of the loop may end before: at another
+ * event, or because of a clock of milliseconds. */
 static inline void world_wait(struct world *world)
 {
+    bool paused;
+
     while (world->durable < world->committed)
         (void)uv_run(&world->loop, UV_RUN_ONCE);
-    (void)uv_run(&world->loop, UV_RUN_ONCE);
+    do {
+        (void)uv_run(&world->loop, UV_RUN_ONCE);
+        paused = false;
+        uv_walk(&world->loop, note_timer, &paused);
+    } while (paused);
 }
 
 /* The delivery that the vat was given is sent and answered. */
