@@ -137,6 +137,16 @@ release() {
     assert_output_has 'npm              fetches'
 }
 
+@test "setup --cross installs what runs programs of aarch64, also where QEMU for this machine is built" {
+    stand_in id 'echo 1000'
+    for command in cat cut dirname grep id sed sort sh tr; do
+        [ -e "bin/$command" ] || ln -s "$(command -v "$command")" bin
+    done
+    QEMU=no PATH=$PWD/bin run scripts/setup --cross
+    assert_status 4
+    assert_output_has 'qemu-user        runs programs of the second machine'
+}
+
 @test "setup: an unknown option is a usage error" {
     run scripts/setup --everything
     assert_status 2
