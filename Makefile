@@ -415,7 +415,7 @@ uninstall:
 deb: all
 	@scripts/setup --deb --meter
 	@$(MAKE) --no-print-directory metered metered-profile
-	@BUILD=$(BUILD) scripts/make-deb
+	+@BUILD=$(BUILD) scripts/make-deb
 
 # buildah or docker, whichever is there.
 image: deb
