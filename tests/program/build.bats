@@ -155,7 +155,7 @@ depends() {
     export BUILDAH_ISOLATION=chroot
 
     [ "$NATIVE" = "$BUILD" ] || skip "nobody installs sanitized programs"
-    command -v buildah > /dev/null || skip 'buildah is not installed'
+    command -v buildah > /dev/null || skip 'buildah is not installed (apt-get install buildah)'
     buildah pull -q --policy missing docker.io/library/debian:bookworm-slim > /dev/null 2>&1 ||
         skip 'there is no image debian:bookworm-slim here, nor a registry'
     [ -e "$(echo build/gaspipe_*.deb)" ] || scripts/make-deb

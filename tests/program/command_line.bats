@@ -218,7 +218,7 @@ offered_by_fish() {
 }
 
 @test "zsh completes the options of each command, and commands" {
-    command -v zsh > /dev/null || skip 'zsh is not installed'
+    command -v zsh > /dev/null || skip 'zsh is not installed (apt-get install zsh)'
     each_command zsh offers_options
     assert_equal "$(offered_by_zsh gaspipe fleet '' | paste -sd ' ')" 'submit work status collect cancel'
     assert_equal "$(offered_by_zsh gaspipe st | grep -v '^-' | sort | paste -sd ' ')" \
@@ -226,7 +226,7 @@ offered_by_fish() {
 }
 
 @test "fish completes the options of each command, commands and values" {
-    command -v fish > /dev/null || skip 'fish is not installed'
+    command -v fish > /dev/null || skip 'fish is not installed (apt-get install fish)'
     each_command fish offers_options
     assert_equal "$(offered_by_fish gaspipe fleet w)" work
     assert_equal "$(offered_by_fish gaspipe help st)" status

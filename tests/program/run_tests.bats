@@ -46,6 +46,16 @@ last_line_is() {
     last_line_is '1 passed, 0 failed, 2 skipped'
 }
 
+@test "the end says for each reason how many tests were skipped, and in which files" {
+    unit one 'echo 1..3; echo ok 1 - a; echo ok 2 b in 3ms \# skip no sun; echo ok 3 c \# skip no sun'
+    unit two 'echo 1..3; echo no moon; echo not ok 1 \# SKIP a; echo ok 2 b \# skip no sun; echo not ok 3 - c'
+    run_tests
+    assert_equal "$(printf '%s\n' "${lines[@]: -4:3}")" 'skipped  1 of test_two: no moon
+skipped  3 of test_one test_two: no sun
+failed   test_two: 3 - c'
+    last_line_is '1 passed, 1 failed, 4 skipped'
+}
+
 @test "a run with only skipped tests has not passed" {
     unit one 'echo 1..1; echo ok 1 a \# skip no sun'
     run_tests

@@ -63,7 +63,7 @@ receive() {
 @test "the units confine their services" {
     local unit
 
-    systemd-analyze --version 2> /dev/null | grep -qE '^systemd (25[2-9]|2[6-9])' || skip 'there is no systemd-analyze 252 or later'
+    systemd-analyze --version 2> /dev/null | grep -qE '^systemd (25[2-9]|2[6-9])' || skip 'there is no systemd-analyze 252 or later (apt-get install systemd)'
     for unit in "$ROOT"/docs/systemd/*.service; do
         run systemd-analyze security --offline=true --threshold=30 --no-pager "$unit"
         assert_status 0
@@ -73,7 +73,7 @@ receive() {
 @test "the alerts are ones of Prometheus, on metrics that there are" {
     local name metrics
 
-    command -v promtool > /dev/null || skip 'promtool is not installed (prometheus)'
+    command -v promtool > /dev/null || skip 'promtool is not installed (apt-get install prometheus)'
     promtool check rules "$ROOT/docs/prometheus-alerts.yml"
     metrics=$(grep -oE 'slog_[a-z_]+' "$ROOT/docs/prometheus-alerts.yml" | sort -u)
     for name in $metrics; do
