@@ -497,8 +497,10 @@ static void bls_gives_what_nearcores_files_have(void **state)
     unsigned count = 0;
 
     (void)state;
-    if (checkout == NULL)
+    if (checkout == NULL) {
+        print_message("NEARCORE does not name a checkout of nearcore\n");
         skip();
+    }
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         count += eip_file_holds(&files[i], checkout);
     print_message("%u vectors\n", count);
