@@ -250,7 +250,7 @@ static const struct option_row rows[] = {
     {"print-costs", .help = "print the built-in cost table and exit",
      OPTION_IS_FLAG(struct options, print_costs)},
     {"require-exact",
-     .help = "refuse what makes a count unsure: inline assembly, long double, unknown intrinsics",
+     .help = "refuse what makes a count unsure: inline assembly, long double, uncounted functions",
      OPTION_IS_FLAG(struct options, require_exact)},
     {"no-budgets", .help = "count, but check no budgets",
      OPTION_IS_FLAG(struct options, no_budgets)},
@@ -332,8 +332,8 @@ static int refuse_unsure(const struct ir *ir, struct error *error)
         return 0;
     for (place = places.data; (next = place + strlen(place) + 1) < places.data + places.length;
          place = next)
-        log_line("%s makes the count unsure", place);
-    error_set(error, ERROR_INPUT, "%s makes the count unsure", place);
+        log_line("%s", place);
+    error_set(error, ERROR_INPUT, "%s", place);
     buf_free(&places);
     return -1;
 }
@@ -381,8 +381,10 @@ static int meter_and_write(const struct options *options, const struct cost_tabl
     struct ir ir;
 
     ir_init(&ir, backend->module, backend->layout, table);
-    if (refuse_resolver(&ir, error) || backend_optimize(backend, preparation, error) ||
-        (options->require_exact && refuse_unsure(&ir, error)) || meter(options, &ir, error) ||
+    if (refuse_resolver(&ir, error) || backend_optimize(backend, preparation, error))
+        return -1;
+    pointers_charge(&ir);
+    if ((options->require_exact && refuse_unsure(&ir, error)) || meter(options, &ir, error) ||
         backend_verify(backend, error))
         return -1;
     if (options->level != LEVEL_NONE && backend_optimize(backend, passes[options->level], error))

@@ -2,6 +2,7 @@
 /* gaspipe-worker-native-metered: the native worker, linked with the run-time part of the
  * compiled-in meter. The contract is metered, not the worker. */
 #include "meter/gasmeter.h"
+#include "meter/runtime/strings.h"
 #include "worker/command_line.h"
 #include "worker/native/engine_native.h"
 
@@ -11,9 +12,6 @@ extern _Thread_local uint64_t gasmeter_carry;
 void gasmeter_refill(void);
 void gasmeter_flush(uint64_t units);
 void gasmeter_block(uint64_t units);
-uint64_t gasmeter_string_bytes(const char *string);
-uint64_t gasmeter_reach_bytes(const char *from, const char *to);
-uint64_t gasmeter_common_bytes(const char *one, const char *other, uint64_t most);
 
 /* The same for contracts with a profile (meter/runtime/profile.h). */
 void *gasmeter_profile_enter(void *function);
@@ -56,9 +54,7 @@ int main(int argc, char **argv)
         {"gasmeter_refill", (uintptr_t)gasmeter_refill},
         {"gasmeter_flush", (uintptr_t)gasmeter_flush},
         {"gasmeter_block", (uintptr_t)gasmeter_block},
-        {"gasmeter_string_bytes", (uintptr_t)gasmeter_string_bytes},
-        {"gasmeter_reach_bytes", (uintptr_t)gasmeter_reach_bytes},
-        {"gasmeter_common_bytes", (uintptr_t)gasmeter_common_bytes},
+        GASMETER_READERS,
         {"gasmeter_add_notes", (uintptr_t)forget_notes},
         {"gasmeter_keep_notes", (uintptr_t)forget_notes},
         {"gasmeter_profile_enter", (uintptr_t)gasmeter_profile_enter},

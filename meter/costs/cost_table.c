@@ -10,8 +10,7 @@
 #include "base/number.h"
 #include "meter/costs/cost_table.h"
 
-/* The longest line of a table has seven words. */
-#define WORDS_MAX 8
+#define WORDS_MAX 10
 
 /* Rejects mistakes, and keeps sums below the maximum of 64 bits. */
 #define COST_MAX 1000000
@@ -49,37 +48,74 @@ static int read_number(const struct line *line, size_t word, uint32_t *number, s
     return 0;
 }
 
-/* Parses the words after a cost: which bytes are charged. */
-static int read_bytes(const struct line *line, struct cost *cost, struct error *error)
+static const struct cost_kind kinds[] = {
+    {"bytes", "n", .reader = NULL},
+    {"product", "nn", .reader = "gasmeter_product_bytes"},
+    {"result", "", .result = 'n'},
+    {"count", "", .result = 's', .reader = "gasmeter_count_bytes"},
+    {"printed", "", .result = 'i', .reader = "gasmeter_count_bytes"},
+    {"items", "n", .result = 's', .reader = "gasmeter_product_bytes"},
+    {"returned", "", .result = 'p', .reader = "gasmeter_string_bytes"},
+    {"string", "p", .reader = "gasmeter_string_bytes"},
+    {"format", "p", .is_format = true, .reader = "gasmeter_string_bytes"},
+    {"text", "ps", .reader = "gasmeter_text_bytes"},
+    {"number", "p", .reader = "gasmeter_number_bytes"},
+    {"token", "ppp", .reader = "gasmeter_token_bytes"},
+    {"reach", "p", .result = 'p', .reader = "gasmeter_reach_bytes"},
+    {"moved", "p", .mark = "gasmeter_place", .reader = "gasmeter_moved_bytes"},
+    {"wide", "p", .reader = "gasmeter_wide_length"},
+    {"wide-text", "ps", .reader = "gasmeter_wide_text_length"},
+    {"wide-product", "pp", .reader = "gasmeter_wide_product"},
+    {"wide-reach", "p", .result = 'p', .reader = "gasmeter_wide_reach"},
+    {"wide-returned", "", .result = 'p', .reader = "gasmeter_wide_length"},
+    {"strings", "pps", .compares = true, .reader = "gasmeter_common_bytes"},
+    {"strings", "pp", .compares = true, .reader = "gasmeter_common_bytes"},
+};
+
+static bool is_number(const struct line *line, size_t word)
 {
-    static const struct {
-        const char *word;
-        enum cost_bytes bytes;
-        size_t arguments;
-    } kinds[] = {
-        {"bytes", COST_ARGUMENT, 1}, {"result", COST_RESULT, 0},   {"reach", COST_REACH, 1},
-        {"string", COST_STRING, 1},  {"string", COST_PAIR, 2},     {"string", COST_APPEND, 3},
-        {"text", COST_TEXT, 2},      {"strings", COST_STRINGS, 2}, {"strings", COST_LIMITED, 3},
-    };
+    return word < line->count && *line->words[word] >= '0' && *line->words[word] <= '9';
+}
 
-    uint32_t *arguments[] = {&cost->first, &cost->second, &cost->third};
+/* Parses a word and its arguments, and moves *word past them. */
+static int read_term(const struct line *line, size_t *word, struct cost *cost, struct error *error)
+{
+    struct cost_term *term = &cost->terms[cost->term_count];
+    size_t count = 0;
 
-    if (line->count == 3)
-        return 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(line->words[3], kinds[i].word) != 0 || line->count != 4 + kinds[i].arguments)
+    while (is_number(line, *word + 1 + count))
+        count++;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && cost->term_count < COST_TERMS_MAX; i++) {
+        if (strcmp(line->words[*word], kinds[i].word) != 0 || strlen(kinds[i].arguments) != count)
             continue;
-        cost->bytes = kinds[i].bytes;
-        for (size_t k = 0; k < kinds[i].arguments; k++)
-            if (read_number(line, 4 + k, arguments[k], error))
+        term->kind = &kinds[i];
+        for (size_t k = 0; k < count; k++)
+            if (read_number(line, *word + 1 + k, &term->arguments[k], error))
                 return -1;
+        cost->term_count++;
+        *word += 1 + count;
         return 0;
     }
-    return complain(line,
-                    "after the cost, expected 'bytes N', 'result', 'reach N', 'string N [N [N]]', "
-                    "'text N N' or "
-                    "'strings N N [N]'",
-                    error);
+    return complain(
+        line,
+        "after the cost, expected 'uncounted', or 'leaves' and at most two of 'bytes N', "
+        "'result', 'string N' and so on, as --print-costs lists them",
+        error);
+}
+
+/* Parses the words after a cost: which bytes are charged. */
+static int read_terms(const struct line *line, struct cost *cost, struct error *error)
+{
+    size_t word = 3;
+
+    cost->uncounted = line->count == 4 && strcmp(line->words[word], "uncounted") == 0;
+    cost->leaves = line->count > word && strcmp(line->words[word], "leaves") == 0;
+    if (cost->uncounted || cost->leaves)
+        word++;
+    while (word < line->count)
+        if (read_term(line, &word, cost, error))
+            return -1;
+    return 0;
 }
 
 static int add_table_cost(struct cost_list *list, const struct line *line, struct error *error)
@@ -89,7 +125,7 @@ static int add_table_cost(struct cost_list *list, const struct line *line, struc
 
     if (line->count < 3 || read_number(line, 2, &cost.fixed, error))
         return complain(line, "expected a name and a cost", error);
-    if (read_bytes(line, &cost, error))
+    if (read_terms(line, &cost, error))
         return -1;
     cost.name = line->words[1];
     cost.name_length = strlen(cost.name);

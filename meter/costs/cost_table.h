@@ -2,6 +2,7 @@
 #ifndef GASPIPE_METER_COSTS_COST_TABLE_H
 #define GASPIPE_METER_COSTS_COST_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,28 +11,36 @@
 /* The cost of each instruction, by LLVM's names; default.table explains the format. This file does
  * not depend on LLVM. */
 
-/* The bytes that are charged in addition to the fixed cost, one unit per `bytes_per_unit`: */
-enum cost_bytes {
-    COST_FIXED,    /* nothing */
-    COST_ARGUMENT, /* the number that argument `first` has */
-    COST_RESULT,   /* the number that the call returns */
-    COST_STRING,   /* the length of the string `first` */
-    COST_PAIR,     /* the lengths of the strings `first` and `second` */
-    COST_APPEND,   /* likewise, but `second` counts at most argument `third` */
-    COST_TEXT,     /* the length of the string `first`, at most argument `second` */
-    COST_REACH,    /* from pointer `first` to the returned one, or the string's length if NULL */
-    COST_STRINGS,  /* the length of the common prefix of the strings `first` and `second` */
-    COST_LIMITED,  /* likewise, but at most argument `third` */
+/* The longest row charges by two things. */
+#define COST_TERMS_MAX     2
+#define COST_ARGUMENTS_MAX 3
+
+/* A way to find how many bytes a call touches; one unit is charged for each `bytes_per_unit`. The
+ * run-time part has the readers (meter/runtime/strings.h). They get the call's arguments, and last
+ * what it returned, if that is needed. */
+struct cost_kind {
+    const char *word;      /* in the table */
+    const char *arguments; /* a letter for each: 'p' a pointer, 'n' a number, 's' a size_t */
+    char result;    /* the same, or 'i' an int; 0: charged before the call, by its arguments only */
+    bool compares;  /* the equal part is charged, and the call compares the rest */
+    bool is_format; /* charged only if it is not a constant */
+    const char *mark;   /* a reader called before the call; `reader` gets its result last */
+    const char *reader; /* NULL: the argument or result is the number */
+};
+
+struct cost_term {
+    const struct cost_kind *kind;
+    uint32_t arguments[COST_ARGUMENTS_MAX];
 };
 
 struct cost {
     const char *name; /* owned by the table */
     size_t name_length;
     uint32_t fixed;
-    enum cost_bytes bytes;
-    uint32_t first;
-    uint32_t second;
-    uint32_t third;
+    bool leaves;    /* may wait, end the process or call other code: the count must be exact then */
+    bool uncounted; /* its work depends on more than its arguments and result */
+    size_t term_count;
+    struct cost_term terms[COST_TERMS_MAX];
 };
 
 struct cost_list {

@@ -456,19 +456,24 @@ void charge_free(struct charge *charge)
 /* Returns the table's entry for a call of an intrinsic or a libc function. */
 static const struct cost *cost_of(const struct charge *charge, LLVMValueRef instruction)
 {
+    const struct cost *cost;
+
     if (!ir_is_call(instruction))
         return NULL;
-    if (ir_is_intrinsic_call(instruction))
-        return cost_of_intrinsic(charge->ir->costs, ir_callee_name(instruction));
-    return ir_libc_call(charge->ir, instruction);
+    if (!ir_is_intrinsic_call(instruction))
+        return ir_charged_call(charge->ir, instruction);
+    cost = cost_of_intrinsic(charge->ir->costs, ir_callee_name(instruction));
+    return cost && ir_has_types(charge->ir, instruction, cost) ? cost : NULL;
 }
 
-/* Returns the argument with the number of bytes; NULL if the cost has none. */
+/* Returns the argument with the number of bytes; NULL if the cost has none, or more than that. */
 static LLVMValueRef bytes_argument(const struct cost *cost, LLVMValueRef instruction)
 {
-    if (!cost || cost->bytes != COST_ARGUMENT || cost->first >= LLVMGetNumArgOperands(instruction))
+    const struct cost_term *term = cost ? &cost->terms[0] : NULL;
+
+    if (!cost || cost->term_count != 1 || term->kind->reader || term->kind->result)
         return NULL;
-    return LLVMGetOperand(instruction, cost->first);
+    return LLVMGetOperand(instruction, term->arguments[0]);
 }
 
 static uint64_t units(const struct charge *charge, uint64_t bytes)
@@ -511,61 +516,44 @@ uint64_t charge_fixed(const struct charge *charge, LLVMValueRef instruction)
 static LLVMValueRef build_units(const struct charge *charge, LLVMBuilderRef builder,
                                 LLVMValueRef bytes)
 {
-    LLVMValueRef wide = LLVMBuildZExt(builder, bytes, charge->ir->i64, "");
-
-    return LLVMBuildUDiv(builder, wide, ir_number(charge->ir, charge->ir->costs->bytes_per_unit),
+    return LLVMBuildUDiv(builder, bytes, ir_number(charge->ir, charge->ir->costs->bytes_per_unit),
                          "");
 }
 
-/* Declares a read-only function of the run-time part, so that LLVM optimises around it. */
-static LLVMValueRef declare_reader(const struct ir *ir, const char *name, LLVMTypeRef type)
+/* Calls a function of the run-time part. LLVM optimises around it, because it only reads. */
+static LLVMValueRef build_read(const struct ir *ir, LLVMBuilderRef builder, const char *name,
+                               LLVMValueRef *arguments, unsigned count)
 {
     static const char *const attributes[] = {"nounwind", "willreturn", "nocallback"};
     LLVMValueRef function = LLVMGetNamedFunction(ir->module, name);
+    LLVMTypeRef types[COST_ARGUMENTS_MAX + 1], type;
 
-    if (function)
-        return function;
-    function = LLVMAddFunction(ir->module, name, type);
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        LLVMAddAttributeAtIndex(
-            function, LLVMAttributeFunctionIndex,
-            LLVMCreateEnumAttribute(ir->context, ir_attribute_kind(attributes[i]), 0));
-    return function;
+    for (unsigned i = 0; i < count; i++)
+        types[i] = LLVMTypeOf(arguments[i]);
+    type = LLVMFunctionType(ir->i64, types, count, false);
+    if (!function) {
+        function = LLVMAddFunction(ir->module, name, type);
+        for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+            LLVMAddAttributeAtIndex(
+                function, LLVMAttributeFunctionIndex,
+                LLVMCreateEnumAttribute(ir->context, ir_attribute_kind(attributes[i]), 0));
+    }
+    return LLVMBuildCall2(builder, type, function, arguments, count, "");
 }
 
-static LLVMValueRef build_string_bytes(const struct charge *charge, LLVMBuilderRef builder,
-                                       LLVMValueRef string)
+/* Returns how many of the arguments it has filled. */
+static unsigned collect_arguments(const struct ir *ir, LLVMBuilderRef builder,
+                                  const struct cost_term *term, LLVMValueRef call,
+                                  LLVMValueRef arguments[])
 {
-    const struct ir *ir = charge->ir;
-    LLVMTypeRef parameter = ir->pointer;
-    LLVMTypeRef type = LLVMFunctionType(ir->i64, &parameter, 1, false);
+    unsigned count = 0;
 
-    return LLVMBuildCall2(builder, type, declare_reader(ir, "gasmeter_string_bytes", type), &string,
-                          1, "");
-}
-
-static LLVMValueRef build_reach_bytes(const struct charge *charge, LLVMBuilderRef builder,
-                                      LLVMValueRef from, LLVMValueRef to)
-{
-    const struct ir *ir = charge->ir;
-    LLVMTypeRef parameters[] = {ir->pointer, ir->pointer};
-    LLVMTypeRef type = LLVMFunctionType(ir->i64, parameters, 2, false);
-    LLVMValueRef arguments[] = {from, to};
-
-    return LLVMBuildCall2(builder, type, declare_reader(ir, "gasmeter_reach_bytes", type),
-                          arguments, 2, "");
-}
-
-static LLVMValueRef build_common_bytes(const struct charge *charge, LLVMBuilderRef builder,
-                                       LLVMValueRef one, LLVMValueRef other, LLVMValueRef most)
-{
-    const struct ir *ir = charge->ir;
-    LLVMTypeRef parameters[] = {ir->pointer, ir->pointer, ir->i64};
-    LLVMTypeRef type = LLVMFunctionType(ir->i64, parameters, 3, false);
-    LLVMValueRef arguments[] = {one, other, most};
-
-    return LLVMBuildCall2(builder, type, declare_reader(ir, "gasmeter_common_bytes", type),
-                          arguments, 3, "");
+    for (const char *letter = term->kind->arguments; *letter; letter++, count++) {
+        arguments[count] = LLVMGetOperand(call, term->arguments[count]);
+        if (*letter == 'n')
+            arguments[count] = LLVMBuildZExt(builder, arguments[count], ir->i64, "");
+    }
+    return count;
 }
 
 static void move_pointer(const struct ir *ir, LLVMBuilderRef builder, LLVMValueRef call,
@@ -580,45 +568,89 @@ static void move_pointer(const struct ir *ir, LLVMBuilderRef builder, LLVMValueR
 
 /* Charges the equal part of two strings, and lets the call compare only the rest, so that long
  * equal strings are read once. */
-static LLVMValueRef compare_the_rest(const struct charge *charge, LLVMBuilderRef builder,
-                                     const struct cost *cost, LLVMValueRef call)
+static LLVMValueRef compare_the_rest(const struct ir *ir, LLVMBuilderRef builder,
+                                     const struct cost_term *term, LLVMValueRef call)
 {
-    const struct ir *ir = charge->ir;
-    LLVMValueRef same = build_common_bytes(
-        charge, builder, LLVMGetOperand(call, cost->first), LLVMGetOperand(call, cost->second),
-        cost->bytes == COST_LIMITED ? LLVMGetOperand(call, cost->third)
-                                    : ir_number(ir, UINT64_MAX));
+    LLVMValueRef arguments[COST_ARGUMENTS_MAX], same;
+    const bool limited = collect_arguments(ir, builder, term, call, arguments) == 3;
 
-    move_pointer(ir, builder, call, cost->first, same);
-    move_pointer(ir, builder, call, cost->second, same);
-    if (cost->bytes == COST_LIMITED)
-        LLVMSetOperand(call, cost->third,
-                       LLVMBuildSub(builder, LLVMGetOperand(call, cost->third), same, ""));
-    return build_units(charge, builder, same);
+    if (!limited)
+        arguments[2] = ir_number(ir, UINT64_MAX);
+    same = build_read(ir, builder, term->kind->reader, arguments, 3);
+    move_pointer(ir, builder, call, term->arguments[0], same);
+    move_pointer(ir, builder, call, term->arguments[1], same);
+    if (limited)
+        LLVMSetOperand(call, term->arguments[2], LLVMBuildSub(builder, arguments[2], same, ""));
+    return same;
 }
 
-/* A string is equal to itself up to its end. */
-static LLVMValueRef build_text_bytes(const struct charge *charge, LLVMBuilderRef builder,
-                                     LLVMValueRef text, LLVMValueRef most)
+static LLVMValueRef build_before(const struct ir *ir, LLVMBuilderRef builder,
+                                 const struct cost_term *term, LLVMValueRef call)
 {
-    return build_common_bytes(charge, builder, text, text, most);
+    LLVMValueRef arguments[COST_ARGUMENTS_MAX];
+    unsigned count;
+
+    if (term->kind->compares)
+        return compare_the_rest(ir, builder, term, call);
+    count = collect_arguments(ir, builder, term, call, arguments);
+    return term->kind->reader ? build_read(ir, builder, term->kind->reader, arguments, count)
+                              : arguments[0];
 }
 
-static LLVMValueRef build_length(const struct charge *charge, LLVMBuilderRef builder,
-                                 const struct cost *cost, LLVMValueRef call)
+static LLVMValueRef build_after(const struct ir *ir, LLVMBuilderRef builder,
+                                const struct cost_term *term, LLVMValueRef call)
 {
-    LLVMValueRef first = LLVMGetOperand(call, cost->first), second;
+    LLVMValueRef arguments[COST_ARGUMENTS_MAX + 1], mark = NULL;
+    const struct cost_kind *kind = term->kind;
+    unsigned count;
 
-    if (cost->bytes == COST_TEXT)
-        return build_text_bytes(charge, builder, first, LLVMGetOperand(call, cost->second));
-    first = build_string_bytes(charge, builder, first);
-    if (cost->bytes == COST_STRING)
-        return first;
-    second = LLVMGetOperand(call, cost->second);
-    second = cost->bytes == COST_APPEND
-                 ? build_text_bytes(charge, builder, second, LLVMGetOperand(call, cost->third))
-                 : build_string_bytes(charge, builder, second);
-    return LLVMBuildAdd(builder, first, second, "");
+    LLVMPositionBuilderBefore(builder, call);
+    count = collect_arguments(ir, builder, term, call, arguments);
+    if (kind->mark)
+        mark = build_read(ir, builder, kind->mark, arguments, count);
+    LLVMPositionBuilderBefore(builder, ir_after_call(call));
+    if (mark)
+        arguments[count++] = mark;
+    else if (kind->result == 'n')
+        arguments[count++] = LLVMBuildZExt(builder, call, ir->i64, "");
+    else
+        arguments[count++] = kind->result == 'i' ? LLVMBuildSExt(builder, call, ir->i64, "") : call;
+    return kind->reader ? build_read(ir, builder, kind->reader, arguments, count) : arguments[0];
+}
+
+static bool is_after(const struct cost_term *term)
+{
+    return term->kind->result || term->kind->mark;
+}
+
+/* Most formats are constants, whose length the program's size bounds. */
+static bool is_constant_format(const struct cost_term *term, LLVMValueRef call)
+{
+    LLVMValueRef text = LLVMGetOperand(call, term->arguments[0]);
+
+    return term->kind->is_format && LLVMIsAGlobalVariable(text) && LLVMIsGlobalConstant(text);
+}
+
+/* Builds the units of all terms that are known before the call, or after it; NULL if none. */
+static LLVMValueRef build_terms(const struct charge *charge, LLVMBuilderRef builder,
+                                LLVMValueRef call, bool after)
+{
+    const struct cost *cost = cost_of(charge, call);
+    LLVMValueRef bytes = bytes_argument(cost, call), sum = NULL;
+
+    if (!cost || convention_is_free(&charge->convention, call) ||
+        (bytes && is_small_constant(bytes)))
+        return NULL;
+    for (size_t i = 0; i < cost->term_count; i++) {
+        const struct cost_term *term = &cost->terms[i];
+        LLVMValueRef more;
+
+        if (is_after(term) != after || is_constant_format(term, call))
+            continue;
+        more = (after ? build_after : build_before)(charge->ir, builder, term, call);
+        sum = sum ? LLVMBuildAdd(builder, sum, more, "") : more;
+    }
+    return sum ? build_units(charge, builder, sum) : NULL;
 }
 
 bool charge_is_variable(const struct charge *charge, LLVMValueRef instruction)
@@ -626,47 +658,19 @@ bool charge_is_variable(const struct charge *charge, LLVMValueRef instruction)
     const struct cost *cost = cost_of(charge, instruction);
     LLVMValueRef bytes = bytes_argument(cost, instruction);
 
-    if (!cost || convention_is_free(&charge->convention, instruction))
-        return false;
-    return bytes ? !is_small_constant(bytes)
-                 : cost->bytes != COST_ARGUMENT && cost->bytes != COST_FIXED;
+    return cost && !convention_is_free(&charge->convention, instruction) &&
+           (bytes ? !is_small_constant(bytes) : cost->term_count > 0);
 }
 
 LLVMValueRef charge_before(struct charge *charge, LLVMBuilderRef builder, LLVMValueRef instruction)
 {
-    const struct cost *cost = cost_of(charge, instruction);
-    LLVMValueRef bytes = bytes_argument(cost, instruction);
-
-    if (!cost || convention_is_free(&charge->convention, instruction))
-        return NULL;
-    if (bytes)
-        return is_small_constant(bytes) ? NULL : build_units(charge, builder, bytes);
-    switch (cost->bytes) {
-    case COST_STRING:
-    case COST_PAIR:
-    case COST_APPEND:
-    case COST_TEXT:
-        return build_units(charge, builder, build_length(charge, builder, cost, instruction));
-    case COST_STRINGS:
-    case COST_LIMITED:
-        return compare_the_rest(charge, builder, cost, instruction);
-    default:
-        return NULL;
-    }
+    LLVMPositionBuilderBefore(builder, instruction);
+    return build_terms(charge, builder, instruction, false);
 }
 
 LLVMValueRef charge_after(struct charge *charge, LLVMBuilderRef builder, LLVMValueRef instruction)
 {
-    const struct cost *cost = cost_of(charge, instruction);
-
-    if (cost && cost->bytes == COST_RESULT)
-        return build_units(charge, builder, instruction);
-    if (cost && cost->bytes == COST_REACH)
-        return build_units(charge, builder,
-                           build_reach_bytes(charge, builder,
-                                             LLVMGetOperand(instruction, cost->first),
-                                             instruction));
-    return NULL;
+    return build_terms(charge, builder, instruction, true);
 }
 
 bool charge_leaves(const struct charge *charge, LLVMValueRef instruction)

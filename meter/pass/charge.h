@@ -43,12 +43,11 @@ uint64_t charge_fixed(const struct charge *charge, LLVMValueRef instruction);
 /* Returns true if the instruction costs more units than the fixed ones. */
 bool charge_is_variable(const struct charge *charge, LLVMValueRef instruction);
 
-/* Builds the additional units; NULL if it needs none. The builder must be before the
- * instruction. */
+/* Builds the additional units that are known before the instruction; NULL if none. Leaves the
+ * builder where they were built. */
 LLVMValueRef charge_before(struct charge *charge, LLVMBuilderRef builder, LLVMValueRef instruction);
 
-/* Builds the additional units that depend on the result. The builder must be after the
- * instruction. */
+/* Likewise for those that depend on what it did. */
 LLVMValueRef charge_after(struct charge *charge, LLVMBuilderRef builder, LLVMValueRef instruction);
 
 /* Returns true if other code may run, or the function may end, in this instruction. Then the count

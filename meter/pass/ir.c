@@ -93,70 +93,71 @@ unsigned ir_attribute_kind(const char *name)
     return LLVMGetEnumAttributeKindForName(name, strlen(name));
 }
 
-/* Returns true for -fno-builtin or -fno-builtin-NAME, in the attributes of the call or its
- * function. */
-static bool is_not_builtin(LLVMValueRef instruction)
+static bool is_of_kind(const struct ir *ir, LLVMTypeRef type, char letter)
 {
-    LLVMValueRef around = LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
-    unsigned kind = ir_attribute_kind("nobuiltin");
-    const char *all = "no-builtins";
-    unsigned length = (unsigned)strlen(all);
-
-    return LLVMGetCallSiteEnumAttribute(instruction, LLVMAttributeFunctionIndex, kind) ||
-           LLVMGetCallSiteStringAttribute(instruction, LLVMAttributeFunctionIndex, all, length) ||
-           LLVMGetStringAttributeAtIndex(around, LLVMAttributeFunctionIndex, all, length);
-}
-
-static bool is_argument(LLVMValueRef call, uint32_t number, LLVMTypeKind kind)
-{
-    return number < (uint32_t)LLVMGetNumArgOperands(call) &&
-           LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, number))) == kind;
-}
-
-static bool is_size(const struct ir *ir, LLVMValueRef call, uint32_t number)
-{
-    return is_argument(call, number, LLVMIntegerTypeKind) &&
-           LLVMTypeOf(LLVMGetOperand(call, number)) == ir->i64;
-}
-
-/* A program may have a function of its own by libc's name, such as index(), with other arguments.
- */
-static bool has_types(const struct ir *ir, LLVMValueRef call, const struct cost *cost)
-{
-    const LLVMTypeKind result = LLVMGetTypeKind(LLVMTypeOf(call));
-
-    switch (cost->bytes) {
-    case COST_FIXED:
-        return true;
-    case COST_ARGUMENT:
-        return is_argument(call, cost->first, LLVMIntegerTypeKind);
-    case COST_RESULT:
-        return result == LLVMIntegerTypeKind;
-    case COST_REACH:
-        return result == LLVMPointerTypeKind && is_argument(call, cost->first, LLVMPointerTypeKind);
-    case COST_TEXT:
-        return is_argument(call, cost->first, LLVMPointerTypeKind) &&
-               is_size(ir, call, cost->second);
-    case COST_STRING:
-        return is_argument(call, cost->first, LLVMPointerTypeKind);
+    switch (letter) {
+    case 'p':
+        return LLVMGetTypeKind(type) == LLVMPointerTypeKind;
+    case 'n':
+        return LLVMGetTypeKind(type) == LLVMIntegerTypeKind;
+    case 'i':
+        return type == ir->i32;
     default:
-        return is_argument(call, cost->first, LLVMPointerTypeKind) &&
-               is_argument(call, cost->second, LLVMPointerTypeKind) &&
-               (cost->bytes == COST_PAIR || cost->bytes == COST_STRINGS ||
-                is_size(ir, call, cost->third));
+        return type == ir->i64;
     }
 }
 
-const struct cost *ir_libc_call(const struct ir *ir, LLVMValueRef instruction)
+static bool has_types_of(const struct ir *ir, LLVMValueRef call, const struct cost_term *term)
+{
+    const struct cost_kind *kind = term->kind;
+
+    for (size_t i = 0; kind->arguments[i]; i++)
+        if (term->arguments[i] >= LLVMGetNumArgOperands(call) ||
+            !is_of_kind(ir, LLVMTypeOf(LLVMGetOperand(call, term->arguments[i])),
+                        kind->arguments[i]))
+            return false;
+    return !kind->result || (ir_after_call(call) && is_of_kind(ir, LLVMTypeOf(call), kind->result));
+}
+
+bool ir_has_types(const struct ir *ir, LLVMValueRef call, const struct cost *cost)
+{
+    for (size_t i = 0; i < cost->term_count; i++)
+        if (!has_types_of(ir, call, &cost->terms[i]))
+            return false;
+    return true;
+}
+
+LLVMValueRef ir_after_call(LLVMValueRef call)
+{
+    LLVMValueRef block;
+
+    if (LLVMIsACallInst(call))
+        return LLVMGetTailCallKind(call) == LLVMTailCallKindMustTail ? NULL
+                                                                     : LLVMGetNextInstruction(call);
+    if (!LLVMIsAInvokeInst(call))
+        return NULL;
+    /* What is built there must run only after this call. */
+    block = LLVMBasicBlockAsValue(LLVMGetNormalDest(call));
+    return LLVMGetNextUse(LLVMGetFirstUse(block)) ? NULL
+                                                  : ir_first_in_block(LLVMGetNormalDest(call));
+}
+
+const struct cost *ir_charged_call(const struct ir *ir, LLVMValueRef instruction)
 {
     const char *name = ir_callee_name(instruction);
     const struct cost *cost;
 
-    if (!*name || LLVMGetInstructionOpcode(instruction) != LLVMCall ||
-        ir_has_body(LLVMGetCalledValue(instruction)) || is_not_builtin(instruction))
+    if (!*name || ir_has_body(LLVMGetCalledValue(instruction)))
         return NULL;
     cost = cost_of_call(ir->costs, name);
-    return cost && has_types(ir, instruction, cost) ? cost : NULL;
+    return cost && !cost->uncounted && ir_has_types(ir, instruction, cost) ? cost : NULL;
+}
+
+const struct cost *ir_libc_call(const struct ir *ir, LLVMValueRef instruction)
+{
+    const struct cost *cost = ir_charged_call(ir, instruction);
+
+    return cost && !cost->leaves && LLVMIsACallInst(instruction) ? cost : NULL;
 }
 
 LLVMValueRef ir_number(const struct ir *ir, uint64_t number)

@@ -47,9 +47,19 @@ LLVMValueRef ir_callee_here(LLVMValueRef instruction);
  * setcontext(). */
 bool ir_returns_again(LLVMValueRef instruction);
 
+/* Returns where to build what uses a call's result; NULL if other code leads there, too, or the
+ * caller must return at once. */
+LLVMValueRef ir_after_call(LLVMValueRef call);
+
+/* Returns true if the call has the arguments and the result that the cost is computed from. A
+ * program may have a function of its own by libc's name, such as index(), with others. */
+bool ir_has_types(const struct ir *ir, LLVMValueRef call, const struct cost *cost);
+
 /* Returns the cost of this call's libc function; NULL if none. Functions that the module defines,
- * that are not libc's (-fno-builtin), or that are called with other types than libc's, have none.
- */
+ * or that are called with other types than libc's, have none. */
+const struct cost *ir_charged_call(const struct ir *ir, LLVMValueRef instruction);
+
+/* The same; also NULL if the function may leave the program's code: wait, end it or call back. */
 const struct cost *ir_libc_call(const struct ir *ir, LLVMValueRef instruction);
 
 LLVMValueRef ir_number(const struct ir *ir, uint64_t number);

@@ -99,8 +99,9 @@ static void strip_calls(const struct ir *ir, LLVMValueRef function)
 /* The attributes of libc functions that the table charges stay. */
 static bool is_known(const struct ir *ir, LLVMValueRef function, const char *name)
 {
-    return ir_starts_with(name, "llvm.") ||
-           (!ir_has_body(function) && cost_of_call(ir->costs, name));
+    const struct cost *cost = ir_has_body(function) ? NULL : cost_of_call(ir->costs, name);
+
+    return ir_starts_with(name, "llvm.") || (cost && !cost->leaves && !cost->uncounted);
 }
 
 static void give_to_runtime(LLVMValueRef function, const char *name)
@@ -347,6 +348,92 @@ void dead_stores_remove(const struct ir *ir)
             remove_in(function, carry);
 }
 
+/* ---- functions of libc that are called by pointers ---- */
+
+static bool is_callee(LLVMValueRef user, LLVMValueRef function)
+{
+    if (!LLVMIsACallInst(user) && !LLVMIsAInvokeInst(user))
+        return false;
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(user); i++)
+        if (LLVMGetOperand(user, i) == function)
+            return false;
+    return LLVMGetCalledValue(user) == function;
+}
+
+static bool is_only_called(LLVMValueRef function)
+{
+    for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use))
+        if (!is_callee(LLVMGetUser(use), function))
+            return false;
+    return true;
+}
+
+/* Builds a function that only calls the other one. Returns NULL if that would not be charged. */
+static LLVMValueRef build_stand_in(const struct ir *ir, LLVMBuilderRef builder,
+                                   LLVMValueRef function)
+{
+    LLVMTypeRef type = LLVMGlobalGetValueType(function);
+    unsigned count = LLVMCountParams(function);
+    LLVMValueRef *arguments = pass_allocate(count, sizeof *arguments), stand_in, call;
+    struct buf name = {0};
+    size_t length;
+
+    buf_printf(&name, "gasmeter_pointer.%s", LLVMGetValueName2(function, &length));
+    stand_in = LLVMAddFunction(ir->module, buf_failed(&name) ? "" : name.data, type);
+    buf_free(&name);
+    /* One for all modules of a program, so that pointers from two modules are equal. */
+    LLVMSetLinkage(stand_in, LLVMLinkOnceODRLinkage);
+    LLVMSetVisibility(stand_in, LLVMHiddenVisibility);
+    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(ir->context, stand_in, ""));
+    for (unsigned i = 0; i < count; i++)
+        arguments[i] = LLVMGetParam(stand_in, i);
+    call = LLVMBuildCall2(builder, type, function, arguments, count, "");
+    free(arguments);
+    if (LLVMGetReturnType(type) == ir->none)
+        LLVMBuildRetVoid(builder);
+    else
+        LLVMBuildRet(builder, call);
+    if (LLVMIsFunctionVarArg(type) || !ir_charged_call(ir, call)) {
+        LLVMDeleteFunction(stand_in);
+        return NULL;
+    }
+    return stand_in;
+}
+
+/* Lets all uses but calls by name use the stand-in. */
+static void replace_pointers(LLVMValueRef function, LLVMValueRef stand_in)
+{
+    LLVMUseRef next;
+
+    LLVMReplaceAllUsesWith(function, stand_in);
+    for (LLVMUseRef use = LLVMGetFirstUse(stand_in); use; use = next) {
+        LLVMValueRef user = LLVMGetUser(use);
+
+        next = LLVMGetNextUse(use);
+        if (ir_is_call(user) && LLVMGetCalledValue(user) == stand_in)
+            LLVMSetOperand(user, (unsigned)LLVMGetNumOperands(user) - 1, function);
+    }
+}
+
+void pointers_charge(const struct ir *ir)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(ir->context);
+    LLVMValueRef last = LLVMGetLastFunction(ir->module), next;
+
+    for (LLVMValueRef function = LLVMGetFirstFunction(ir->module); function; function = next) {
+        const char *name = LLVMGetValueName2(function, &(size_t){0});
+        const struct cost *cost = ir_has_body(function) ? NULL : cost_of_call(ir->costs, name);
+        LLVMValueRef stand_in = NULL;
+
+        next = function == last ? NULL : LLVMGetNextFunction(function);
+        if (cost && cost->term_count > 0 && !is_only_called(function))
+            stand_in = build_stand_in(ir, builder, function);
+        if (stand_in)
+            replace_pointers(function, stand_in);
+    }
+    LLVMDisposeBuilder(builder);
+}
+
 /* ---- what is not metered ---- */
 
 static void add_note(struct buf *notes, char kind, const char *text)
@@ -384,7 +471,32 @@ static bool computes_long_double(LLVMValueRef instruction)
     return is_long_double(LLVMTypeOf(instruction));
 }
 
-enum unsure { UNSURE_ASSEMBLY, UNSURE_LONG_DOUBLE, UNSURE_INTRINSIC, UNSURE_KINDS };
+enum unsure {
+    UNSURE_ASSEMBLY,
+    UNSURE_LONG_DOUBLE,
+    UNSURE_INTRINSIC,
+    UNSURE_KINDS,
+    UNCOUNTED = UNSURE_KINDS
+};
+
+static bool is_unbounded(const struct ir *ir, LLVMValueRef function)
+{
+    size_t length;
+    const struct cost *cost = LLVMIsAFunction(function) && !ir_has_body(function)
+                                  ? cost_of_call(ir->costs, LLVMGetValueName2(function, &length))
+                                  : NULL;
+
+    return cost && cost->uncounted;
+}
+
+/* Returns the first function that the instruction uses, and whose work nothing bounds. */
+static LLVMValueRef uncounted_function(const struct ir *ir, LLVMValueRef instruction)
+{
+    for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(instruction); i++)
+        if (is_unbounded(ir, LLVMGetOperand(instruction, i)))
+            return LLVMGetOperand(instruction, i);
+    return NULL;
+}
 
 static bool is_unsure(const struct ir *ir, LLVMValueRef instruction, enum unsure kind)
 {
@@ -393,6 +505,8 @@ static bool is_unsure(const struct ir *ir, LLVMValueRef instruction, enum unsure
         return is_inline_assembly(instruction);
     case UNSURE_LONG_DOUBLE:
         return computes_long_double(instruction);
+    case UNCOUNTED:
+        return uncounted_function(ir, instruction);
     default:
         return ir_is_intrinsic_call(instruction) &&
                !cost_of_intrinsic(ir->costs, ir_callee_name(instruction));
@@ -414,6 +528,19 @@ static void put_unsure(struct buf *text, LLVMValueRef instruction, enum unsure k
                LLVMGetValueName2(function, &length));
 }
 
+static void put_uncounted(struct buf *text, LLVMValueRef uncounted)
+{
+    size_t length;
+
+    buf_printf(
+        text,
+        "%s is not counted, and its arguments do not bound its work; link with --musl, which "
+        "counts it, or do it in code of the program",
+        LLVMGetValueName2(uncounted, &length));
+    buf_append_byte(text, '\0');
+}
+
+static const char makes_unsure[] = " makes the count unsure";
 static const char assembly_outside[] = "assembly outside of functions";
 
 static bool has_assembly_outside(const struct ir *ir)
@@ -479,8 +606,29 @@ static void collect_places(const struct ir *ir, LLVMValueRef function, enum unsu
                 continue;
             last = LLVMGetDebugLocLine(place);
             put_place(places, ir, place);
+            if (kind == UNCOUNTED) {
+                put_uncounted(places, uncounted_function(ir, instruction));
+                continue;
+            }
             put_unsure(places, instruction, kind, function);
-            buf_append_byte(places, '\0');
+            buf_append(places, makes_unsure, sizeof makes_unsure);
+        }
+}
+
+/* Pointers in initialisers of variables have no line. */
+static void collect_tables(const struct ir *ir, struct buf *places)
+{
+    size_t length;
+
+    for (LLVMValueRef function = LLVMGetFirstFunction(ir->module); function;
+         function = LLVMGetNextFunction(function))
+        for (LLVMUseRef use = LLVMGetFirstUse(function); use && is_unbounded(ir, function);
+             use = LLVMGetNextUse(use)) {
+            if (LLVMIsAInstruction(LLVMGetUser(use)))
+                continue;
+            buf_printf(places, "%s: ", LLVMGetSourceFileName(ir->module, &length));
+            put_uncounted(places, function);
+            break;
         }
 }
 
@@ -490,12 +638,31 @@ void unsure_places_collect(const struct ir *ir, struct buf *places)
 
     if (has_assembly_outside(ir)) {
         buf_printf(places, "%s: %s", LLVMGetSourceFileName(ir->module, &length), assembly_outside);
-        buf_append_byte(places, '\0');
+        buf_append(places, makes_unsure, sizeof makes_unsure);
     }
     for (LLVMValueRef function = LLVMGetFirstFunction(ir->module); function;
          function = LLVMGetNextFunction(function))
-        for (enum unsure kind = 0; kind < UNSURE_KINDS; kind++)
+        for (enum unsure kind = 0; kind <= UNCOUNTED; kind++)
             collect_places(ir, function, kind, places);
+    collect_tables(ir, places);
+}
+
+/* Returns true if a use of the function without a body is not charged. */
+static bool is_uncounted(const struct ir *ir, LLVMValueRef function)
+{
+    size_t length;
+    const char *name = LLVMGetValueName2(function, &length);
+    const struct cost *cost = cost_of_call(ir->costs, name);
+
+    if (ir_starts_with(name, "llvm."))
+        return false;
+    if (cost && cost->term_count == 0 && !cost->uncounted)
+        return false;
+    for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use))
+        if (!cost || !is_callee(LLVMGetUser(use), function) ||
+            !ir_charged_call(ir, LLVMGetUser(use)))
+            return true;
+    return false;
 }
 
 void coverage_notes_collect(const struct ir *ir, struct buf *notes)
@@ -517,8 +684,7 @@ void coverage_notes_collect(const struct ir *ir, struct buf *notes)
             if (LLVMGetLinkage(function) != LLVMInternalLinkage)
                 add_note(notes, 'D', name);
             note_function(ir, function, notes);
-        } else if (!ir_starts_with(name, "llvm.") && LLVMGetFirstUse(function) &&
-                   !cost_of_call(ir->costs, name)) {
+        } else if (is_uncounted(ir, function)) {
             add_note(notes, 'C', name);
         }
     }

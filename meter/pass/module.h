@@ -44,13 +44,17 @@ void dead_stores_remove(const struct ir *ir);
  * it after metering, because this costs nothing. */
 void lookups_note(const struct ir *ir);
 
+/* Lets pointers to functions of libc that are charged by bytes point to functions here that call
+ * them, which charge. Call it before anything else is done to the module. */
+void pointers_charge(const struct ir *ir);
+
 /*
  * Collects notes about what the count covers. Each note is a string with '\0';
  * its first byte is its kind:
  *
  *   T1 HASH   version of the cost table, first 16 digits of its hash
  *   D NAME    a metered function
- *   C NAME    a called function without a body here
+ *   C NAME    a function without a body here, of which a use is not charged
  *   X WORDS   code that may cost something else than it is charged: inline
  *             assembly, long double, unknown intrinsics
  *
@@ -61,7 +65,8 @@ void coverage_notes_collect(const struct ir *ir, struct buf *notes);
 /* Puts the notes into the section "gasmeter_notes", which the run-time part reads. */
 void coverage_notes_attach(const struct ir *ir, const struct buf *notes);
 
-/* Appends a line with '\0' for each place that the notes X are about, "FILE:LINE: WORDS". */
+/* Appends a line with '\0' for each place that the notes X are about, "FILE:LINE: WORDS", and for
+ * each use of a function of libc that nothing bounds. */
 void unsure_places_collect(const struct ir *ir, struct buf *places);
 
 #endif

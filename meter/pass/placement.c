@@ -365,23 +365,15 @@ static bool ends_function(LLVMValueRef instruction)
     return opcode == LLVMRet || opcode == LLVMResume;
 }
 
-static void charge_bytes(struct placement *placement, struct progress *progress,
-                         LLVMValueRef instruction, LLVMValueRef next)
+static void charge_more(struct placement *placement, struct progress *progress,
+                        LLVMValueRef instruction, LLVMValueRef units)
 {
-    LLVMValueRef units;
-
-    LLVMPositionBuilderBefore(placement->builder, instruction);
-    units = charge_before(&placement->charge, placement->builder, instruction);
-    if (!units && next) {
-        LLVMPositionBuilderBefore(placement->builder, next);
-        units = charge_after(&placement->charge, placement->builder, instruction);
-    }
-    if (units) {
-        if (placement->profiled)
-            profile_units(&placement->profile, instruction, units);
-        charge_now(placement, units);
-        progress->empty = false;
-    }
+    if (!units)
+        return;
+    if (placement->profiled)
+        profile_units(&placement->profile, instruction, units);
+    charge_now(placement, units);
+    progress->empty = false;
 }
 
 static void note_profile_call(struct placement *placement, LLVMValueRef instruction)
@@ -403,17 +395,12 @@ static void charge_rest(struct placement *placement, uint64_t units)
         add_pending(placement, number);
 }
 
-static void meter_instruction(struct placement *placement, struct progress *progress,
-                              LLVMValueRef instruction)
+/* Charges an instruction's fixed units, and flushes before it if other code needs the count. */
+static void charge_fixed_units(struct placement *placement, struct progress *progress,
+                               LLVMValueRef instruction)
 {
     LLVMValueRef next = LLVMGetNextInstruction(instruction);
 
-    charge_bytes(placement, progress, instruction, next);
-    LLVMPositionBuilderBefore(placement->builder, instruction);
-    if (placement->profiled)
-        note_profile_call(placement, instruction);
-    if (!placement->pending)
-        return;
     if (charge_leaves(&placement->charge, instruction))
         leave(placement, progress, instruction);
     else if (LLVMIsAIndirectBrInst(instruction))
@@ -428,6 +415,20 @@ static void meter_instruction(struct placement *placement, struct progress *prog
         add_pending(placement, support_build_take(placement->support, placement->builder));
         progress->empty = false;
     }
+}
+
+static void meter_instruction(struct placement *placement, struct progress *progress,
+                              LLVMValueRef instruction)
+{
+    charge_more(placement, progress, instruction,
+                charge_before(&placement->charge, placement->builder, instruction));
+    LLVMPositionBuilderBefore(placement->builder, instruction);
+    if (placement->profiled)
+        note_profile_call(placement, instruction);
+    if (placement->pending)
+        charge_fixed_units(placement, progress, instruction);
+    charge_more(placement, progress, instruction,
+                charge_after(&placement->charge, placement->builder, instruction));
 }
 
 /* Returns the units of the part that begins with this instruction. */

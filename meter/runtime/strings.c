@@ -1,24 +1,98 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "meter/runtime/strings.h"
+
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-/* The lengths that libc functions are charged by if no argument has them. */
-
-uint64_t gasmeter_string_bytes(const char *string);
-uint64_t gasmeter_reach_bytes(const char *from, const char *to);
-uint64_t gasmeter_common_bytes(const char *one, const char *other, uint64_t most);
+#include <wchar.h>
 
 uint64_t gasmeter_string_bytes(const char *string)
 {
-    return strlen(string);
+    return string ? strlen(string) : 0;
 }
 
-/* Returns the bytes that a search read: up to the place it found, or else the whole string. */
+uint64_t gasmeter_text_bytes(const char *string, uint64_t most)
+{
+    return string ? strnlen(string, most) : 0;
+}
+
 uint64_t gasmeter_reach_bytes(const char *from, const char *to)
 {
-    return to != NULL ? (uint64_t)(to - from) : strlen(from);
+    return to ? (uint64_t)(to - from) : gasmeter_string_bytes(from);
+}
+
+/* Nothing is done if the product overflows or the number of items is negative. */
+uint64_t gasmeter_product_bytes(uint64_t one, uint64_t other)
+{
+    uint64_t bytes;
+
+    return __builtin_mul_overflow(one, other, &bytes) || (int64_t)bytes < 0 ? 0 : bytes;
+}
+
+uint64_t gasmeter_count_bytes(int64_t count)
+{
+    return count > 0 ? (uint64_t)count : 0;
+}
+
+static bool is_space(char byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* Letters are digits of large bases, and in names of numbers. */
+static bool is_of_number(char byte)
+{
+    return (byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'z') ||
+           strchr("+-._()", byte);
+}
+
+uint64_t gasmeter_number_bytes(const char *text)
+{
+    const char *end = text;
+
+    while (is_space(*end))
+        end++;
+    while (*end && is_of_number(*end))
+        end++;
+    return (uint64_t)(end - text);
+}
+
+uint64_t gasmeter_token_bytes(const char *text, const char *separators, char *const *rest)
+{
+    const char *from = text ? text : *rest;
+    size_t skipped = from ? strspn(from, separators) : 0;
+
+    return from ? strlen(separators) + skipped + strcspn(from + skipped, separators) : 0;
+}
+
+uint64_t gasmeter_place(const char *const *place)
+{
+    return place ? (uintptr_t)*place : 0;
+}
+
+uint64_t gasmeter_moved_bytes(const char *const *place, uint64_t before)
+{
+    return gasmeter_place(place) - before;
+}
+
+uint64_t gasmeter_wide_length(const wchar_t *string)
+{
+    return string ? wcslen(string) : 0;
+}
+
+uint64_t gasmeter_wide_text_length(const wchar_t *string, uint64_t most)
+{
+    return string ? wcsnlen(string, most) : 0;
+}
+
+uint64_t gasmeter_wide_product(const wchar_t *one, const wchar_t *other)
+{
+    return wcslen(one) * (1 + wcslen(other));
+}
+
+uint64_t gasmeter_wide_reach(const wchar_t *from, const wchar_t *to)
+{
+    return to ? (uint64_t)(to - from) : wcslen(from);
 }
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));

@@ -51,31 +51,36 @@ static void test_longest_prefix_of_an_intrinsic(void **state)
 
     (void)state;
     assert_int_equal(cost->fixed, 1);
-    assert_int_equal(cost->bytes, COST_ARGUMENT);
-    assert_int_equal(cost->first, 2);
+    assert_string_equal(cost->terms[0].kind->word, "bytes");
+    assert_int_equal(cost->terms[0].arguments[0], 2);
     assert_int_equal(cost_of_intrinsic(&table, "llvm.memset.p0")->fixed, 7);
     assert_null(cost_of_intrinsic(&table, "llvm.sqrt.f64"));
     cost_table_free(&table);
 }
 
-static void test_calls_by_bytes_results_and_strings(void **state)
+static void test_calls_by_terms(void **state)
 {
-    struct cost_table table =
-        parsed("version 1\nbytes-per-unit 8\ncall memcpy 1 bytes 2\ncall strlen 1 result\n"
-               "call strdup 5 string 0\ncall strcmp 1 strings 0 1\ncall strncmp 1 strings 0 1 2\n"
-               "call abs 1\ncall strcat 1 string 0 1\ncall strndup 1 text 0 1\n"
-               "call strncat 1 string 0 1 2\n"
-               "call strchr 1 reach 0\n");
+    struct cost_table table = parsed(
+        "version 1\nbytes-per-unit 8\ncall memcpy 1 bytes 2\ncall strlen 1 result\n"
+        "call strdup 5 string 0\ncall strcmp 1 strings 0 1\ncall strncmp 1 strings 0 1 2\n"
+        "call abs 1\ncall strncat 1 string 0 text 1 2\n"
+        "call strstr 1 reach 0 string 1\ncall fread 1 leaves items 1\ncall regexec 1 uncounted\n"
+        "call exit 1 leaves\n");
     static const struct {
         const char *name;
-        enum cost_bytes bytes;
-        uint32_t first, second, third;
+        size_t terms;
+        const char *first, *last;
+        bool leaves, uncounted;
     } expected[] = {
-        {"memcpy", COST_ARGUMENT, 2, 0, 0}, {"strlen", COST_RESULT, 0, 0, 0},
-        {"strdup", COST_STRING, 0, 0, 0},   {"strcmp", COST_STRINGS, 0, 1, 0},
-        {"strncmp", COST_LIMITED, 0, 1, 2}, {"abs", COST_FIXED, 0, 0, 0},
-        {"strcat", COST_PAIR, 0, 1, 0},     {"strndup", COST_TEXT, 0, 1, 0},
-        {"strchr", COST_REACH, 0, 0, 0},    {"strncat", COST_APPEND, 0, 1, 2},
+        {"memcpy", 1, "bytes", "bytes", false, false},
+        {"strlen", 1, "result", "result", false, false},
+        {"strcmp", 1, "strings", "strings", false, false},
+        {"strncat", 2, "string", "text", false, false},
+        {"strstr", 2, "reach", "string", false, false},
+        {"fread", 1, "items", "items", true, false},
+        {"abs", 0, NULL, NULL, false, false},
+        {"regexec", 0, NULL, NULL, false, true},
+        {"exit", 0, NULL, NULL, true, false},
     };
 
     (void)state;
@@ -83,11 +88,16 @@ static void test_calls_by_bytes_results_and_strings(void **state)
         const struct cost *cost = cost_of_call(&table, expected[i].name);
 
         assert_non_null(cost);
-        assert_int_equal(cost->bytes, expected[i].bytes);
-        assert_int_equal(cost->first, expected[i].first);
-        assert_int_equal(cost->second, expected[i].second);
-        assert_int_equal(cost->third, expected[i].third);
+        assert_int_equal(cost->term_count, expected[i].terms);
+        assert_int_equal(cost->leaves, expected[i].leaves);
+        assert_int_equal(cost->uncounted, expected[i].uncounted);
+        if (cost->term_count > 0) {
+            assert_string_equal(cost->terms[0].kind->word, expected[i].first);
+            assert_string_equal(cost->terms[cost->term_count - 1].kind->word, expected[i].last);
+        }
     }
+    assert_int_equal(cost_of_call(&table, "strncmp")->terms[0].arguments[2], 2);
+    assert_int_equal(cost_of_call(&table, "strncat")->terms[1].arguments[1], 2);
     assert_null(cost_of_call(&table, "printf"));
     cost_table_free(&table);
 }
@@ -120,8 +130,9 @@ static void test_the_builtin_table(void **state)
     assert_int_equal(cost_of_instruction(&table, "phi"), 0);
     assert_int_equal(cost_of_instruction(&table, "sext"), 0);
     assert_int_equal(cost_of_intrinsic(&table, "llvm.dbg.declare")->fixed, 0);
-    assert_int_equal(cost_of_intrinsic(&table, "llvm.memset.p0.i64")->bytes, COST_ARGUMENT);
-    assert_int_equal(cost_of_call(&table, "strlen")->bytes, COST_RESULT);
+    assert_string_equal(cost_of_intrinsic(&table, "llvm.memset.p0.i64")->terms[0].kind->word,
+                        "bytes");
+    assert_string_equal(cost_of_call(&table, "strlen")->terms[0].kind->word, "result");
     cost_table_free(&table);
 }
 
@@ -141,6 +152,8 @@ static void test_what_is_refused(void **state)
     expect_refusal("version 1\nbytes-per-unit 8\nnonsense add 1\n", "a.table:3");
     expect_refusal("version 1\nbytes-per-unit 8\ncall f 1 bytes\n", "a.table:3");
     expect_refusal("version 1\nbytes-per-unit 8\ncall f 1 strings 0\n", "a.table:3");
+    expect_refusal("version 1\nbytes-per-unit 8\ncall f 1 uncounted bytes 1\n", "a.table:3");
+    expect_refusal("version 1\nbytes-per-unit 8\ncall f 1 result bytes 1 bytes 2\n", "a.table:3");
     expect_refusal("version 1\nbytes-per-unit 8\ncall f 1 2 3 4 5 6 7 8 9\n", "too many words");
     assert_int_equal(cost_table_parse(&table, "a.table", "version\0 1", 10, &error), -1);
 }
@@ -150,7 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_instructions),
         cmocka_unit_test(test_longest_prefix_of_an_intrinsic),
-        cmocka_unit_test(test_calls_by_bytes_results_and_strings),
+        cmocka_unit_test(test_calls_by_terms),
         cmocka_unit_test(test_the_hash_is_of_the_text),
         cmocka_unit_test(test_the_builtin_table),
         cmocka_unit_test(test_what_is_refused),
