@@ -18,6 +18,7 @@
 #include "base/stamp.h"
 #include "kernel/kernel.h"
 #include "store/integrity/check.h"
+#include "store/integrity/lost_rows.h"
 #include "store/store.h"
 #include "supervisor/common_options.h"
 #include "supervisor/process/confinement.h"
@@ -230,6 +231,20 @@ static void show_verify_progress(void *context, int64_t count)
 
 /* ---- vats ---- */
 
+/* A run does not start the vat without the end of its transcript, even from a later snapshot. */
+static void check_end(struct verify *verify, const struct kernel_vat *vat, int64_t end)
+{
+    struct error problem;
+
+    if (end >= vat->deliveries)
+        return;
+    error_set(&problem, ERROR_SYSTEM,
+              "%s: the store is damaged: the transcript of vat v%" PRId64
+              " ends after delivery %" PRId64 " of %" PRId64,
+              verify->options->store, vat->id, end, vat->deliveries);
+    add_problem(verify, &problem);
+}
+
 /* Every item is there: what a vat is restored from has no gap. */
 static int check_transcript(struct verify *verify, struct store *store,
                             const struct kernel_vat *vat, struct error *error)
@@ -240,6 +255,8 @@ static int check_transcript(struct verify *verify, struct store *store,
     bool found;
     int result = store_transcript_bounds(store, vat->id, vat->incarnation, &first, &end, error);
 
+    if (result == 0)
+        check_end(verify, vat, end);
     for (int64_t at = first; result == 0 && at < end; at++) {
         buf_clear(&item);
         result = store_transcript_get(store, vat->id, vat->incarnation, at, &item, &found, error);
@@ -332,6 +349,26 @@ static int look_for_deliveries(struct store *store, const struct kernel_vat *vat
     return 0;
 }
 
+/* The other rows are whole, and a worker starts, but what the vat reads may be lost. */
+static int check_losses(struct verify *verify, struct store *store, const struct kernel_vat *vat,
+                        struct error *error)
+{
+    char mark[LOST_ROWS_NAME_SIZE];
+    struct error problem;
+    bool marked;
+
+    if (lost_rows_look(store, error) != 0 ||
+        lost_rows_find(store, vat->id, mark, &marked, error) != 0)
+        return -1;
+    if (!marked)
+        return 0;
+    error_set(&problem, ERROR_SYSTEM,
+              "%s: the store is damaged: rows of the vatstore of vat v%" PRId64 " were lost",
+              verify->options->store, vat->id);
+    add_problem(verify, &problem);
+    return 0;
+}
+
 static int check_vat(struct verify *verify, struct store *store, struct kernel *kernel, int64_t id,
                      struct error *error)
 {
@@ -347,6 +384,8 @@ static int check_vat(struct verify *verify, struct store *store, struct kernel *
         return 0;
     }
     result = check_transcript(verify, store, &vat, error);
+    if (result == 0)
+        result = check_losses(verify, store, &vat, error);
     if (result == 0 && !verify->options->quick)
         result = try_to_restore(verify, store, &vat, error);
     if (result == 0 && verify->options->replay && verify->check.problems == 0 &&

@@ -7,6 +7,7 @@
 #include "store/format/database.h"
 #include "store/integrity/check.h"
 #include "store/integrity/lost_rows.h"
+#include "store/integrity/page_vfs.h"
 #include "store/integrity/rows.h"
 #include "store/statements.h"
 #include "store/store_internal.h"
@@ -18,7 +19,9 @@
  * it was, and only tables of which something could not be read may lack any. SQLite writes the
  * pages in one transaction, so that a crash leaves the file as it was.
  *
- * Pages are read whatever their checksums say: each row has its own, and a snapshot its hash.
+ * Tables with row numbers are read twice: without the pages that do not match their checksums, and
+ * then with them, whose rows have checksums of their own. A page that a disk wrote to another one's
+ * place is in order for SQLite, but its numbers are others, which would hide the rows after it.
  */
 
 /* The columns, of which the checksum is the last. */
@@ -280,20 +283,24 @@ static int drop_empty_names(struct rebuild *rebuild)
                               rebuild->error);
 }
 
-static int copy_tables(struct rebuild *rebuild)
+enum pass { PASS_CHECKED_PAGES, PASS_ALL_PAGES };
+
+static bool is_in_pass(size_t table, enum pass pass)
 {
-    if (statements_execute(rebuild->to, "BEGIN", rebuild->error) != 0)
-        return -1;
+    return pass == PASS_ALL_PAGES ||
+           (tables[table].order == NULL && tables[table].table != ROW_SUM);
+}
+
+static int copy_tables(struct rebuild *rebuild, enum pass pass)
+{
     for (rebuild->table = 0; rebuild->table < sizeof tables / sizeof *tables; rebuild->table++)
-        if (copy_table(rebuild) != 0)
+        if (is_in_pass(rebuild->table, pass) && copy_table(rebuild) != 0)
             return -1;
-    if (drop_empty_names(rebuild) != 0)
-        return -1;
-    return statements_execute(rebuild->to, "COMMIT", rebuild->error);
+    return 0;
 }
 
 /* Over a connection of its own: no page that was read unchecked stays in the store's cache. */
-static int copy_rows(struct rebuild *rebuild, const char *path)
+static int copy_pass(struct rebuild *rebuild, const char *path, enum pass pass)
 {
     enum schema_state state;
     int result = -1;
@@ -302,10 +309,22 @@ static int copy_rows(struct rebuild *rebuild, const char *path)
     if (rebuild->from == NULL)
         return -1;
     rebuild->from->reads_only = true;
-    if (database_open(rebuild->from, SQLITE_OPEN_READONLY, &state, rebuild->error) == 0)
-        result = copy_tables(rebuild);
+    if (database_open(rebuild->from, SQLITE_OPEN_READONLY, &state, rebuild->error) == 0) {
+        if (pass == PASS_CHECKED_PAGES)
+            page_vfs_check(rebuild->from->database, NULL);
+        result = copy_tables(rebuild, pass);
+    }
     database_free(rebuild->from);
     return result;
+}
+
+static int copy_rows(struct rebuild *rebuild, const char *path)
+{
+    if (statements_execute(rebuild->to, "BEGIN", rebuild->error) != 0 ||
+        copy_pass(rebuild, path, PASS_CHECKED_PAGES) != 0 ||
+        copy_pass(rebuild, path, PASS_ALL_PAGES) != 0 || drop_empty_names(rebuild) != 0)
+        return -1;
+    return statements_execute(rebuild->to, "COMMIT", rebuild->error);
 }
 
 /* ---- what the copy lacks ---- */
