@@ -13,6 +13,10 @@ setup() {
     done > deliveries
 }
 
+teardown() {
+    [ -z "${open:-}" ] || { chmod -R u+w "$open" && rm -r "$open"; }
+}
+
 # A run with a snapshot after every $1 deliveries (0: none), into the store `st`.
 token_run() {
     run --separate-stderr "$NATIVE/gaspipe" run --counter none --snapshot-interval "$1" \
@@ -73,6 +77,27 @@ taken_in() {
     wait $pid || true
     exec 5>&-
     taken_in 5
+}
+
+@test "a store that the user cannot write is read, and a run refuses it in one line" {
+    local user=(setpriv --reuid=42421 --clear-groups)
+
+    token_run 3
+    # The test's own directory is closed to other users.
+    open=$(mktemp -d)
+    mv st "$open"
+    chmod -R a+rX,a-w "$open"
+    cd "$open" || return
+    [ "$(id -u)" = 0 ] || user=()
+    "${user[@]}" test -x "$NATIVE/gaspipe" || skip 'another user cannot enter the build'
+    run --separate-stderr "${user[@]}" "$NATIVE/gaspipe" status --store st
+    assert_equal "$status $stderr" '0 '
+    assert_output_has '6 lines accepted, to the end'
+    run --separate-stderr "${user[@]}" "$NATIVE/gaspipe" verify --store st
+    assert_equal "$status $stderr" '0 '
+    assert_output_has 'whole'
+    run --separate-stderr "${user[@]}" "$NATIVE/gaspipe" run --counter none --store st --again /dev/null
+    assert_equal "$status $stderr" '4 gaspipe: st/gaspipe.sqlite: gaspipe cannot write it: change its permissions'
 }
 
 @test "status of something that is not a store" {
