@@ -20,7 +20,7 @@ const fileNamePart = text => text.replaceAll(/[^a-zA-Z0-9_.-]/g, '-');
 export const loadFromPipe = (bytes, description) => {
   // Request the first piece at once, before the worker runs: SwingSet's store receives the same
   // pieces and waits until both readers request the next.
-  const source = Readable.from(bytes);
+  let source = Readable.from(bytes);
   const failed = new Promise((_, reject) => source.once('error', reject));
   failed.catch(() => {}); // feed() reports it
   source.read(0);
@@ -33,12 +33,13 @@ export const loadFromPipe = (bytes, description) => {
         pipe.once('error', () => resolve());
         pipe.once('finish', () => resolve());
       });
-      fed = Promise.race([failed, taken]);
+      // The pipe's listeners live as long as the worker, and would keep the snapshot's bytes.
+      fed = Promise.race([failed, taken]).finally(() => (source = undefined));
       fed.catch(() => pipe.destroy()); // the worker reads end of file and reports it
       source.pipe(pipe);
     },
     done: () => fed,
-    drop: () => source.destroy(),
+    drop: () => source?.destroy(),
   };
 };
 
