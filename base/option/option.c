@@ -272,6 +272,28 @@ static int store_option_value(const struct option_row *row, const char *option, 
     return 0;
 }
 
+/* Says which commands have the row. */
+static int refuse_other_row(const struct option_table *table, const struct option_row *row,
+                            const char *option, struct error *error)
+{
+    struct buf titles = {0};
+    unsigned left = row->commands;
+
+    for (size_t i = 0; i < table->command_count; i++) {
+        const struct option_table *other = &table->commands[i];
+
+        if ((left & other->command_bit) == 0)
+            continue;
+        left &= ~other->command_bit;
+        if (titles.length > 0)
+            buf_append_string(&titles, left == 0 ? " and " : ", ");
+        buf_append_string(&titles, other->command_title);
+    }
+    error_set(error, ERROR_USAGE, "%s goes only with %s", option, buf_string(&titles));
+    buf_free(&titles);
+    return -1;
+}
+
 static int parse_row_value(const struct option_table *table, const struct option_row *row,
                            char *value, void *options, struct error *error)
 {
@@ -279,8 +301,7 @@ static int parse_row_value(const struct option_table *table, const struct option
 
     snprintf(option, sizeof option, "--%s", row->name);
     if (row->commands != 0 && table->command_bit != 0 && (row->commands & table->command_bit) == 0)
-        return error_set(error, ERROR_USAGE, "%s does not go with %s", option,
-                         table->command_title);
+        return refuse_other_row(table, row, option, error);
     if (store_option_value(row, option, value, options, error) != 0)
         return -1;
     if (row->given != 0)

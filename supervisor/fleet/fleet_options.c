@@ -122,7 +122,9 @@ static const struct option_row rows[] = {
         .program = "gaspipe", .command = "fleet " name, /* NOLINT(bugprone-macro-parentheses) */   \
             .usage = (usage_text), .ending = (ending_text), .rows = rows,                          \
         .row_count = sizeof rows / sizeof *rows, .command_bit = (bit),                             \
-        .command_title = "fleet " name /* NOLINT(bugprone-macro-parentheses) */                    \
+        .command_title = "fleet " name, /* NOLINT(bugprone-macro-parentheses) */                   \
+            .commands = fleet_options_tables,                                                      \
+        .command_count = sizeof fleet_options_tables / sizeof *fleet_options_tables,               \
     }
 
 const struct option_table fleet_options_tables[] = {

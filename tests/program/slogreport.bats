@@ -125,6 +125,20 @@ slogreport: none of the 30 deliveries was chosen"
         assert_status 0
         assert_equal "$stderr" 'slogreport: --vat bnak: no such vat; did you mean bank?'
     done
+    # Kinds and methods likewise, and compare and stalls also say that they had nothing to judge.
+    cp "$DATA/small.slog.gz" other.gz
+    for command in --json summary stalls waits runs "rows --out tables" "compare other.gz" \
+        "compare other.gz other.gz"; do
+        # shellcheck disable=SC2086 # words
+        run --separate-stderr slogreport $command --kind mesage "$DATA/small.slog.gz"
+        assert_status 0
+        assert_has "$stderr" 'slogreport: --kind mesage: no such kind or method; did you mean message?' \
+            'slogreport: none of the '
+        [[ $output != *'no delivery is in both'* ]]
+    done
+    run --separate-stderr slogreport summary --against kind=mesage "$DATA/small.slog.gz"
+    assert_equal "$stderr" 'slogreport: --kind mesage: no such kind or method; did you mean message?
+slogreport: --against kind=mesage: none of the 30 deliveries was chosen'
     run --separate-stderr slogreport summary --by phase --vat bank "$DATA/variety.slog.gz"
     assert_bad_input 2 '--by phase takes vats by ID, such as --vat v4'
     zcat "$DATA/small.slog.gz" | head -1 > none
@@ -199,7 +213,12 @@ slogreport: none of the 30 deliveries was chosen"
     assert_bad_input 2 "no file or command 'summry'; did you mean summary?"
     printf '\3757zXZ\0\0\4' > small.xz
     run --separate-stderr slogreport small.xz
-    assert_bad_input 3 'small.xz: is compressed with xz; decompress it: xz -dc small.xz'
+    assert_bad_input 3 'small.xz: is compressed with xz; decompress it with xz -dc'
+    (gzip -c < small.xz; echo rest) > rest.gz
+    run --separate-stderr slogreport rest.gz
+    assert_bad_input 3 'rest.gz: damaged gzip data: no gzip header where one should be'
+    run --separate-stderr slogreport --by vat "$DATA/small.slog.gz"
+    assert_bad_input 2 '--by goes only with summary, merge and profile'
     run --separate-stderr slogreport summary --by phase --crank 5 "$DATA/small.slog.gz"
     assert_bad_input 2 '--by phase goes with neither --kind nor --crank'
 }

@@ -127,6 +127,7 @@ static int parse_against(struct against_selection *against, const struct options
 
     against->selection = options->selection;
     against->selection.vats = against->selection.kinds = (struct option_list){0};
+    against->selection.seen = NULL;
     if (copy_list(&against->selection.vats, &options->selection.vats, error) != 0 ||
         copy_list(&against->selection.kinds, &options->selection.kinds, error) != 0)
         return -1;
@@ -139,7 +140,7 @@ static int parse_against(struct against_selection *against, const struct options
          word = strtok_r(NULL, ",", &rest))
         if (take_word(against, word, error) != 0)
             return -1;
-    return 0;
+    return against->replaced[WORD_KIND] ? selection_begin(&against->selection, error) : 0;
 }
 
 /* ---- halves ------------------------------------------------------------- */
@@ -208,6 +209,7 @@ struct against {
     const struct selection *selection, *before; /* before NULL: one side is read */
     struct change_side *side;                   /* of `selection` */
     struct change_side *side_before;
+    const struct option_list *vats; /* that --against names; NULL: none */
     uint64_t run;
 };
 
@@ -216,11 +218,11 @@ static int against_on_delivery(void *context, const struct model_delivery *deliv
 {
     struct against *against = context;
 
+    const bool now = selection_takes(against->selection, delivery);
+
     if (against->before != NULL && selection_takes(against->before, delivery))
         return change_side_add(against->side_before, delivery, error);
-    if (selection_takes(against->selection, delivery))
-        return change_side_add(against->side, delivery, error);
-    return 0;
+    return now ? change_side_add(against->side, delivery, error) : 0;
 }
 
 static void against_on_phase(void *context, const struct phase_span *span)
@@ -238,6 +240,18 @@ static void against_on_note(void *context, const struct model_note *note)
     ((struct against *)context)->run += note->kind == MODEL_NOTE_KERNEL;
 }
 
+static void explain_sides(const struct against *against, const char *words, uint64_t all)
+{
+    const uint64_t before = against->before != NULL ? against->side_before->chosen : 0;
+
+    selection_explain(against->selection, against->side->chosen + before, all);
+    if (against->before == NULL || all == 0)
+        return;
+    selection_explain_kinds(against->before);
+    if (before == 0 && against->side->chosen > 0)
+        log_line("--against %s: none of the %" PRIu64 " deliveries was chosen", words, all);
+}
+
 static int read_side(const struct options *options, char *const *files, struct against *against,
                      struct error *error)
 {
@@ -247,15 +261,15 @@ static int read_side(const struct options *options, char *const *files, struct a
 
     against->run = 1;
     feed.files = files;
+    if (against->vats != NULL)
+        feed.vats = against->vats;
     feed.sink = (struct model_sink){.delivery = against_on_delivery,
                                     .phase = against_on_phase,
                                     .note = against_on_note,
                                     .context = against};
     result = feed_run(&feed, &tally, error);
     if (result == 0)
-        selection_explain_none(against->side->chosen +
-                                   (against->before != NULL ? against->side_before->chosen : 0),
-                               tally.totals.deliveries);
+        explain_sides(against, options->against, tally.totals.deliveries);
     tally_free(&tally);
     return result;
 }
@@ -279,6 +293,7 @@ static int read_sides(const struct options *options, struct against_selection *s
     if (against_is_selection(options->against)) {
         against.before = &selection->selection;
         against.side_before = &changes->before;
+        against.vats = selection->replaced[WORD_VAT] ? &selection->selection.vats : NULL;
         changes->with_phases = divides_phases(selection);
         if (strcmp(options->against, FIRST_HALF) == 0 && find_half(selection, options, error) != 0)
             return -1;

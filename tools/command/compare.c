@@ -221,7 +221,8 @@ static int compare_text(struct buf *out, const struct comparison *comparison, st
     append_only(out, pairs, 0);
     append_only(out, pairs, 1);
     if (pairs->both == 0) {
-        buf_append_string(out, "\n" NOTHING_IN_COMMON "\n");
+        if (pairs->count > 0)
+            buf_append_string(out, "\n" NOTHING_IN_COMMON "\n");
         return 0;
     }
     if (append_pair_divergences(out, comparison, error) != 0)
@@ -360,7 +361,13 @@ struct reading {
     const struct options *options;
     struct pairs *pairs;
     int side;
-    bool client; /* has stamps of a worker's client */
+    bool client;     /* has stamps of a worker's client */
+    uint64_t chosen; /* deliveries */
+};
+
+/* Deliveries of both files. */
+struct compared_counts {
+    uint64_t chosen, all;
 };
 
 static int compare_on_delivery(void *context, const struct model_delivery *delivery,
@@ -371,11 +378,13 @@ static int compare_on_delivery(void *context, const struct model_delivery *deliv
     reading->client |= delivery->client_pipe != 0;
     if (!selection_takes(&reading->options->selection, delivery))
         return 0;
+    reading->chosen++;
     return pairs_add(reading->pairs, reading->side, delivery, error);
 }
 
 static int compare_read_side(const struct options *options, struct pairs *pairs, int side,
-                             struct compare_stamps *stamps, struct error *error)
+                             struct compare_stamps *stamps, struct compared_counts *counts,
+                             struct error *error)
 {
     struct reading reading = {.options = options, .pairs = pairs, .side = side};
     char *files[] = {options->files[side], NULL};
@@ -391,6 +400,8 @@ static int compare_read_side(const struct options *options, struct pairs *pairs,
     if (result == 0 && !options->selection.runs.set)
         explain_runs(&tally.totals, options->files[side],
                      "are in it, and of deliveries of one number the last counts");
+    counts->chosen += reading.chosen;
+    counts->all += tally.totals.deliveries;
     tally_free(&tally);
     return result == 0
                ? compare_stamps_add(stamps, options, options->files[side], reading.client, error)
@@ -463,7 +474,7 @@ static int compare_sides(const struct options *options, struct pairs *pairs, str
     if (ranking_make(&comparison.ranking, pairs, error) == 0 &&
         find_differences(&comparison, options, error) == 0)
         result = write_comparison(&comparison, options->json, error);
-    if (result == 0 && pairs->both == 0 && options->json)
+    if (result == 0 && pairs->both == 0 && pairs->count > 0 && options->json)
         log_line(NOTHING_IN_COMMON);
     if (result == 0 && comparison.diverging_count > 0)
         result = error_set(error, ERROR_DELIVERY, "%zu %s came out differently",
@@ -477,15 +488,18 @@ static int compare_sides(const struct options *options, struct pairs *pairs, str
 int compare_run(const struct options *options, struct error *error)
 {
     struct compare_stamps stamps = {0};
+    struct compared_counts counts = {0};
     struct pairs pairs = {0};
     int result = -1;
 
     if (options->files[2] != NULL)
         return compare_many_run(options, error);
-    if (compare_read_side(options, &pairs, 0, &stamps, error) == 0 &&
-        compare_read_side(options, &pairs, 1, &stamps, error) == 0 &&
+    if (compare_read_side(options, &pairs, 0, &stamps, &counts, error) == 0 &&
+        compare_read_side(options, &pairs, 1, &stamps, &counts, error) == 0 &&
         pairs_compute(&pairs, error) == 0)
         result = compare_sides(options, &pairs, error);
+    if (result == 0)
+        selection_explain(&options->selection, counts.chosen, counts.all);
     pairs_free(&pairs);
     return result;
 }

@@ -294,7 +294,13 @@ struct reading {
     const struct options *options;
     struct slogfile_set *set;
     size_t file;
-    bool client; /* has stamps of a worker's client */
+    bool client;     /* has stamps of a worker's client */
+    uint64_t chosen; /* deliveries */
+};
+
+/* Deliveries of all files. */
+struct compared_counts {
+    uint64_t chosen, all;
 };
 
 static int compare_many_on_delivery(void *context, const struct model_delivery *delivery,
@@ -305,11 +311,13 @@ static int compare_many_on_delivery(void *context, const struct model_delivery *
     reading->client |= delivery->client_pipe != 0;
     if (!selection_takes(&reading->options->selection, delivery))
         return 0;
+    reading->chosen++;
     return slogfile_set_add(reading->set, reading->file, delivery, error);
 }
 
 static int compare_read_file(const struct options *options, struct slogfile_set *set, size_t number,
-                             struct compare_stamps *stamps, struct error *error)
+                             struct compare_stamps *stamps, struct compared_counts *counts,
+                             struct error *error)
 {
     struct reading reading = {.options = options, .set = set, .file = number};
     char *files[] = {options->files[number], NULL};
@@ -325,6 +333,8 @@ static int compare_read_file(const struct options *options, struct slogfile_set 
     if (result == 0 && !options->selection.runs.set)
         explain_runs(&tally.totals, options->files[number],
                      "are in it, and of deliveries of one number the last counts");
+    counts->chosen += reading.chosen;
+    counts->all += tally.totals.deliveries;
     tally_free(&tally);
     return result == 0
                ? compare_stamps_add(stamps, options, options->files[number], reading.client, error)
@@ -410,7 +420,7 @@ static int write_set_report(struct slogfile_set_report *report, bool json, struc
     if (result == 0)
         result = output_flush(&out, error);
     buf_free(&out);
-    if (result == 0 && report->set->in_all == 0)
+    if (result == 0 && report->set->in_all == 0 && report->set->count > 0)
         log_line(
             "no delivery is in all files, by its vat and number; `slogreport summary --against "
             "A B` compares the sums of two");
@@ -421,7 +431,7 @@ static int write_set_report(struct slogfile_set_report *report, bool json, struc
 }
 
 static int compare_many_read_all(const struct options *options, struct slogfile_set *set,
-                                 struct error *error)
+                                 struct compared_counts *counts, struct error *error)
 {
     struct compare_stamps stamps = {0};
 
@@ -431,7 +441,7 @@ static int compare_many_read_all(const struct options *options, struct slogfile_
         return error_set(error, ERROR_USAGE, "compare takes at most %d slogfiles, not %zu",
                          (int)SLOGFILE_SET_MOST, set->file_count);
     for (size_t i = 0; i < set->file_count; i++) {
-        if (compare_read_file(options, set, i, &stamps, error) != 0)
+        if (compare_read_file(options, set, i, &stamps, counts, error) != 0)
             return -1;
     }
     return slogfile_set_compute(set, error);
@@ -443,10 +453,13 @@ int compare_many_run(const struct options *options, struct error *error)
     struct slogfile_set_report report = {.set = &set,
                                          .names = options->files,
                                          .slow_most = options->top > 0 ? options->top : SLOW_SHOWN};
-    int result = compare_many_read_all(options, &set, error);
+    struct compared_counts counts = {0};
+    int result = compare_many_read_all(options, &set, &counts, error);
 
     if (result == 0)
         result = write_set_report(&report, options->json, error);
+    if (result == 0)
+        selection_explain(&options->selection, counts.chosen, counts.all);
     free(report.slow);
     slogfile_set_free(&set);
     return result;

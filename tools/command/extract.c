@@ -471,7 +471,7 @@ int extract_run(const struct options *options, struct error *error)
     if (result == 0)
         result = output_flush(&extract.out, error);
     if (result == 0)
-        selection_explain_none(extract.excerpt.deliveries, tally.totals.deliveries);
+        selection_explain(&options->selection, extract.excerpt.deliveries, tally.totals.deliveries);
     tally_free(&tally);
     excerpt_free(&extract.excerpt);
     buf_free(&extract.out);

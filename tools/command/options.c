@@ -312,6 +312,8 @@ static const struct option_row rows[] = {
         .row_count = sizeof rows / sizeof *rows,                                                   \
         .command_bit = 1U << (command_),                                                           \
         .command_title = (title),                                                                  \
+        .commands = options_tables,                                                                \
+        .command_count = COMMAND_COUNT,                                                            \
     }
 #define COMMAND_TABLE(command_, name, arguments, text)                                             \
     TABLE(command_, name, name, "usage: slogreport " name " [options] " arguments "\n\n" text "\n")
@@ -320,7 +322,7 @@ static const struct option_row rows[] = {
     "failure."
 
 const struct option_table options_tables[COMMAND_COUNT] = {
-    TABLE(COMMAND_REPORT, NULL, "the report of each delivery",
+    TABLE(COMMAND_REPORT, NULL, "the report of each delivery (no command)",
           "usage: slogreport [options] FILE|- ...\n"
           "       slogreport COMMAND [options] FILE|- ...\n"
           "\n"
@@ -522,7 +524,8 @@ enum option_result options_parse(int argc, char **argv, struct options *options,
     named = options->command != COMMAND_REPORT;
     result = option_parse(&options_tables[options->command], argc - named, argv + named, options,
                           &options->files, error);
-    if (result == OPTION_TAKEN && check_together(options, error) != 0)
+    if (result == OPTION_TAKEN &&
+        (check_together(options, error) != 0 || selection_begin(&options->selection, error) != 0))
         return OPTION_FAILED;
     return result;
 }

@@ -423,7 +423,7 @@ int profile_report_run(const struct options *options, struct error *error)
     if (result == 0)
         result = profile_report_print(&report, error);
     if (result == 0)
-        selection_explain_none(report.chosen, report.records);
+        selection_explain(&options->selection, report.chosen, report.records);
     cost_groups_free(&report.groups);
     cost_stacks_free(&report.stacks);
     return result;

@@ -227,7 +227,7 @@ static int write_page_end(struct report *report, const struct tally *tally, stru
 
 static int write_end(struct report *report, const struct tally *tally, struct error *error)
 {
-    selection_explain_none(report->deliveries, tally->totals.deliveries);
+    selection_explain(&report->options->selection, report->deliveries, tally->totals.deliveries);
     if (write_page_end(report, tally, error) != 0)
         return -1;
     if (report->metrics != NULL && metrics_flush(report->metrics, true, error) != 0)

@@ -243,7 +243,7 @@ static int write_tables(struct rows *rows, struct error *error)
     if (result == 0)
         result = rows_tables_finish(&rows->tables, error);
     if (result == 0)
-        selection_explain_none(rows->chosen, tally.totals.deliveries);
+        selection_explain(&rows->options->selection, rows->chosen, tally.totals.deliveries);
     tally_free(&tally);
     return result;
 }

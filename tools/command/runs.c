@@ -455,7 +455,7 @@ int runs_run(const struct options *options, struct error *error)
     if (result == 0)
         result = write_runs(&runs, error);
     if (result == 0)
-        selection_explain_none(runs.chosen, tally.totals.deliveries);
+        selection_explain(&options->selection, runs.chosen, tally.totals.deliveries);
     tally_free(&tally);
     chains_free(&runs.chains);
     return result;

@@ -176,6 +176,7 @@ static void json_stall(struct buf *out, const struct outlier *outlier)
 struct stalls {
     struct selection selection;
     struct outliers outliers;
+    uint64_t chosen; /* deliveries */
 };
 
 static int stalls_on_delivery(void *context, const struct model_delivery *delivery,
@@ -183,8 +184,10 @@ static int stalls_on_delivery(void *context, const struct model_delivery *delive
 {
     struct stalls *stalls = context;
 
-    return outliers_add(&stalls->outliers, delivery, selection_takes(&stalls->selection, delivery),
-                        error);
+    const bool wanted = selection_takes(&stalls->selection, delivery);
+
+    stalls->chosen += wanted;
+    return outliers_add(&stalls->outliers, delivery, wanted, error);
 }
 
 static int write_stalls(struct stalls *stalls, const struct options *options, struct error *error)
@@ -224,6 +227,8 @@ int stalls_run(const struct options *options, struct error *error)
     result = feed_run(&feed, &tally, error);
     if (result == 0)
         result = write_stalls(&stalls, options, error);
+    if (result == 0)
+        selection_explain(&options->selection, stalls.chosen, tally.totals.deliveries);
     if (result == 0 && !options->selection.runs.set)
         explain_runs(&tally.totals, NULL, "are judged together");
     tally_free(&tally);

@@ -609,7 +609,7 @@ int summary_run(const struct options *options, struct error *error)
     if (result == 0)
         result = summary_finish(&summary, error);
     if (result == 0)
-        selection_explain_none(summary.chosen, tally.totals.deliveries);
+        selection_explain(&options->selection, summary.chosen, tally.totals.deliveries);
     if (result == 0)
         explain_intervals(&summary, &tally.totals);
     if (result == 0 && !options->selection.runs.set && !options->by[GROUP_RUN])

@@ -252,7 +252,7 @@ static int waits_read(const struct options *options, struct wait_sums *sums, str
     feed.sink = (struct model_sink){.delivery = waits_on_delivery, .context = &reading};
     result = feed_run(&feed, &tally, error);
     if (result == 0)
-        selection_explain_none(reading.chosen, tally.totals.deliveries);
+        selection_explain(&options->selection, reading.chosen, tally.totals.deliveries);
     tally_free(&tally);
     return result == 0 ? wait_sums_compute(sums, error) : -1;
 }

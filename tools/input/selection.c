@@ -131,6 +131,18 @@ void selection_free(struct selection *selection)
 {
     option_list_free(&selection->vats);
     option_list_free(&selection->kinds);
+    if (selection->seen != NULL)
+        names_free(selection->seen);
+    free(selection->seen);
+    selection->seen = NULL;
+}
+
+int selection_begin(struct selection *selection, struct error *error)
+{
+    if (selection->kinds.count == 0)
+        return 0;
+    selection->seen = calloc(1, sizeof *selection->seen);
+    return selection->seen != NULL ? 0 : error_memory(error, "the selection");
 }
 
 static bool has_word(const struct option_list *words, const char *word, const char *other)
@@ -152,8 +164,18 @@ bool selection_has_vat(const struct selection *selection, const char *id, const 
     return has_word(&selection->vats, id, name);
 }
 
+/* Without memory for a name, it is only missing among the suggestions. */
+static void see_kind(const struct selection *selection, const struct model_delivery *delivery)
+{
+    if (selection->seen == NULL)
+        return;
+    (void)names_intern(selection->seen, delivery->kind, strlen(delivery->kind));
+    (void)names_intern(selection->seen, delivery->method, strlen(delivery->method));
+}
+
 bool selection_takes(const struct selection *selection, const struct model_delivery *delivery)
 {
+    see_kind(selection, delivery);
     return selection_has_vat(selection, delivery->vat_id, delivery->vat_name) &&
            has_word(&selection->kinds, delivery->kind, delivery->method) &&
            selection_in_range(&selection->cranks, delivery->crank_num) &&
@@ -198,8 +220,34 @@ bool selection_takes_inbound(const struct selection *selection, const struct mod
            selection_in_range(&selection->times, inbound->time);
 }
 
-void selection_explain_none(uint64_t chosen, uint64_t all)
+static void explain_kind(const struct names *seen, const char *word)
 {
+    struct similar similar = {.word = word};
+    const char *hint;
+
+    for (uint32_t i = 0; i < seen->count; i++) {
+        const char *name = names_text(seen, i);
+
+        if (strcmp(word, name) == 0)
+            return;
+        if (name[0] != '\0')
+            similar_try(&similar, name);
+    }
+    hint = similar_hint(&similar, "");
+    log_line("--kind %s: no such kind or method%s", word,
+             hint[0] != '\0' ? hint : "; slogreport summary --by kind lists them");
+}
+
+void selection_explain_kinds(const struct selection *selection)
+{
+    for (size_t i = 0; selection->seen != NULL && i < selection->kinds.count; i++)
+        explain_kind(selection->seen, selection->kinds.items[i]);
+}
+
+void selection_explain(const struct selection *selection, uint64_t chosen, uint64_t all)
+{
+    if (all > 0)
+        selection_explain_kinds(selection);
     if (all == 0)
         log_line("no deliveries to report");
     else if (chosen == 0 && all == 1)

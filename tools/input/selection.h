@@ -7,6 +7,7 @@
 
 #include "base/option/option.h"
 #include "slog/model/model.h"
+#include "slog/read/names.h"
 
 /* Selects the deliveries of a report. */
 
@@ -22,6 +23,8 @@ struct selection {
     struct range cranks, blocks, runs;
     struct range times; /* of a delivery's start, nanoseconds since the epoch */
     int64_t minimum;    /* total, nanoseconds */
+    /* Kinds and methods of all deliveries asked about; NULL without `kinds`. Owned. */
+    struct names *seen;
 };
 
 /* Each parses an option's value (base/option/option.h). */
@@ -57,7 +60,13 @@ bool selection_in_range(const struct range *range, int64_t number);
 /* True if the vat of this ID and name is selected. */
 bool selection_has_vat(const struct selection *selection, const char *id, const char *name);
 
-/* Reports on stderr why a report is empty: `chosen` of `all` deliveries were selected. */
-void selection_explain_none(uint64_t chosen, uint64_t all);
+/* Call once the options are read. -1 when out of memory. */
+int selection_begin(struct selection *selection, struct error *error);
+
+/* Reports on stderr which of `kinds` no delivery had. */
+void selection_explain_kinds(const struct selection *selection);
+
+/* The same, and why a report is empty: `chosen` of `all` deliveries were selected. */
+void selection_explain(const struct selection *selection, uint64_t chosen, uint64_t all);
 
 #endif

@@ -60,7 +60,7 @@ static const struct option_table table = {
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,
     .command_bit = FIRST,
-    .command_title = "second",
+    .command_title = "first",
 };
 
 enum { ARGUMENTS_MAX = 32 };
@@ -163,12 +163,16 @@ static void test_errors(void **state)
 
 static void test_an_option_of_another_command(void **state)
 {
-    struct option_table second = table;
+    struct option_table tables[] = {table, table, table}, second = table;
 
     (void)state;
+    tables[1].command_bit = SECOND;
+    tables[1].command_title = "second";
     second.command_bit = SECOND;
+    second.commands = tables;
+    second.command_count = 1;
     assert_int_equal(parse_with(&second, "--colour-of-the-whole red"), OPTION_FAILED);
-    assert_string_equal(error.text, "--colour-of-the-whole does not go with second");
+    assert_string_equal(error.text, "--colour-of-the-whole goes only with first");
     assert_int_equal(parse_with(&second, "--loud"), OPTION_TAKEN);
 }
 
