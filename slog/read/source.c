@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/compression.h"
+
 /*
  * A flight recorder: the file of a fixed size that Agoric's nodes write by default, in which
  * the newest records take the place of the oldest (npm @agoric/telemetry 0.7.0,
@@ -393,6 +395,11 @@ static ssize_t gzip_decode(void *state, struct codec_input *input, char *bytes, 
     if (!gzip_is_inside(gzip)) {
         if (input->length == 0)
             return 0;
+        /* isa-l waits for a whole header before it judges it. */
+        if (input->at[0] != codec_gzip.magic[0]) {
+            *problem = words_for(ISAL_INVALID_WRAPPER);
+            return -1;
+        }
         next_member(gzip);
     }
     gzip->inflate.next_out = (uint8_t *)bytes;
@@ -639,27 +646,6 @@ static bool recognise(const struct source *source, const struct codec **codec)
     return true;
 }
 
-/* Other formats by their first bytes, with the program that decompresses them. */
-static int refuse_format(const struct source *source, struct error *error)
-{
-    static const struct {
-        const char *magic, *name, *program;
-    } formats[] = {{"\xfd"
-                    "7zXZ",
-                    "xz", "xz -dc"},
-                   {"BZh", "bzip2", "bzip2 -dc"},
-                   {"\x04\x22\x4d\x18", "LZ4", "lz4 -dc"}};
-
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        const size_t length = strlen(formats[i].magic);
-
-        if (source->in_end >= length && memcmp(source->in, formats[i].magic, length) == 0)
-            return error_set(error, ERROR_INPUT, "%s: is compressed with %s; decompress it: %s %s",
-                             source->path, formats[i].name, formats[i].program, source->path);
-    }
-    return 0;
-}
-
 static bool is_recorder(const struct source *source)
 {
     return source->in_end >= strlen(RECORDER_MAGIC) &&
@@ -679,7 +665,7 @@ static int choose_format(struct source *source, struct error *error)
 {
     const struct codec *codec;
 
-    if (read_magic(source, error) != 0 || refuse_format(source, error) != 0)
+    if (read_magic(source, error) != 0)
         return -1;
     if (is_recorder(source))
         return begin_recorder(source, error);
@@ -689,6 +675,8 @@ static int choose_format(struct source *source, struct error *error)
         source->state = codec->begin();
         if (source->state == NULL)
             return error_memory(error, "decompressing");
+    } else if (compression_refuse(source->path, source->in, source->in_end, error) != 0) {
+        return -1;
     }
     source->codec = codec;
     source->recognised = true;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/compression.h"
 #include "base/io.h"
 #include "base/number.h"
 #include "base/text/format.h"
@@ -113,6 +114,8 @@ static int read_more(struct file_input *input, struct error *error)
         return error_set(error, ERROR_INPUT, "%s: cannot read: %m", input->base.name);
     input->ended = got == 0;
     input->bytes.length += (size_t)got;
+    if (input->number == 0 && input->bytes.length == (size_t)got)
+        return compression_refuse(input->base.name, input->bytes.data, (size_t)got, error);
     return 0;
 }
 
@@ -461,8 +464,8 @@ int input_place_take(struct input_place *place, int64_t number, const char *text
     return write_input_place(place, error);
 }
 
-struct input_repeat {
-    int64_t lines; /* the last line's number, up to one after the store's */
+struct repeated_lines {
+    int64_t lines; /* the last line's number */
     const struct input_place *place;
     char hash[STORE_HASH_SIZE];
 };
@@ -470,24 +473,25 @@ struct input_repeat {
 static int add_repeated_line(void *context, const char *text, size_t length, int64_t number,
                              struct error *error)
 {
-    struct input_repeat *repeat = context;
+    struct repeated_lines *repeat = context;
 
     repeat->lines = number;
     return number > repeat->place->lines ? 0
                                          : add_to_input_chain(repeat->hash, text, length, error);
 }
 
-int input_place_is_repeated(const struct input_place *place, struct delivery_input *input,
-                            bool *same, struct error *error)
+int input_place_compare(const struct input_place *place, struct delivery_input *input,
+                        enum input_repeat *repeat, struct error *error)
 {
-    struct input_repeat repeat = {.place = place};
+    struct repeated_lines lines = {.place = place};
 
-    *same = false;
+    *repeat = INPUT_OTHER;
     if (!place->done || place->lines == 0 || place->stream[0] != '\0')
         return 0;
-    if (file_input_scan(input, add_repeated_line, &repeat, error) != 0)
+    if (file_input_scan(input, add_repeated_line, &lines, error) != 0)
         return -1;
-    *same = repeat.lines == place->lines && strcmp(repeat.hash, place->hash) == 0;
+    if (strcmp(lines.hash, place->hash) == 0)
+        *repeat = lines.lines > place->lines ? INPUT_GROWN : INPUT_SAME;
     return 0;
 }
 

@@ -95,12 +95,16 @@ int input_place_open(struct input_place *place, struct store *store, struct erro
 /* Starts a new input at its first line: that stream, or a file (""). Within a transaction. */
 int input_place_begin(struct input_place *place, const char *stream, struct error *error);
 
-/*
- * Sets *same if the store has reached the end of its input and that file has the same lines. Reads
- * a regular file only. ERROR_INPUT, ERROR_SYSTEM.
- */
-int input_place_is_repeated(const struct input_place *place, struct delivery_input *input,
-                            bool *same, struct error *error);
+/* What a file has of the input that the store has reached the end of. */
+enum input_repeat {
+    INPUT_OTHER, /* other lines; or the store is within its input */
+    INPUT_SAME,  /* all lines and no more */
+    INPUT_GROWN, /* all lines, and more after them */
+};
+
+/* Reads a regular file only; others are INPUT_OTHER. ERROR_INPUT, ERROR_SYSTEM. */
+int input_place_compare(const struct input_place *place, struct delivery_input *input,
+                        enum input_repeat *repeat, struct error *error);
 
 /* Returns true if the store has read no input. */
 bool input_place_is_new(const struct input_place *place);

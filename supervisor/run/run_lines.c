@@ -627,6 +627,20 @@ static int open_input(struct run_lines *lines, struct error *error)
     return lines->options->deliveries != NULL ? open_lines_file(lines, error) : 0;
 }
 
+static int refuse_repeat(const struct run_lines *lines, enum input_repeat repeat,
+                         struct error *error)
+{
+    if (repeat == INPUT_SAME)
+        return error_set(error, ERROR_USAGE,
+                         "%s: the store has delivered all of it; --resume delivers lines appended "
+                         "since, --again delivers it again",
+                         lines->input->name);
+    return error_set(error, ERROR_USAGE,
+                     "%s: the store has delivered all of it up to line %" PRId64
+                     "; --resume delivers the lines after that, --again all of them",
+                     lines->input->name, lines->place.lines);
+}
+
 /*
  * Sets *ended if the store's input has ended and this one is another. Operations and upgrades are
  * carried out also with the file that is done, whose lines are then skipped.
@@ -635,19 +649,17 @@ static int check_ended(struct run_lines *lines, const char *stream, bool *ended,
                        struct error *error)
 {
     const struct run_options *options = lines->options;
-    bool same;
+    const bool operates = !operations_are_none(&options->operations) || options->upgrades.count > 0;
+    enum input_repeat repeat;
 
     *ended = lines->place.done && (!options->resume || stream[0] != '\0');
     if (!*ended || stream[0] != '\0' || options->again)
         return 0;
-    if (input_place_is_repeated(&lines->place, lines->input, &same, error) != 0)
+    if (input_place_compare(&lines->place, lines->input, &repeat, error) != 0)
         return -1;
-    if (same && operations_are_none(&options->operations) && options->upgrades.count == 0)
-        return error_set(error, ERROR_USAGE,
-                         "%s: the store has delivered all of it; --resume delivers lines appended "
-                         "since, --again delivers it again",
-                         lines->input->name);
-    *ended = !same;
+    if (repeat == INPUT_GROWN || (repeat == INPUT_SAME && !operates))
+        return refuse_repeat(lines, repeat, error);
+    *ended = repeat == INPUT_OTHER;
     return 0;
 }
 

@@ -179,6 +179,16 @@ SyntaxError: invalid character @
     assert_equal "$(jq -c 'select(.kind == "delivery") | .status' <<< "$output")" $'"ok"\n"ok"'
 }
 
+@test "compressed delivery lines are refused before a contract starts, with what decompresses them" {
+    echo "$mint" | gzip > lines.gz
+    gaspipe_run --store store --vat "$token" lines.gz
+    assert_bad_input 3 'lines.gz: is compressed with gzip; decompress it with gzip -dc'
+    assert_equal "$output" ''
+    echo "$mint" | zstd -q > lines.zst
+    gaspipe_run --vat "$token" - < <(cat lines.zst)
+    assert_bad_input 3 'stdin: is compressed with Zstandard; decompress it with zstd -dc'
+}
+
 @test "delivery lines of a wrong shape" {
     local line
 

@@ -82,7 +82,7 @@ results_of() {
     results_of /dev/null
     run -4 bash -c '"$0" "$@" > /dev/full' "$NATIVE/gaspipe" run --json --counter none --store store \
         --cranks-per-commit 100 "${vats[@]}" never.jsonl
-    assert_equal "$(results_of nevers.jsonl)" '["never.jsonl:1","unresolved",true]
+    assert_equal "$(results_of --again nevers.jsonl)" '["never.jsonl:1","unresolved",true]
 ["nevers.jsonl:1","unresolved",null]
 ["nevers.jsonl:2","unresolved",null]
 2'
@@ -180,11 +180,22 @@ EOF
     vats_run --counter none --store store --set-limit here=syscalls:5000 input
     assert_status 0
     assert_equal "$(jq -c 'select(.kind != "summary")' <<< "$output")" ''
+    # Nor are lines that it begins with delivered again.
+    (cat input; echo; lines 1) > longer
+    cp -r store before.longer
+    for operation in '' --set-limit=here=syscalls:5000; do
+        vats_run --counter none --store store ${operation:+"$operation"} longer
+        assert_bad_input 2 'longer: the store has delivered all of it up to line 4; --resume delivers the lines after that'
+        assert_same_dump store before.longer
+    done
+    vats_run --counter none --resume --store store longer
+    assert_status 0
+    assert_equal "$(jq -r 'select(.kind == "result") | .place' <<< "$output" | tr '\n' ' ')" 'longer:6 longer:7 '
     # A pipe is not read ahead of its writer, and other lines are another file.
     vats_run --counter none --store store - < <(cat input)
     assert_status 0
-    (cat input; lines 1) > longer
-    for other in longer input; do
+    sed 's/"a"/"b"/' input > other
+    for other in other input; do
         vats_run --counter none --store store "$other"
         assert_status 0
     done
