@@ -36,15 +36,17 @@ int common_options_take_counter(void *place, const char *option, char *value, st
         {"qemu,compiled", {.qemu = true, .compiled = true}},
         {"compiled,qemu", {.qemu = true, .compiled = true}},
     };
+    struct similar similar = {.word = value};
 
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         if (strcmp(value, choices[i].words) == 0) {
             *(struct counters *)place = choices[i].counters;
             return 0;
         }
+        similar_try(&similar, choices[i].words);
     }
-    return error_set(error, ERROR_USAGE, "%s is qemu, compiled, qemu,compiled or none, not '%s'",
-                     option, value);
+    return error_set(error, ERROR_USAGE, "%s is qemu, compiled, qemu,compiled or none, not '%s'%s",
+                     option, value, similar_hint(&similar, ""));
 }
 
 const char *common_options_counter_name(struct counters counters)

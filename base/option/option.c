@@ -224,6 +224,7 @@ static const char *list_words(const char *const *words, struct buf *list)
 static int take_choice(int *choice, const struct option_row *row, const char *option,
                        const char *value, struct error *error)
 {
+    struct similar similar = {.word = value};
     struct buf list = {0};
     const char *words;
 
@@ -232,9 +233,11 @@ static int take_choice(int *choice, const struct option_row *row, const char *op
             *choice = i;
             return 0;
         }
+        similar_try(&similar, row->words[i]);
     }
     words = list_words(row->words, &list);
-    error_set(error, ERROR_USAGE, "%s is %s, not '%s'", option, words == NULL ? "" : words, value);
+    error_set(error, ERROR_USAGE, "%s is %s, not '%s'%s", option, words == NULL ? "" : words, value,
+              similar_hint(&similar, ""));
     buf_free(&list);
     return -1;
 }

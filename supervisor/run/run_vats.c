@@ -302,6 +302,16 @@ static int require_whole_vat(struct kernel *kernel, int64_t vat, struct error *e
     return result;
 }
 
+static int refuse_unknown_vat(struct kernel *kernel, const char *name, struct error *error)
+{
+    struct stored stored = {.similar = {.word = name}};
+
+    if (kernel_vat_names(kernel, take_new_name, &stored, error) != 0)
+        return -1;
+    return error_set(error, ERROR_INPUT, "no vat '%s' lives%s", name,
+                     similar_hint(&stored.similar, ""));
+}
+
 static int upgrade(struct store *store, struct kernel *kernel, const char *name, const char *path,
                    struct error *error)
 {
@@ -313,7 +323,7 @@ static int upgrade(struct store *store, struct kernel *kernel, const char *name,
     if (result == 0)
         result = kernel_vat_named(kernel, name, &vat, &lives, error);
     if (result == 0 && !lives)
-        result = error_set(error, ERROR_INPUT, "no vat of this name lives");
+        result = refuse_unknown_vat(kernel, name, error);
     if (result == 0)
         result = require_whole_vat(kernel, vat, error);
     if (result == 0)
@@ -523,7 +533,7 @@ static int find_operated_vat(struct kernel *kernel, const char *name, struct ker
         id = number_of_vat(name);
     if (id != 0 && kernel_vat_get(kernel, id, vat, &found, error) != 0)
         return -1;
-    return found ? 0 : error_set(error, ERROR_INPUT, "no vat '%s' lives", name);
+    return found ? 0 : refuse_unknown_vat(kernel, name, error);
 }
 
 /* ---- one operation ---- */

@@ -39,6 +39,14 @@ to() {
     assert_bad_input 2 '--vat notse: the store has no such vat; did you mean notes?' '--new-vat notse=FILE'
     a_run < <(to nots read)
     assert_bad_input 3 'no vat "nots"; name its contract with --vat nots=FILE; did you mean notes?'
+    for operation in --release=nots --set-limit=nots=heap:0 --terminate=nots --upgrade=nots=first.js; do
+        a_run "$operation" < <(to notes read)
+        assert_bad_input 3 "no vat 'nots' lives; did you mean notes?"
+    done
+    run --separate-stderr "$NATIVE/gaspipe" replay --store store nots
+    assert_bad_input 3 'no such vat lives in the store; did you mean notes?'
+    a_run --counter quemu < <(to notes read)
+    assert_bad_input 2 "not 'quemu'; did you mean qemu?"
     a_run --again --new-vat more=second.js < <(to more write 2; to more read)
     assert_status 0
     assert_equal "$(results)" '{"@value":"undefined"} "second 2"'
@@ -96,7 +104,7 @@ to() {
 @test "what cannot be upgraded is said" {
     a_run --vat notes=first.js < <(to notes write 1)
     a_run --upgrade nobody=second.js < /dev/null
-    assert_bad_input 3 '--upgrade nobody: no vat of this name lives'
+    assert_bad_input 3 "--upgrade nobody: no vat 'nobody' lives"
     echo '{"moduleFormat":"getExport","source":"x"}' > a.bundle
     a_run --upgrade notes=a.bundle < /dev/null
     assert_bad_input 3 '--upgrade notes: the vat is a plain contract, and cannot become a bundle'

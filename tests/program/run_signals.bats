@@ -163,7 +163,7 @@ walk() {
         printf '%*s' $frames '' > frames
         "$1"
         start --sandbox off --worker ./worker --store store --snapshot-initial 2 --snapshot-interval 2 \
-            lines
+            --again lines
         wait_for 60 eval '[ -e hung ] || [ -z "$(jobs -rp)" ]'
         [ -e hung ] || break
         ends TERM 143

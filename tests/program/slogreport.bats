@@ -217,6 +217,22 @@ slogreport: --against kind=mesage: none of the 30 deliveries was chosen'
     (gzip -c < small.xz; echo rest) > rest.gz
     run --separate-stderr slogreport rest.gz
     assert_bad_input 3 'rest.gz: damaged gzip data: no gzip header where one should be'
+    local words
+    for words in 'summary --by=vat,kindd;kind' '--sort totl;total' 'profile --by functoin;function' \
+        'stalls --stamps clint;client' 'summary --against firsthalf;first-half'; do
+        # shellcheck disable=SC2086 # words
+        run --separate-stderr slogreport ${words%;*} "$DATA/small.slog.gz"
+        assert_bad_input 2 "did you mean ${words#*;}?"
+    done
+    run --separate-stderr slogreport --otlp localhost:4318 "$DATA/small.slog.gz"
+    assert_bad_input 2 'a collector is http://localhost:4318'
+    run --separate-stderr slogreport --otlp grpc://localhost "$DATA/small.slog.gz"
+    assert_bad_input 2 'a collector is http://HOST:PORT or https://HOST:PORT'
+    run --separate-stderr slogreport --metrics nodir/metrics "$DATA/small.slog.gz"
+    assert_bad_input 4 'slogreport: nodir/metrics: cannot write the metrics'
+    : > nothing
+    run --separate-stderr slogreport nothing
+    assert_bad_input 3 'nothing: not a slogfile: it is empty'
     run --separate-stderr slogreport --by vat "$DATA/small.slog.gz"
     assert_bad_input 2 '--by goes only with summary, merge and profile'
     run --separate-stderr slogreport summary --by phase --crank 5 "$DATA/small.slog.gz"

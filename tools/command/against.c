@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/log.h"
@@ -281,13 +282,29 @@ static bool divides_phases(const struct against_selection *against)
            !against->replaced[WORD_CRANK] && !against->replaced[WORD_MIN_DURATION];
 }
 
+/* A word that is neither a file nor a selection may be a typo. */
+static int check_against_word(const char *word, struct error *error)
+{
+    struct similar similar = {.word = word};
+    const char *hint;
+
+    if (against_is_selection(word) || access(word, F_OK) == 0)
+        return 0;
+    similar_try(&similar, FIRST_HALF);
+    hint = similar_hint(&similar, "");
+    return hint[0] == '\0' ? 0
+                           : error_set(error, ERROR_USAGE,
+                                       "--against %s: no such file or selection%s", word, hint);
+}
+
 static int read_sides(const struct options *options, struct against_selection *selection,
                       struct changes *changes, struct error *error)
 {
     char *const file[] = {(char *)options->against, NULL};
     struct against against = {.selection = &options->selection, .side = &changes->before};
 
-    if (!against_is_selection(options->against) && read_side(options, file, &against, error) != 0)
+    if (check_against_word(options->against, error) != 0 ||
+        (!against_is_selection(options->against) && read_side(options, file, &against, error) != 0))
         return -1;
     against.side = &changes->now;
     if (against_is_selection(options->against)) {

@@ -50,6 +50,24 @@ static int check_standard_output(char *const *files, struct error *error)
     return 0;
 }
 
+/* A collector without its scheme would become a file. */
+static int check_collector(const char *where, struct error *error)
+{
+    const char *port = strrchr(where, ':');
+
+    if (otlp_batch_is_url(where))
+        return 0;
+    if (strstr(where, "://") != NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--otlp %s: a collector is http://HOST:PORT or https://HOST:PORT", where);
+    if (port != NULL && port[1] != '\0' && port[1 + strspn(port + 1, "0123456789")] == '\0' &&
+        strchr(where, '/') == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--otlp %s: a collector is http://%s; a file of that name is ./%s", where,
+                         where, where);
+    return 0;
+}
+
 /*
  * Fails with ERROR_USAGE if an output (a file of an option, or standard output) is also an input
  * or another output.
@@ -66,6 +84,8 @@ static int outputs_check(const struct options *options, struct error *error)
         {options->metrics, "--metrics"},
     };
 
+    if (options->otlp != NULL && check_collector(options->otlp, error) != 0)
+        return -1;
     if (check_outputs(outputs, options->files, error) != 0)
         return -1;
     if (output_file_check_all_apart(outputs, OUTPUTS, error) != 0)
@@ -95,14 +115,15 @@ enum {
 static int take_sort(void *place, const char *option, char *value, struct error *error)
 {
     const struct rank_column **column = place;
+    struct similar similar = {.word = value};
     struct buf names = {0};
 
     *column = rank_find_column(value);
     if (*column != NULL)
         return 0;
-    rank_column_names(&names);
-    error_set(error, ERROR_USAGE, "%s %s: no such column; there are %s", option, value,
-              buf_string(&names));
+    rank_column_names(&names, &similar);
+    error_set(error, ERROR_USAGE, "%s %s: no such column; there are %s%s", option, value,
+              buf_string(&names), similar_hint(&similar, ""));
     buf_free(&names);
     return -1;
 }
@@ -116,14 +137,18 @@ static const char *const stamps_words[] = {"slog", "client", NULL};
 static int take_cost_by(struct options *options, const char *option, const char *value,
                         struct error *error)
 {
-    for (int i = 0; cost_by_names[i] != NULL; i++)
+    struct similar similar = {.word = value};
+
+    for (int i = 0; cost_by_names[i] != NULL; i++) {
         if (strcmp(value, cost_by_names[i]) == 0) {
             options->cost_by = (enum cost_by)i;
             return 0;
         }
+        similar_try(&similar, cost_by_names[i]);
+    }
     return error_set(error, ERROR_USAGE,
-                     "%s of a profile is function, line, vat, method or delivery, not '%s'", option,
-                     value);
+                     "%s of a profile is function, line, vat, method or delivery, not '%s'%s",
+                     option, value, similar_hint(&similar, ""));
 }
 
 /* Parses an interval such as 10s; without a unit it is none. False: it is another word. */
@@ -149,12 +174,25 @@ static bool take_interval(const char *word, size_t length, int64_t *interval)
     return false;
 }
 
+static int refuse_group(const char *option, char *word, size_t length, struct error *error)
+{
+    struct similar similar = {.word = word};
+
+    word[length] = '\0';
+    for (int kind = 0; kind < GROUP_KINDS; kind++)
+        similar_try(&similar, group_kind_name((enum group_kind)kind));
+    return error_set(error, ERROR_USAGE,
+                     "%s is all, replay, vat, kind, method, syscall, block, run, phase or growth, "
+                     "or several with commas between, or an interval such as 10s or 1m, not '%s'%s",
+                     option, word, similar_hint(&similar, ""));
+}
+
 /* Parses words separated by commas. */
 static int take_by(void *place, const char *option, char *value, struct error *error)
 {
     struct options *options = place;
     bool *by = options->by;
-    const char *word = value;
+    char *word = value;
 
     if (options->command == COMMAND_PROFILE)
         return take_cost_by(options, option, value, error);
@@ -171,11 +209,7 @@ static int take_by(void *place, const char *option, char *value, struct error *e
         if (kind < GROUP_KINDS)
             by[kind] = true;
         else if (!take_interval(word, length, &options->interval))
-            return error_set(
-                error, ERROR_USAGE,
-                "%s is all, replay, vat, kind, method, syscall, block, run, phase or growth, or "
-                "several with commas between, or an interval such as 10s or 1m, not '%s'",
-                option, value);
+            return refuse_group(option, word, length, error);
         if (word[length] == '\0')
             return 0;
         word += length + 1;

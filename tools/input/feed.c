@@ -324,6 +324,8 @@ static int no_slogfile(const struct feeding *feeding, struct error *error)
 {
     if (feeding->first_why != NULL && strcmp(feeding->first_why, SCAN_BOM_WHY) == 0)
         return error_set(error, ERROR_INPUT, "%s: %s", feeding->path, feeding->first_why);
+    if (feeding->number == 0)
+        return error_set(error, ERROR_INPUT, "%s: not a slogfile: it is empty", feeding->path);
     return error_set(error, ERROR_INPUT,
                      "%s: not a slogfile: no line is a JSON object with \"type\" and \"time\"",
                      feeding->path);
@@ -393,7 +395,9 @@ static int feed_take_line(struct feeding *feeding, const struct decoder_line *li
         feeding->feed->line(feeding->feed->sink.context, &line->record, error) != 0)
         return -1;
     if (model_feed(feeding->model, &line->record, feeding->number, error) != 0)
-        return error_prefix(error, "%s:%" PRIu64, feeding->path, feeding->number);
+        return error->kind == ERROR_INPUT
+                   ? error_prefix(error, "%s:%" PRIu64, feeding->path, feeding->number)
+                   : -1;
     return 0;
 }
 

@@ -107,10 +107,12 @@ const struct rank_column *rank_find_column(const char *name)
     return NULL;
 }
 
-void rank_column_names(struct buf *names)
+void rank_column_names(struct buf *names, struct similar *similar)
 {
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         buf_printf(names, "%s%s", i == 0 ? "" : ", ", columns[i].name);
+        similar_try(similar, columns[i].name);
+    }
 }
 
 /* True if a comes before b. */

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/option/option.h"
 #include "slog/model/model.h"
 
 /*
@@ -37,8 +38,8 @@ struct rank_column {
 /* The column of this name; NULL if none. */
 const struct rank_column *rank_find_column(const char *name);
 
-/* Appends the names of all columns. */
-void rank_column_names(struct buf *names);
+/* Appends the names of all columns, and tries each as a suggestion. */
+void rank_column_names(struct buf *names, struct similar *similar);
 
 struct rank {
     size_t top;   /* number to keep; 0: all */

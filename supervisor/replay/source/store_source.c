@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json/json_text.h"
+#include "base/option/option.h"
 #include "base/output/output_file.h"
 #include "kernel/kernel.h"
 #include "store/integrity/check.h"
@@ -106,6 +107,23 @@ static int store_source_find_vat(struct kernel *kernel, const char *name, struct
     return *found && vat->damage != NULL ? refuse_damaged_vat(vat, error) : 0;
 }
 
+static void try_vat_name(void *context, const char *name)
+{
+    similar_try(context, name);
+}
+
+static int refuse_unknown(struct kernel *kernel, const char *name, struct error *error)
+{
+    struct similar similar = {.word = name};
+    const char *hint;
+
+    if (kernel_vat_names(kernel, try_vat_name, &similar, error) != 0)
+        return -1;
+    hint = similar_hint(&similar, "");
+    return error_set(error, ERROR_INPUT, "no such vat lives in the store%s",
+                     hint[0] != '\0' ? hint : "; gaspipe status lists those that do");
+}
+
 static int load_vat(struct store_source *stored, const char *name, struct error *error)
 {
     const struct kernel_options options = {0};
@@ -118,10 +136,9 @@ static int load_vat(struct store_source *stored, const char *name, struct error 
     result = kernel_require_state(kernel, error);
     if (result == 0)
         result = store_source_find_vat(kernel, name, &stored->vat, &found, error);
-    kernel_close(kernel);
     if (result == 0 && !found)
-        result = error_set(error, ERROR_INPUT,
-                           "no such vat lives in the store; gaspipe status lists those that do");
+        result = refuse_unknown(kernel, name, error);
+    kernel_close(kernel);
     return result;
 }
 
