@@ -566,6 +566,20 @@ drag() {
     assert_equal "$(console)" ''
 }
 
+@test "a vat's long name is cut on the timeline, not squeezed" {
+    needs_browser
+    zcat "$DATA/small.slog.gz" | jq -c 'if .type == "create-vat" then .name = "long name " * 30 else . end' > long.slog
+    show long.slog
+    assert_equal "$(script 'const squeezed = [], { prototype } = CanvasRenderingContext2D, { fillText } = prototype;
+        prototype.fillText = function (text, x, y, width) {
+            if (this.measureText(text).width > 1.2 * width) squeezed.push(text);
+            return fillText.call(this, text, x, y, width);
+        };
+        timeline.drawFrame();
+        prototype.fillText = fillText;
+        return squeezed')" '[]'
+}
+
 @test "the page requests nothing from elsewhere" {
     slogreport --html page.html "$DATA/small.slog.gz"
     grep -q "default-src 'none'" page.html

@@ -431,13 +431,12 @@ class Timeline {
       this.write(name, 2, top + IDLE_HEIGHT / 2, NAMES_WIDTH + this.width, colours.dim);
       return;
     }
-    context.fillStyle = colours.text;
     if (context.measureText(name).width > width && name.includes(' ')) {
       const space = name.indexOf(' ');
-      context.fillText(name.slice(0, space), 2, top + HEAD_HEIGHT + 3, width);
-      context.fillText(name.slice(space + 1), 2, top + HEAD_HEIGHT + 16, width);
+      this.write(name.slice(0, space), 2, top + HEAD_HEIGHT + 3, width, colours.text);
+      this.write(name.slice(space + 1), 2, top + HEAD_HEIGHT + 16, width, colours.text);
     } else {
-      context.fillText(name, 2, top + HEAD_HEIGHT + BAR_HEIGHT / 2, width);
+      this.write(name, 2, top + HEAD_HEIGHT + BAR_HEIGHT / 2, width, colours.text);
     }
   }
 
