@@ -363,6 +363,7 @@ int report_run(const struct options *options, struct error *error)
     if (report.render == &render_text) {
         report.rows = report.rank.column != NULL;
         report.totals = !report.rows;
+        report.groups.sums_only = true;
         report.groups.wanted[GROUP_ALL] = report.groups.wanted[GROUP_PHASE] = true;
         if (report.rows && !delivery_rows_show(report.rank.column->name))
             report.extra =

@@ -208,12 +208,21 @@ static struct values values_of(const struct model_delivery *delivery)
     return values;
 }
 
-static int group_add_values(struct group *group, const struct values *values)
+static int add_value(const struct groups *groups, struct histogram *column, uint64_t value)
 {
-    for (size_t i = 0; i < GROUP_COLUMNS; i++) {
-        if (values->of[i] >= 0 && histogram_add(&group->columns[i], (uint64_t)values->of[i]) != 0)
+    if (!groups->sums_only)
+        return histogram_add(column, value);
+    histogram_add_sum(column, value);
+    return 0;
+}
+
+static int group_add_values(const struct groups *groups, struct group *group,
+                            const struct values *values)
+{
+    for (size_t i = 0; i < GROUP_COLUMNS; i++)
+        if (values->of[i] >= 0 &&
+            add_value(groups, &group->columns[i], (uint64_t)values->of[i]) != 0)
             return -1;
-    }
     model_waits_add(&group->waits, &values->waits);
     return 0;
 }
@@ -226,7 +235,7 @@ static int groups_add_to(struct groups *groups, enum group_kind kind, const char
     if (!groups->wanted[kind])
         return 0;
     group = groups_find(groups, kind, name, label);
-    return group == NULL ? -1 : group_add_values(group, values);
+    return group == NULL ? -1 : group_add_values(groups, group, values);
 }
 
 /* Makes a name of one or two words, valid until the next call; NULL when out of memory. */
@@ -334,7 +343,8 @@ static int add_phase(struct groups *groups, const struct phase_span *span)
     const char *name = groups_make_name(groups, phase_name(span->phase), span->name);
     struct group *group = name == NULL ? NULL : groups_find(groups, GROUP_PHASE, name, "");
 
-    return group == NULL ? -1 : histogram_add(&group->columns[COLUMN_TOTAL], (uint64_t)span->own);
+    return group == NULL ? -1
+                         : add_value(groups, &group->columns[COLUMN_TOTAL], (uint64_t)span->own);
 }
 
 void groups_add_phase(struct groups *groups, const struct phase_span *span)

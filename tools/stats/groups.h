@@ -70,6 +70,7 @@ struct group {
 
 struct groups {
     bool wanted[GROUP_KINDS];
+    bool sums_only;       /* histograms have no buckets, which takes less time: no quantiles */
     struct names keys;    /* kind and name */
     struct buf key, name; /* reused for lookups */
     struct group *groups; /* by number in keys; owned */

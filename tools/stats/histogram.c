@@ -99,6 +99,11 @@ int histogram_add(struct histogram *histogram, uint64_t value)
     return 0;
 }
 
+void histogram_add_sum(struct histogram *histogram, uint64_t value)
+{
+    add_sums(histogram, 1, value, value, value);
+}
+
 int histogram_merge(struct histogram *histogram, const struct histogram *other)
 {
     if (other->count == 0)

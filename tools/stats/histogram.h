@@ -37,6 +37,9 @@ uint64_t histogram_lowest(uint32_t index);
 /* Adds a value. -1 when out of memory, with the histogram unchanged. */
 int histogram_add(struct histogram *histogram, uint64_t value);
 
+/* Adds a value to all but the buckets, for those who read no quantiles. */
+void histogram_add_sum(struct histogram *histogram, uint64_t value);
+
 /* Adds `count` to a bucket only, for reading a stored histogram; fails likewise. */
 int histogram_add_bucket(struct histogram *histogram, uint32_t index, uint64_t count);
 
