@@ -55,7 +55,8 @@ static int check_version(const struct store *store, int64_t version, enum schema
         return 0;
     return store_error_set(store, error, ERROR_INPUT,
                            "a store of format %lld; this gaspipe reads format %d: use the gaspipe "
-                           "that made it, or another directory",
+                           "that made it, or another directory; if this one made it, its first "
+                           "page is damaged: restore the store from a copy",
                            (long long)version, SCHEMA_VERSION);
 }
 
@@ -72,8 +73,10 @@ static int schema_check(struct store *store, enum schema_state *state, struct er
     if (application == 0 && tables == 0)
         return 0;
     if (application != APPLICATION_ID)
-        return store_error_set(store, error, ERROR_INPUT,
-                               "not a gaspipe store (an SQLite file of another program)");
+        return store_error_set(
+            store, error, ERROR_INPUT,
+            "not a gaspipe store (an SQLite file of another program, or its first "
+            "page is damaged: then restore the store from a copy)");
     return check_version(store, version, state, error);
 }
 

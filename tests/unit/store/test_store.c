@@ -481,7 +481,7 @@ static void a_database_of_others_and_a_later_format_are_refused(void **state)
     change_database("PRAGMA user_version=1");
     refuses(ERROR_INPUT, "a store of format 1;");
     change_database("PRAGMA application_id=7");
-    refuses(ERROR_INPUT, "an SQLite file of another program");
+    refuses(ERROR_INPUT, "an SQLite file of another program, or its first page is damaged");
 }
 
 static void put_snapshot(struct store_snapshot *snapshot)
