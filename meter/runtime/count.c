@@ -178,13 +178,23 @@ static void spend(void)
     spent(thread_count.argument);
 }
 
+static bool process_is_spent(void)
+{
+    return process_limit != GASMETER_UNLIMITED && count_of_process() > process_limit;
+}
+
+static bool thread_is_spent(void)
+{
+    return thread_count.limit != GASMETER_UNLIMITED && count_of_thread() > thread_count.limit;
+}
+
 void count_look(void)
 {
     if (!thread_count.banks)
         know_thread();
-    if (process_limit != GASMETER_UNLIMITED && count_of_process() > process_limit)
+    if (process_is_spent())
         end_all();
-    if (thread_count.limit != GASMETER_UNLIMITED && count_of_thread() > thread_count.limit)
+    if (thread_is_spent())
         spend();
     else
         share_out();
@@ -254,12 +264,16 @@ void count_save(struct count_saved *saved)
  *   flush:     store bank (100 + 5)          the handler's 7 units are lost
  *
  * So the handler's units go to `counted`, and the banks return to their values
- * of before.
+ * of before. They reach zero no sooner then, so what short handlers spend is
+ * looked at here.
  */
 void count_restore(const struct count_saved *saved)
 {
-    uint64_t counted = count_of_thread();
+    uint64_t counted;
 
+    if (process_is_spent() || thread_is_spent())
+        count_look();
+    counted = count_of_thread();
     memcpy(gasmeter_banks, saved->banks, sizeof saved->banks);
     gasmeter_carry = saved->carry;
     thread_count.share = saved->share;

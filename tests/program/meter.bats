@@ -280,7 +280,7 @@ stops_alike() {
     local way budget number lines
 
     for budget in 1000 2500000 20000000; do
-        for way in jump signals builtin context swap copy constant measure search; do
+        for way in jump signals builtin context swap handlers faults copy constant measure search; do
             number=$(GASMETER_BUDGET=$budget cost "$OUT/escapes" $way 100000000)
             assert_equal "$(jq -r .ended line)" budget "$way $budget"
             [ "$number" -le $((budget + (budget > 10000000 ? budget / 100 : 100000))) ] ||

@@ -3,6 +3,7 @@
  * or that runs before main(). usage: escapes WAY TURNS */
 #define _GNU_SOURCE
 #include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -71,6 +72,30 @@ static void swap_context(void)
     swapcontext(&context, &context);
     if (++turns < last)
         setcontext(&context);
+}
+
+static void spend_some(int signal)
+{
+    (void)signal;
+    for (int i = 0; i < 1000; i++)
+        turns++;
+}
+
+/* Handlers spend much, what they interrupt little. */
+static void handle(void)
+{
+    signal(SIGUSR1, spend_some);
+    while (turns < last)
+        raise(SIGUSR1);
+}
+
+/* What is interrupted spends nothing at all. */
+static void handle_faults(void)
+{
+    static char *volatile nowhere;
+
+    signal(SIGSEGV, spend_some);
+    *nowhere = 1;
 }
 
 static void copy(char *to, const char *from, size_t length)
@@ -176,6 +201,10 @@ int main(int argc, char **argv)
         set_context();
     if (strcmp(way, "swap") == 0)
         swap_context();
+    if (strcmp(way, "handlers") == 0)
+        handle();
+    if (strcmp(way, "faults") == 0)
+        handle_faults();
     if (strcmp(way, "copy") == 0)
         copy(to, from, LARGE);
     if (strcmp(way, "constant") == 0)
