@@ -189,6 +189,54 @@ refused() {
     refused object.so 'is not a shared object: link it with -shared'
 }
 
+# As Ubuntu's compiler does by default.
+@test "with _FORTIFY_SOURCE, what fits is written and what overruns a variable ends the call" {
+    local name
+
+    cat > checks.c << 'END'
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <gascontract.h>
+static char text[10], *volatile end;
+static void format(size_t size, const char *words, ...)
+{
+    va_list list;
+    va_start(list, words);
+    vsnprintf(text, size, words, list);
+    va_end(list);
+}
+void gascontract_call(const char *method, const void *input, size_t length)
+{
+    volatile size_t some = 9, many = 11;
+    const volatile char *volatile short_text = "ok", *volatile long_text = "0123456789";
+    (void)input, (void)length;
+#define WITH(size, words) \
+    if (strcmp(method, size == 9 ? "memcpy" : "memcpy_over") == 0) memcpy(text, long_text, size); \
+    if (strcmp(method, size == 9 ? "memmove" : "memmove_over") == 0) memmove(text, long_text, size); \
+    if (strcmp(method, size == 9 ? "memset" : "memset_over") == 0) memset(text, '7', size); \
+    if (strcmp(method, size == 9 ? "strcpy" : "strcpy_over") == 0) strcpy(text, words); \
+    if (strcmp(method, size == 9 ? "stpcpy" : "stpcpy_over") == 0) end = stpcpy(text, words); \
+    if (strcmp(method, size == 9 ? "strncpy" : "strncpy_over") == 0) strncpy(text, words, size); \
+    if (strcmp(method, size == 9 ? "strcat" : "strcat_over") == 0) strcat(text, words); \
+    if (strcmp(method, size == 9 ? "strncat" : "strncat_over") == 0) strncat(text, words, size + 2); \
+    if (strcmp(method, size == 9 ? "snprintf" : "snprintf_over") == 0) snprintf(text, size, "%s", words); \
+    if (strcmp(method, size == 9 ? "vsnprintf" : "vsnprintf_over") == 0) format(size, "%s", words)
+    WITH(some, (const char *)short_text);
+    WITH(many, (const char *)long_text);
+    gascontract_result("1", 1);
+}
+END
+    cc -O2 -w -D_FORTIFY_SOURCE=2 -fPIC -shared "-I$ROOT/worker/native" checks.c -o checks.so
+    for name in mem{cpy,move,set} str{,n}cpy stpcpy str{,n}cat {,v}snprintf; do
+        nm -D checks.so | grep -q "U __${name}_chk" || fail "the compiler does not call __${name}_chk"
+        run --separate-stderr "$BUILD/gaspipe" run --json --counter none --vat m=checks.so <(calls "$name" "${name}_over")
+        assert_status 1
+        assert_equal "$(column result | tail -n 2 | tr '\n' ' ')" '1 null ' "$name"
+        [[ $(column error) == *'a variable was overrun'* ]] || fail "$name: $output"
+    done
+}
+
 @test "code that makes a process or a fault ends its worker: the vat waits in quarantine" {
     [[ $BUILD == "$ROOT/build" ]] || skip 'a build with sanitizers has no sandbox'
     for counter in none qemu; do

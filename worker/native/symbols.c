@@ -52,6 +52,88 @@ static _Noreturn void end_by_smashed_stack(void)
     end_call("a variable on the stack was overrun");
 }
 
+/* ---- with _FORTIFY_SOURCE, as by default on Ubuntu: `room` is the size of the target ---- */
+
+static void need_room(size_t size, size_t room)
+{
+    if (size > room)
+        end_call("a variable was overrun");
+}
+
+static void *copy_checked(void *to, const void *from, size_t size, size_t room)
+{
+    need_room(size, room);
+    return memcpy(to, from, size);
+}
+
+static void *move_checked(void *to, const void *from, size_t size, size_t room)
+{
+    need_room(size, room);
+    return memmove(to, from, size);
+}
+
+static void *set_checked(void *to, int byte, size_t size, size_t room)
+{
+    need_room(size, room);
+    return memset(to, byte, size);
+}
+
+static char *copy_text_checked(char *to, const char *from, size_t room)
+{
+    return copy_checked(to, from, strlen(from) + 1, room);
+}
+
+static char *copy_text_to_end_checked(char *to, const char *from, size_t room)
+{
+    const size_t length = strlen(from);
+
+    return (char *)copy_checked(to, from, length + 1, room) + length;
+}
+
+static char *copy_part_checked(char *to, const char *from, size_t size, size_t room)
+{
+    need_room(size, room);
+    return strncpy(to, from, size);
+}
+
+static char *append_checked(char *to, const char *from, size_t room)
+{
+    const size_t before = strlen(to);
+
+    need_room(before, room);
+    (void)copy_text_checked(to + before, from, room - before);
+    return to;
+}
+
+static char *append_part_checked(char *to, const char *from, size_t size, size_t room)
+{
+    const size_t before = strlen(to), length = strnlen(from, size);
+
+    need_room(before + length + 1, room);
+    memcpy(to + before, from, length);
+    to[before + length] = '\0';
+    return to;
+}
+
+static int print_list_checked(char *to, size_t size, int flags, size_t room, const char *format,
+                              va_list arguments)
+{
+    (void)flags;
+    need_room(size, room);
+    return vsnprintf(to, size, format, arguments);
+}
+
+static int print_checked(char *to, size_t size, int flags, size_t room, const char *format, ...)
+{
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = print_list_checked(to, size, flags, room, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
 /* ---- sorting ---- */
 
 static void *take_or_end(size_t size)
@@ -214,6 +296,16 @@ static const struct native_symbol table[] = {
     SAME(strtoull),
     SAME(snprintf),
     SAME(vsnprintf),
+    AS("__memcpy_chk", copy_checked),
+    AS("__memmove_chk", move_checked),
+    AS("__memset_chk", set_checked),
+    AS("__strcpy_chk", copy_text_checked),
+    AS("__stpcpy_chk", copy_text_to_end_checked),
+    AS("__strncpy_chk", copy_part_checked),
+    AS("__strcat_chk", append_checked),
+    AS("__strncat_chk", append_part_checked),
+    AS("__snprintf_chk", print_checked),
+    AS("__vsnprintf_chk", print_list_checked),
     SAME(__ctype_b_loc),
     SAME(__ctype_tolower_loc),
     SAME(__ctype_toupper_loc),
