@@ -209,9 +209,10 @@ END
 
 # The C functions that XS and native contracts call. The debugger, which no worker has, calls some more;
 # pthread_getattr_np is replaced, and pthread_cond_wait would wait; the compiled worker has the same sources.
-# Newer C libraries call strtol(3) and others by names with the standard in front.
+# Newer C libraries call strtol(3) and others by names with the standard in front. With _FORTIFY_SOURCE, as on Ubuntu,
+# functions are called as __NAME_chk, which does the same or aborts; __fdelt_chk only checks.
 library_calls() {
-    nm "$ROOT/build/xs/libxs.a" 2> /dev/null | sed -E 's/__isoc[0-9]+_//' | awk '$1 == "U" { used[$2] } NF == 3 { own[$3] }
+    nm "$ROOT/build/xs/libxs.a" 2> /dev/null | sed -E 's/__isoc[0-9]+_//; s/__(stack_chk_fail|fdelt_chk)$/xs_checks/; s/__(.*)_chk$/\1/' | awk '$1 == "U" { used[$2] } NF == 3 { own[$3] }
         END { for (name in used) if (!(name in own)) print name }' |
         grep -vxE '_GLOBAL_OFFSET_TABLE_|xs_.*|pthread_getattr_np|pthread_cond_wait' |
         grep -vxE 'connect|gethostbyname|getsockopt|inet_addr|select|signal|socket'

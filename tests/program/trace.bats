@@ -7,7 +7,7 @@ load trace
 
 setup_file() {
     export TRACED=$BATS_FILE_TMPDIR/traced
-    ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O2 -fexceptions "$BATS_TEST_DIRNAME/traced.c" -o "$TRACED" \
+    ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -U_FORTIFY_SOURCE -O2 -fexceptions "$BATS_TEST_DIRNAME/traced.c" -o "$TRACED" \
         -lpthread
 }
 
