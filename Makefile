@@ -362,7 +362,7 @@ UNITS := $(wildcard docs/systemd/*.service)
 
 # The examples in git, without the output of their runs.
 EXAMPLES := $(wildcard examples/*.json examples/*/*.js examples/*/*.jsonl examples/*/*.md \
-	examples/*/*.mjs examples/*/*.c examples/*/*.cc examples/*/*.h examples/*/run)
+	examples/*/*.mjs examples/*/*.ts examples/*/*.c examples/*/*.cc examples/*/*.h examples/*/run)
 WITH_METER ?= $(wildcard build/gaspipe-meter)
 
 # gaspipe looks for the plugin next to itself and in ../lib/gaspipe.

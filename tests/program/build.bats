@@ -134,6 +134,7 @@ depends() {
         "$directory/usr/share/doc/gaspipe/examples/token/deliveries.jsonl"
     assert_status 1
     assert_output_has '7 deliveries, 1 failed'
+    assert_equal "$(cd "$directory/usr/share/doc/gaspipe" && find examples -type f | sort)" "$(git ls-files examples | sort)" 'examples'
     zcat "$directory/usr/share/man/man1/slogreport.1.gz" | grep -q '^.Nm slogreport'
     [ -s "$directory/usr/share/bash-completion/completions/gaspipe" ]
     # The headers' package is all that a native contract needs.
