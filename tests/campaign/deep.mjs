@@ -5,11 +5,12 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 import { randomFrom } from './random_script.mjs';
 
-const here = import.meta.dirname;
+const here = path.dirname(fileURLToPath(import.meta.url));
 const build = path.resolve(process.env.BUILD ?? path.join(here, '../../build'));
 const contracts = path.join(here, '../program/contracts');
 const contract = path.join(contracts, 'deep.js');

@@ -6,8 +6,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 
-const here = import.meta.dirname;
+const here = path.dirname(fileURLToPath(import.meta.url));
 const build = path.resolve(process.env.BUILD ?? path.join(here, '../../build'));
 const peer = path.join(build, 'xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker');
 const worker = path.join(build, 'gaspipe-worker');

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of expected failures, expected.txt, and what it says of a test.
 import fs from 'node:fs';
-import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const file = path.join(import.meta.dirname, 'expected.txt');
+const file = fileURLToPath(new URL('expected.txt', import.meta.url));
 
 const readEntries = () =>
   fs

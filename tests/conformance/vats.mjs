@@ -5,9 +5,10 @@ import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const build = path.resolve(process.env.BUILD ?? path.join(import.meta.dirname, '../../build'));
+const build = path.resolve(process.env.BUILD ?? path.join(path.dirname(fileURLToPath(import.meta.url)), '../../build'));
 const gaspipe = path.join(build, 'gaspipe');
 const peer = path.join(build, 'xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker');
 const run = promisify(execFile);
