@@ -109,7 +109,9 @@ static Task<std::string> name(std::string prefix, long number)
 {
     if (number % 13 == 0)
         throw std::runtime_error("no " + prefix);
-    co_return prefix + std::to_string(number);
+    // operator+ would compare the addresses of both texts, which differ between machines.
+    prefix.append(std::to_string(number));
+    co_return std::move(prefix);
 }
 
 static Task<long> names(Large large, const std::string &prefix, long last)
