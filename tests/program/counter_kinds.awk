@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Out of `objdump -dw -M intel`: the bytes of each instruction, its class and its
 # access to memory, by mnemonic and operands, as "BYTES|CLASS ACCESS|TEXT". What the
-# counter may take for anything (AVX-512, what is no instruction) is left out.
+# counter may take for anything (AVX-512, shadow stacks, what is no instruction) is left out.
 BEGIN {
     FS = "\t"
     split("add adc sub sbb inc dec neg cmp lea cmpxchg cmpxchg8b cmpxchg16b xadd crc32 adcx adox", list, " ")
@@ -21,7 +21,7 @@ BEGIN {
     split("syscall cpuid rdtsc rdtscp int3 int ud2 ud1 hlt xgetbv xsetbv mfence lfence sfence fxsave " \
         "fxrstor fxsave64 fxrstor64 xsave xrstor xsavec xsaveopt xsave64 xrstor64 xsavec64 ldmxcsr stmxcsr " \
         "vldmxcsr vstmxcsr rdrand rdseed xtest xend rdfsbase wrfsbase rdgsbase wrgsbase " \
-        "rdpid rdpkru wrpkru rdsspq incsspq clflush clflushopt clwb rdpmc", list, " ")
+        "rdpid rdpkru wrpkru clflush clflushopt clwb rdpmc", list, " ")
     for (i in list) class[list[i]] = "system"
     delete list
     split("nop pause endbr64 prefetcht0 prefetcht1 prefetcht2 prefetchnta prefetchw clc stc cmc cld std " \
@@ -92,7 +92,7 @@ NF >= 3 {
     if (bytes ~ /^(66 )*90$/)
         name = "nop"
     if (name ~ /bad/ || bytes ~ /^((66 |67 )*62|9b) / || operands ~ /k[0-7]|zmm/ || name ~ /^(k[a-z]+[bwdq]|l?(jmp|call|ret)f?w?$)/ && name !~ /^(jmp|call|ret)$/ ||
-        name ~ /^(ins[bwd]|outs[bwd]|in|out|rex|lock|rep|repz|repnz|bnd|[c-g]s|ss|xbegin|xabort|vfn?m(add|sub)[ps][sd]|iret|retf|l[defgs]s|l[gil]dt|s[gil]dt|lar|lsl|str|ltr|ver[rw]|fwait)$/ || name ~ /^rex|^\./)
+        name ~ /^(ins[bwd]|outs[bwd]|in|out|rex|lock|rep|repz|repnz|bnd|[c-g]s|ss|xbegin|xabort|vfn?m(add|sub)[ps][sd]|iret|retf|(rd|inc)ssp[dq]|rstorssp|saveprevssp|setssbsy|clrssbsy|l[defgs]s|l[gil]dt|s[gil]dt|lar|lsl|str|ltr|ver[rw]|fwait)$/ || name ~ /^rex|^\./)
         next
     print bytes "|" class_of(name) " " access_of(name, operands) "|" text
 }
