@@ -141,10 +141,8 @@ static bool report_ended(struct commit_sync *sync)
 static void on_sync_ended(uv_async_t *call)
 {
     const struct sync_thread *thread = call->data;
-    struct commit_sync *sync = thread->owner;
 
-    if (report_ended(sync) && sync->state == COMMIT_SYNC_DUE)
-        begin_sync(sync);
+    commit_sync_poll(thread->owner);
 }
 
 static void sync_in_place(struct commit_sync *sync)
@@ -174,9 +172,11 @@ static int hand_over(struct commit_sync *sync, struct error *error)
     return 0;
 }
 
+/* Begins a sync that is due, so that a written commit never waits with one that may still fail. */
 void commit_sync_poll(struct commit_sync *sync)
 {
-    (void)report_ended(sync);
+    if (report_ended(sync) && sync->state == COMMIT_SYNC_DUE)
+        begin_sync(sync);
 }
 
 int commit_sync_write(struct commit_sync *sync, struct error *error)

@@ -38,7 +38,8 @@ struct commit_sync {
     enum commit_sync_state state;
 };
 
-/* Calls over() if a sync has ended that the loop has not seen yet. */
+/* If a sync has ended that the loop has not seen yet: calls over(), and begins the next one if it
+ * is due. */
 void commit_sync_poll(struct commit_sync *sync);
 
 /* Writes a commit and the slog, or leaves them to the thread if it is free: the request that must
