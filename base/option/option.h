@@ -90,7 +90,7 @@ struct option_table {
     size_t row_count;
     bool ends_at_operand;      /* arguments after the first operand belong to another program */
     unsigned command_bit;      /* of `commands` in rows; 0: all rows apply */
-    const char *command_title; /* what an error calls this command where another's row is given */
+    const char *command_title; /* names this command in errors about options of another */
     /* All commands with these rows, from which an error names those that have a row. */
     const struct option_table *commands;
     size_t command_count;

@@ -136,7 +136,7 @@ LLVMValueRef ir_after_call(LLVMValueRef call)
                                                                      : LLVMGetNextInstruction(call);
     if (!LLVMIsAInvokeInst(call))
         return NULL;
-    /* What is built there must run only after this call. */
+    /* Instructions built there must run only after this call. */
     block = LLVMBasicBlockAsValue(LLVMGetNormalDest(call));
     return LLVMGetNextUse(LLVMGetFirstUse(block)) ? NULL
                                                   : ir_first_in_block(LLVMGetNormalDest(call));

@@ -95,7 +95,7 @@ int input_place_open(struct input_place *place, struct store *store, struct erro
 /* Starts a new input at its first line: that stream, or a file (""). Within a transaction. */
 int input_place_begin(struct input_place *place, const char *stream, struct error *error);
 
-/* What a file has of the input that the store has reached the end of. */
+/* How a file compares with the input that the store has delivered to its end. */
 enum input_repeat {
     INPUT_OTHER, /* other lines; or the store is within its input */
     INPUT_SAME,  /* all lines and no more */

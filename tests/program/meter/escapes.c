@@ -89,7 +89,7 @@ static void handle(void)
         raise(SIGUSR1);
 }
 
-/* What is interrupted spends nothing at all. */
+/* The interrupted code spends nothing. */
 static void handle_faults(void)
 {
     static char *volatile nowhere;

@@ -142,7 +142,7 @@ static void free_thread_writes_commits(void **state)
     assert_int_equal(stages.failures, 0);
 }
 
-/* What was written is reported, although the commit after it fails. */
+/* A written commit is reported although the next one fails. */
 static void written_commits_outlive_one_that_fails(void **state)
 {
     struct store store = {.full_at = 2};
